@@ -1,0 +1,53 @@
+# `make demo` and `make test` do everything on a fresh machine; `make help` lists the rest.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# The first interpreter that runs and is 3.12 or newer; override with `make PYTHON=/path/to/python ...`.
+CANDIDATES := python3.14 python3.13 python3.12 python3 python \
+	$(sort $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python)) \
+	$(wildcard /opt/homebrew/bin/python3.1[2-9] /usr/local/bin/python3.1[2-9])
+PYTHON ?= $(shell for p in $(CANDIDATES); do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+
+.PHONY: help install demo test test-full lint types format bench clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+install: $(STAMP)  ## create the environment and install masktron with its development tools
+
+$(STAMP): pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then echo "masktron needs Python 3.12 or newer, and none was found." >&2; \
+	 echo "Install one (for example: pyenv install 3.12, apt install python3.12-venv, brew install python@3.12)," >&2; \
+	 echo "or name it: make PYTHON=/path/to/python3.12 demo" >&2; exit 1; fi
+	@echo "Installing into $(VENV) with $(PYTHON) ..."
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+demo: $(STAMP)  ## validate, mask and check a sample, and say where the results lie
+	@$(BIN)/masktron demo --out demo-output
+
+test: $(STAMP) lint types  ## the test suite (seeded parts of the long ones), lint and types
+	@$(BIN)/python -m pytest -q -m "not full"
+
+test-full: $(STAMP) lint types  ## everything, the long suites too
+	@$(BIN)/python -m pytest -q
+
+lint: $(STAMP)  ## ruff
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## mypy --strict
+	@$(BIN)/mypy
+
+format: $(STAMP)  ## reformat the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean:  ## remove the environment and all that was generated
+	rm -rf $(VENV) demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

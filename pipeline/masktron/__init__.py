@@ -1,0 +1,1 @@
+"""Rule-driven masking of XML microdata that keeps every edit."""

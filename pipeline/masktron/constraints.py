@@ -1,0 +1,176 @@
+"""The closed union of constraint types: what an edit rule says, whatever its spelling.
+
+A rule is brought to a *form*: a disjunction of conjunctions of *atoms*. The form decides the class of the rule
+and how its variables are masked; whether a record obeys the rule is always decided by evaluating the original
+expression, never by the form.
+
+Coefficients and bounds are exact rationals. Variables are field names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+type Relation = Literal["=", "<=", "<"]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``sum(coefficient * variable) relation bound`` over at least two variables, sorted by name."""
+
+    terms: tuple[tuple[str, Fraction], ...]
+    relation: Relation
+    bound: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Monomial:
+    """``coefficient * product(variable ** power)``; powers are non-zero integers, sorted by name."""
+
+    coefficient: Fraction
+    powers: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``sum(left) relation right``: monomials, at least one of them not linear; coefficients are positive.
+
+    With one monomial on the left it is a monomial equality or inequality; with several and ``<=`` it is a
+    posynomial bounded by a monomial; with several and ``=`` no aggregator keeps it.
+    """
+
+    left: tuple[Monomial, ...]
+    relation: Relation
+    right: Monomial
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An interval for one variable; ``None`` is unbounded. A point has ``low == high`` and no open end."""
+
+    variable: str
+    low: Fraction | None
+    high: Fraction | None
+    low_open: bool = False
+    high_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The value is one of a set (or, negated, none of it): numbers as rationals, anything else as text."""
+
+    variable: str
+    values: frozenset[Fraction] | frozenset[str]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The value is an integer."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """Any other condition on the value of ONE variable: a pattern, a length, a remainder. ``test`` is shown."""
+
+    variable: str
+    test: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The field is absent, empty or not a number."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The field is there (not absent; it may be empty)."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class InDomain:
+    """The value occurs among the values of ``path`` in the document ``source``."""
+
+    variable: str
+    source: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untranslated:
+    """A condition on several variables that has no normal form; ``test`` is its source, for display."""
+
+    variables: tuple[str, ...]
+    test: str
+
+
+type Atom = (
+    Linear | Product | Range | Member | Whole | Lexical | Missing | Present | InDomain | Untranslated
+)
+type Form = tuple[tuple[Atom, ...], ...]
+"""A disjunction of conjunctions. ``((),)`` is always true, ``()`` never."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearEdit:
+    """EC-LC: linear equality, inequality, or balance with tolerance."""
+
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class ProductEdit:
+    """EC-NLC: monomials (products, quotients, powers)."""
+
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class ValueEdit:
+    """EC-PV: range, set, integrality, pattern, and sets of allowed combinations."""
+
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class GoverningEdit:
+    """EC-GV: an order between variables, or IF ... THEN."""
+
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class DomainEdit:
+    """Values must exist in the original file."""
+
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class CrossRecordEdit:
+    """A condition on more than one record."""
+
+    kind: Literal["unique", "count", "total", "other"]
+    variables: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueEdit:
+    """Evaluated exactly, but not understood; ``reason`` says why. ``variables`` are all that it may read."""
+
+    reason: str
+    variables: tuple[str, ...]
+
+
+type Constraint = (
+    LinearEdit | ProductEdit | ValueEdit | GoverningEdit | DomainEdit | CrossRecordEdit | OpaqueEdit
+)

@@ -1,0 +1,79 @@
+"""Every error a user can meet, with the exit code that the command line returns for it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line."""
+
+    COMPLIES = 0
+    """Everything that was asked for holds."""
+    VIOLATION = 1
+    """An edit, a protection contract or a limit fails."""
+    USAGE = 2
+    """The command or its options are wrong."""
+    RULEBOOK = 3
+    """The Schematron rulebook is missing, malformed or asks for what is forbidden."""
+    DOCUMENT = 4
+    """The microdata file is missing, malformed or not of a shape that the command can handle."""
+    INFEASIBLE = 5
+    """The rules and the protection contract cannot both be kept."""
+
+
+class MasktronError(Exception):
+    """Base of all errors that masktron raises for the user to read.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, in one sentence.
+    where : str, optional
+        The place: file, line, record, rule or field.
+    hint : str, optional
+        What the user can do next.
+    """
+
+    exit_code: ClassVar[Exit] = Exit.VIOLATION
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}\n  -> {self.hint}" if self.hint else text
+
+
+class ViolationError(MasktronError):
+    """The data break an edit, or a released file breaks its contract."""
+
+    exit_code = Exit.VIOLATION
+
+
+class UsageError(MasktronError, ValueError):
+    """An option or argument is wrong."""
+
+    exit_code = Exit.USAGE
+
+
+class RulebookError(MasktronError, ValueError):
+    """The rulebook cannot be used."""
+
+    exit_code = Exit.RULEBOOK
+
+
+class DocumentError(MasktronError, ValueError):
+    """The microdata file cannot be used."""
+
+    exit_code = Exit.DOCUMENT
+
+
+class InfeasibleError(MasktronError):
+    """The rules and the protection contract cannot both be kept."""
+
+    exit_code = Exit.INFEASIBLE

@@ -1,0 +1,134 @@
+"""Microdata as columns: lexemes kept as written, numbers beside them, kinds of missingness apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Status(IntEnum):
+    """What stands in a cell."""
+
+    PRESENT = 0
+    ABSENT = 1
+    """No element or attribute."""
+    EMPTY = 2
+    """There, without content other than white space."""
+    CODE = 3
+    """A lexeme that was declared to mean 'missing'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A variable of the file: a child element or an attribute of the record.
+
+    Attributes
+    ----------
+    name : str
+        The name that rules, options and reports use: the local name, ``@`` before it for an attribute.
+    tag : str
+        Clark name, ``{namespace}local`` or ``local``, without ``@``.
+    attribute : bool
+    """
+
+    name: str
+    tag: str
+    attribute: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where records and fields stand in the document.
+
+    Attributes
+    ----------
+    record_path : tuple of str
+        Clark names from the root element to the record element, both included.
+    fields : tuple of Field
+        In the order in which the file first shows them.
+    root_attributes, nsmap
+        Attributes and namespace declarations of the root element.
+    encoding : str
+    """
+
+    record_path: tuple[str, ...]
+    fields: tuple[Field, ...]
+    root_attributes: tuple[tuple[str, str], ...] = ()
+    nsmap: tuple[tuple[str | None, str], ...] = ()
+    encoding: str = "UTF-8"
+
+    def field(self, name: str) -> Field | None:
+        """Return the field with this name, or None."""
+        return next((f for f in self.fields if f.name == name), None)
+
+    @property
+    def record_tag(self) -> str:
+        """Clark name of the record element."""
+        return self.record_path[-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """The values of one field, record by record.
+
+    Attributes
+    ----------
+    lexemes : ndarray of object, shape (n,)
+        The text exactly as the parser gives it; None where absent.
+    status : ndarray of uint8, shape (n,)
+        `Status` codes.
+    values : ndarray of float64, shape (n,)
+        Correctly rounded numbers; NaN where the status is not PRESENT or the text is not a number.
+    decimals : int
+        Largest number of fraction digits among the numbers; 0 when all are integers.
+    """
+
+    field: Field
+    lexemes: NDArray[np.object_]
+    status: NDArray[np.uint8]
+    values: NDArray[np.float64]
+    decimals: int
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Mask of the cells that hold a value."""
+        return self.status == Status.PRESENT
+
+    @property
+    def is_number(self) -> NDArray[np.bool_]:
+        """Mask of the cells that hold a number."""
+        return ~np.isnan(self.values)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every value that is there is a number (and there is one)."""
+        present = self.present
+        return bool(present.any()) and bool(self.is_number[present].all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """A microdata file in memory.
+
+    Attributes
+    ----------
+    source : Path
+    layout : Layout
+    columns : mapping of str to Column
+        By field name, in layout order.
+    lines : ndarray of int64, shape (n,)
+        True source line (from 1) on which each record begins.
+    """
+
+    source: Path
+    layout: Layout
+    columns: Mapping[str, Column]
+    lines: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lines)

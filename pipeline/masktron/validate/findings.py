@@ -1,0 +1,79 @@
+"""What the evaluation of rules on records yields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Verdict(IntEnum):
+    """What became of one check on one record; over several nodes of the record, the worst."""
+
+    NOT_FIRED = 0
+    HOLDS = 1
+    FAILS = 2
+    ERROR = 3
+    """A dynamic error of XPath 2 or later; it fails the rule."""
+
+
+type FindingKind = Literal["failed-assert", "successful-report", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check that one node does not obey.
+
+    Attributes
+    ----------
+    check : int
+        Index of the check.
+    record : int
+        Position of the record in the file, from 0; -1 for a node outside all records.
+    line : int
+        Line on which the node begins; the record's line where the node is a field without a line of its own.
+    location : str
+        XPath of the node from the document, with positions.
+    message : str
+        The rule's text with ``value-of`` filled: confidential, as it may show values.
+    """
+
+    check: int
+    kind: FindingKind
+    record: int
+    line: int
+    location: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """The outcome of all checks on all records.
+
+    Attributes
+    ----------
+    verdicts : ndarray of uint8, shape (records, checks)
+        `Verdict` codes of record-level checks.
+    fired, failed, errors : ndarray of int64, shape (checks,)
+        Exact numbers of nodes: on which the check was evaluated; where it failed (asserts that are false, reports
+        that are true; errors not included); where it raised a dynamic error.
+    findings : tuple of Finding
+        The first ``limit`` of each check.
+    engine : str
+        Name and version of the engine that decided.
+    """
+
+    verdicts: NDArray[np.uint8]
+    fired: NDArray[np.int64]
+    failed: NDArray[np.int64]
+    errors: NDArray[np.int64]
+    findings: tuple[Finding, ...]
+    engine: str
+
+    @property
+    def violations(self) -> int:
+        """Failed asserts, fired reports and errors, summed over checks and nodes."""
+        return int(self.failed.sum() + self.errors.sum())
