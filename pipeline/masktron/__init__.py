@@ -1,1 +1,62 @@
-"""Rule-driven masking of XML microdata that keeps every edit."""
+"""Rule-driven masking of XML microdata that keeps every edit.
+
+>>> import masktron
+>>> result = masktron.mask("survey.xml", "edits.sch", "masked.xml", k=5)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from masktron.api import check, explain, mask, validate
+    from masktron.config import Config, Role, load_config
+    from masktron.errors import (
+        DocumentError,
+        InfeasibleError,
+        MasktronError,
+        RulebookError,
+        UsageError,
+        ViolationError,
+    )
+    from masktron.results import CheckResult, ExplainResult, MaskResult, ValidateResult
+
+__all__ = [
+    "CheckResult",
+    "Config",
+    "DocumentError",
+    "ExplainResult",
+    "InfeasibleError",
+    "MaskResult",
+    "MasktronError",
+    "Role",
+    "RulebookError",
+    "UsageError",
+    "ValidateResult",
+    "ViolationError",
+    "check",
+    "explain",
+    "load_config",
+    "mask",
+    "validate",
+]
+
+_HOME = (
+    dict.fromkeys(("check", "explain", "mask", "validate"), "masktron.api")
+    | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
+    | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
+    | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that the command line can answer ``--help`` at once."""
+    if name in _HOME:
+        from importlib import import_module
+
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -48,7 +48,10 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An interval for one variable; ``None`` is unbounded. A point has ``low == high`` and no open end."""
+    """An interval for one variable; ``None`` is unbounded. A point has ``low == high`` and no open end.
+
+    Unbounded on both sides it says that the value is a number.
+    """
 
     variable: str
     low: Fraction | None
@@ -59,7 +62,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The value is one of a set (or, negated, none of it): numbers as rationals, anything else as text."""
+    """The value is one of a set (or, negated, none of it): numbers as rationals, anything else as text.
+
+    Negated, a set of texts also admits the absence of the field; a set of numbers still asks for a number.
+    """
 
     variable: str
     values: frozenset[Fraction] | frozenset[str]
@@ -75,10 +81,14 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """Any other condition on the value of ONE variable: a pattern, a length, a remainder. ``test`` is shown."""
+    """Any other condition on the value of ONE variable: a pattern, a length, a remainder. ``test`` is shown.
+
+    ``version`` is the XPath version in which ``test`` decides, on a record with the field as a child.
+    """
 
     variable: str
     test: str
+    version: str = "1.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +100,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The field is there (not absent; it may be empty)."""
+    """The field is there (not absent; it may be empty), or, negated, it is not."""
 
     variable: str
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +117,18 @@ class InDomain:
 
 @dataclass(frozen=True, slots=True)
 class Untranslated:
-    """A condition on several variables that has no normal form; ``test`` is its source, for display."""
+    """A condition on several variables that has no normal form; ``test`` is its source, for display.
+
+    ``version`` is the XPath version in which ``test`` decides on a record of plain fields; empty where the record
+    alone does not decide.
+    """
 
     variables: tuple[str, ...]
     test: str
+    version: str = ""
 
 
-type Atom = (
-    Linear | Product | Range | Member | Whole | Lexical | Missing | Present | InDomain | Untranslated
-)
+type Atom = Linear | Product | Range | Member | Whole | Lexical | Missing | Present | InDomain | Untranslated
 type Form = tuple[tuple[Atom, ...], ...]
 """A disjunction of conjunctions. ``((),)`` is always true, ``()`` never."""
 
@@ -171,6 +185,4 @@ class OpaqueEdit:
     variables: tuple[str, ...]
 
 
-type Constraint = (
-    LinearEdit | ProductEdit | ValueEdit | GoverningEdit | DomainEdit | CrossRecordEdit | OpaqueEdit
-)
+type Constraint = LinearEdit | ProductEdit | ValueEdit | GoverningEdit | DomainEdit | CrossRecordEdit | OpaqueEdit

@@ -1,0 +1,15 @@
+"""Measures: what masking cost and what risk is left. Arrays in, numbers out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from masktron.measures.achieved_k import achieved_k
+from masktron.measures.information_loss import information_loss
+from masktron.measures.linkage import linkage
+
+ALL: tuple[Callable[..., Any], ...] = (information_loss, linkage, achieved_k)
+"""Every measure, one for each module."""
+
+__all__ = ["ALL", "achieved_k", "information_loss", "linkage"]

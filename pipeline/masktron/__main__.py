@@ -1,0 +1,5 @@
+"""``python -m masktron``."""
+
+from masktron.cli import main
+
+main()

@@ -1,0 +1,394 @@
+"""From the tree of an XPath expression to a formula: what is true when the expression is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from masktron.classify.amounts import Amounts
+from masktron.classify.crossrecord import CrossRecordError, reads_other_records
+from masktron.classify.evaluate import decide
+from masktron.classify.formula import FALSE, TRUE, All, Choice, Formula, Leaf, Negation, Some
+from masktron.classify.numbers import Amount, Comparing, UntranslatableError, compare, constant, lift, subtract
+from masktron.classify.values import (
+    castable,
+    domain_of,
+    emptiness,
+    equals_text,
+    is_string_call,
+    joined_list,
+    member,
+    present,
+    root_of_square,
+    spread,
+    whole,
+    whole_test,
+)
+from masktron.classify.truth import number_of
+from masktron.constraints import Form, Lexical, Untranslated
+from masktron.read.rulebook import XPathVersion
+from masktron.read.xpath_ir import (
+    And,
+    Arithmetic,
+    Boolean,
+    Call,
+    Cast,
+    Castable,
+    Comparison,
+    ComparisonOperator,
+    Document,
+    Expression,
+    FieldRef,
+    If,
+    Negative,
+    Not,
+    Number,
+    Or,
+    OtherField,
+    OtherNodes,
+    Quantified,
+    Sequence,
+    Span,
+    Text,
+    Unknown,
+    Variable,
+    fields_of,
+    reads_everything,
+    walk,
+)
+from masktron.read.xpath_source import source_of
+
+type Kind = Literal["node", "number", "string", "boolean", "other"]
+
+_NUMBERS = frozenset(
+    ("number", "sum", "count", "floor", "ceiling", "round", "abs", "string-length", "min", "max", "avg")
+)
+_STRINGS = frozenset(
+    ("string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate")
+    + ("upper-case", "lower-case", "replace", "string-join")
+)
+_BOOLEANS = frozenset(
+    ("boolean", "contains", "starts-with", "ends-with", "matches", "exists", "empty", "lang", "deep-equal")
+)
+_NUMERIC_TYPES = frozenset(
+    ("decimal", "integer", "double", "float", "int", "long", "short", "byte")
+    + ("nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")
+)
+_REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
+    "=": "=",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+
+
+def kind_of(expression: Expression) -> Kind:
+    """Return the static type that decides how XPath compares an expression."""
+    match expression:
+        case FieldRef():
+            return "node"
+        case Number() | Arithmetic() | Negative() | Span():
+            return "number"
+        case Text():
+            return "string"
+        case Boolean() | Comparison() | And() | Or() | Not() | Quantified() | Castable():
+            return "boolean"
+        case Cast(target=target):
+            return "number" if target in _NUMERIC_TYPES else "string" if target == "string" else "other"
+        case Call(name=name):
+            return _kind_of_call(name)
+        case If(then=then, otherwise=otherwise):
+            kind = kind_of(then)
+            return kind if kind == kind_of(otherwise) else "other"
+        case _:
+            return "other"
+
+
+def _kind_of_call(name: str) -> Kind:
+    if name in _NUMBERS:
+        return "number"
+    if name in _STRINGS:
+        return "string"
+    return "boolean" if name in _BOOLEANS else "other"
+
+
+@dataclass(slots=True)
+class Conditions:
+    """Translates conditions of one rule.
+
+    Attributes
+    ----------
+    version : str
+        XPath version; it decides how text and numbers compare.
+    lints, reasons : list of str
+        What was noticed on the way: doubtful comparisons; why something has no form.
+    """
+
+    version: XPathVersion
+    lints: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def modern(self) -> bool:
+        """Whether untyped values compare as text (XPath 2 and later)."""
+        return self.version != "1.0"
+
+    @property
+    def amounts(self) -> Amounts:
+        """The translator of numeric expressions."""
+        return Amounts(self.modern, self.truth)
+
+    def truth(self, expression: Expression) -> Formula:
+        """Translate the effective boolean value of an expression.
+
+        Raises
+        ------
+        CrossRecordError
+            It depends on other records.
+        TooManyDisjunctsError
+        """
+        found = self._connective(expression)
+        return found if found is not None else self._simple(expression)
+
+    def _connective(self, expression: Expression) -> Formula | None:
+        match expression:
+            case Boolean(value=value):
+                return TRUE if value else FALSE
+            case And(parts=parts):
+                return All(tuple(self.truth(part) for part in parts))
+            case Or(parts=parts):
+                return Some(tuple(self.truth(part) for part in parts))
+            case Not(operand=operand) | Call(name="empty", arguments=(operand,)):
+                return Negation(self.truth(operand) if isinstance(expression, Not) else self._exists(operand))
+            case If(condition=condition, then=then, otherwise=otherwise):
+                return Choice(self.truth(condition), self.truth(then), self.truth(otherwise))
+            case Quantified(every=every, cases=cases):
+                return self._quantified(every, cases)
+            case Comparison():
+                return self.comparison(expression)
+            case _:
+                return None
+
+    def _simple(self, expression: Expression) -> Formula:
+        match expression:
+            case FieldRef() | Sequence() | OtherNodes():
+                return self._exists(expression)
+            case Call(name="boolean", arguments=(operand,)):
+                return self.truth(operand)
+            case Call(name="exists", arguments=(operand,)):
+                return self._exists(operand)
+            case Call(name="index-of"):
+                return self._exists(expression)
+            case Call(name="contains", arguments=(Text(value=listed), inner)):
+                found = joined_list(listed, inner)
+                return found if found is not None else self.engine(expression)
+            case Castable(target=target, operand=FieldRef() as operand):
+                return castable(target, operand, self.version) or self.engine(expression)
+            case _:
+                pass
+        match kind_of(expression):
+            case "number":
+                return self._nonzero(expression)
+            case "string":
+                return self.comparison(Comparison("!=", expression, Text("")))
+            case _:
+                return self.engine(expression)
+
+    def _exists(self, expression: Expression) -> Formula:
+        match expression:
+            case FieldRef():
+                return present(expression)
+            case Sequence(items=items):
+                return Some(tuple(self._exists(item) for item in items))
+            case Call(name="index-of", arguments=(OtherNodes() as nodes, value, *_)):
+                return domain_of(value, nodes) or self.engine(expression)
+            case OtherNodes(document=str()):
+                return domain_of(None, expression) or self.engine(expression)
+            case Number() | Text() | Boolean():
+                return TRUE
+            case _:
+                return self.engine(expression)
+
+    def _quantified(self, every: bool, cases: tuple[tuple[Expression, Expression], ...]) -> Formula:
+        parts: list[Formula] = []
+        for item, condition in cases:
+            if isinstance(item, OtherNodes):
+                parts.append(self._over_document(every, item, condition))
+                continue
+            there = self._exists(item) if isinstance(item, FieldRef) else TRUE
+            holds = self.truth(condition)
+            parts.append(Some((Negation(there), holds)) if every else All((there, holds)))
+        return All(tuple(parts)) if every else Some(tuple(parts))
+
+    def _over_document(self, every: bool, item: OtherNodes, condition: Expression) -> Formula:
+        """``some $x in $original//V1 satisfies $x = V1``."""
+        if item.document is not None and not every and isinstance(condition, Comparison):
+            if condition.operator == "=" and item in (condition.left, condition.right):
+                return self.comparison(condition)
+        return self.engine(Quantified(every, ((item, condition),)))
+
+    def engine(self, expression: Expression, reason: str = "") -> Formula:
+        """Leave a condition to the engine: one atom, on one variable if it reads no more.
+
+        Raises
+        ------
+        CrossRecordError
+            It depends on other records.
+        """
+        if reads_other_records(expression):
+            raise CrossRecordError(expression)
+        names = tuple(sorted(fields_of(expression)))
+        source = source_of(expression)
+        free = reads_everything(expression) or any(
+            isinstance(node, OtherNodes | OtherField | Document | Variable) for node in walk(expression)
+        )
+        if not names and not free and not any(isinstance(node, Unknown) for node in walk(expression)):
+            return TRUE if decide(source, self.version, {}) else FALSE
+        opposite = f"not({source})"
+        if len(names) == 1 and not free:
+            return Leaf(
+                ((Lexical(names[0], source, self.version),),), ((Lexical(names[0], opposite, self.version),),)
+            )
+        self.reasons.append(f"{source}: {reason or 'it has no normal form'}")
+        version = "" if free or not names else self.version
+        positive: Form = ((Untranslated(names, source, version),),)
+        return Leaf(positive, ((Untranslated(names, opposite, version),),))
+
+    # --- comparisons ------------------------------------------------------------------------------------------
+
+    def comparison(self, expression: Comparison) -> Formula:
+        """Translate a comparison."""
+        expression = emptiness(expression)
+        left, right = expression.left, expression.right
+        if isinstance(left, OtherNodes) or isinstance(right, OtherNodes):
+            return self._with_outside(expression)
+        if (name := whole_test(expression)) is not None:
+            return whole(name, source_of(expression), self.version)
+        if expression.general and (pairs := spread(left, right)) is not None:
+            return self._over_pairs(expression.operator, *pairs)
+        kinds = (kind_of(left), kind_of(right))
+        if "boolean" in kinds:
+            return self._booleans(expression)
+        if "other" in kinds:
+            return self.engine(expression)
+        return self._text(expression) if self._as_text(kinds, expression) else self._numeric(expression)
+
+    def _with_outside(self, expression: Comparison) -> Formula:
+        """A comparison with nodes of another document, or of other records."""
+        value, nodes = expression.left, expression.right
+        if isinstance(value, OtherNodes):
+            value, nodes = nodes, value
+        if expression.operator == "=" and isinstance(nodes, OtherNodes) and (found := domain_of(value, nodes)):
+            return found
+        return self.engine(expression)
+
+    def _over_pairs(
+        self, operator: ComparisonOperator, left: tuple[Expression, ...], right: tuple[Expression, ...]
+    ) -> Formula:
+        """A general comparison is true if it is for some pair of items."""
+        if operator == "=" and (found := member(left, right, modern=self.modern)) is not None:
+            return found
+        pairs = tuple(self.comparison(Comparison(operator, one, two)) for one in left for two in right)
+        return pairs[0] if len(pairs) == 1 else Some(pairs)
+
+    def _booleans(self, expression: Comparison) -> Formula:
+        if expression.operator not in ("=", "!="):
+            return self.engine(expression)
+        if self.modern and {kind_of(expression.left), kind_of(expression.right)} != {"boolean"}:
+            return self.engine(expression)
+        left, right = self.truth(expression.left), self.truth(expression.right)
+        same = Choice(left, right, Negation(right))
+        return same if expression.operator == "=" else Negation(same)
+
+    def _as_text(self, kinds: tuple[Kind, Kind], expression: Comparison) -> bool:
+        """Whether XPath compares these operands as text."""
+        if "number" in kinds:
+            if self.modern and ("string" in kinds or ("node" in kinds and not expression.general)):
+                self._lint(
+                    f"{source_of(expression)} compares text with a number, which XPath 2 refuses: use number()"
+                )
+                return True
+            return False
+        return self.modern or expression.operator in ("=", "!=")
+
+    def _text(self, expression: Comparison) -> Formula:
+        left, right = expression.left, expression.right
+        if isinstance(left, Text) and not isinstance(right, Text):
+            left, right = right, left
+        if expression.operator in ("=", "!=") and isinstance(right, Text) and kind_of(left) != "number":
+            if (found := equals_text(left, right.value)) is not None:
+                return found if expression.operator == "=" else _differs(found, left)
+        self._doubtful(expression)
+        return self.engine(expression, "it compares text, not numbers")
+
+    def _doubtful(self, expression: Comparison) -> None:
+        kinds = {kind_of(expression.left), kind_of(expression.right)}
+        quoted = any(isinstance(s, Text) and _looks_numeric(s.value) for s in (expression.left, expression.right))
+        if kinds == {"node"} or (quoted and expression.operator not in ("=", "!=")):
+            self._lint(
+                f"{source_of(expression)} compares text, not numbers ('10' < '9'): "
+                "put number() around the fields if they hold numbers"
+            )
+
+    def _lint(self, text: str) -> None:
+        if text not in self.lints:
+            self.lints.append(text)
+
+    def _numeric(self, expression: Comparison) -> Formula:
+        operator, left, right = expression.operator, expression.left, expression.right
+        if _is_abs(right) and not _is_abs(left):
+            left, right, operator = right, left, _REVERSED[operator]
+        how = self._how(expression)
+        try:
+            limit = self.amounts.of(right)
+            if operator not in ("=", "!="):
+                if isinstance(left, Call) and _is_abs(left):
+                    return _within(operator, self.amounts.of(left.arguments[0]), limit, how)
+                if (root := root_of_square(left, limit)) is not None:
+                    return _within(operator, self.amounts.of(root[0]), constant(root[1]), how)
+            return compare(operator, self.amounts.of(left), limit, how)
+        except UntranslatableError as error:
+            return how.otherwise(error.reason)
+
+    def _nonzero(self, expression: Expression) -> Formula:
+        """The effective boolean value of a number: false for zero and for NaN."""
+        how = self._how(expression)
+        try:
+            amount = self.amounts.of(expression)
+        except UntranslatableError as error:
+            return how.otherwise(error.reason)
+        zero = constant(0)
+        return Some((compare("<", amount, zero, how), compare(">", amount, zero, how)))
+
+    def _how(self, expression: Expression) -> Comparing:
+        sides = (expression.left, expression.right) if isinstance(expression, Comparison) else ()
+        direct = frozenset(side.name for side in sides if isinstance(side, FieldRef))
+        return Comparing(
+            lambda reason: self.engine(expression, reason), direct=frozenset() if self.modern else direct
+        )
+
+
+def _is_abs(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.name == "abs" and len(expression.arguments) == 1
+
+
+def _within(operator: ComparisonOperator, inner: Amount, limit: Amount, how: Comparing) -> Formula:
+    """``abs(inner) <= limit`` is two inequalities."""
+    both = (compare(operator, inner, limit, how), compare(operator, lift(subtract, constant(0), inner), limit, how))
+    return All(both) if operator in ("<", "<=") else Some(both)
+
+
+def _differs(equal: Formula, left: Expression) -> Formula:
+    """``!=`` between text: a node that is not there differs from nothing."""
+    differs = Negation(equal)
+    return (
+        differs
+        if is_string_call(left)
+        else All((*(present(f) for f in walk(left) if isinstance(f, FieldRef)), differs))
+    )
+
+
+def _looks_numeric(text: str) -> bool:
+    return number_of(text) is not None

@@ -1,0 +1,191 @@
+"""Forms in plain mathematics."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import assert_never
+
+from masktron.classify.forms import is_about_missing, variables_of
+from masktron.constraints import (
+    Atom,
+    Form,
+    InDomain,
+    Lexical,
+    Linear,
+    Member,
+    Missing,
+    Monomial,
+    Present,
+    Product,
+    Range,
+    Untranslated,
+    Whole,
+)
+from masktron.read.xpath_source import decimal_text
+
+__all__ = ["render_atom", "render_form", "variables_of"]
+
+_SHOWN_MISSING = 6
+_SHOWN_VALUES = 12
+
+
+def render_form(form: Form) -> str:
+    """Write a form as a person would: ``V9 + V10 = V14``, ``V8 >= 1115 or V13 <= V12 or V8 missing``.
+
+    Where there are many alternatives about missing values, they are counted.
+    """
+    if not form:
+        return "never"
+    if form == ((),):
+        return "always"
+    usual = [conjunction for conjunction in form if not is_about_missing(conjunction)]
+    rest = [conjunction for conjunction in form if is_about_missing(conjunction)]
+    several = len(form) > 1
+    shown = [_conjunction(c, grouped=several) for c in usual]
+    if len(rest) <= _SHOWN_MISSING:
+        shown += [_conjunction(c, grouped=several) for c in rest]
+        return " or ".join(shown)
+    return f"{' or '.join(shown)}{', or ' if shown else ''}{len(rest)} alternatives with missing fields"
+
+
+def render_atom(atom: Atom) -> str:
+    """Write one atom."""
+    match atom:
+        case Linear():
+            return _linear(atom)
+        case Product(left=left, relation=relation, right=right):
+            return f"{' + '.join(_monomial(m) for m in left)} {relation} {_monomial(right)}"
+        case Range():
+            return _range(atom)
+        case Member(variable=name, values=values, negated=negated):
+            return f"{name} {'not in' if negated else 'in'} {_set(values)}"
+        case Whole(variable=name):
+            return f"{name} is whole"
+        case Lexical(test=test) | Untranslated(test=test):
+            return test
+        case Missing(variable=name):
+            return f"{name} missing"
+        case Present(variable=name, negated=negated):
+            return f"{name} {'absent' if negated else 'present'}"
+        case InDomain(variable=name, source=source, path=path):
+            return f"{name} in the values of {path} in {source}"
+        case _:
+            assert_never(atom)
+
+
+def _conjunction(conjunction: tuple[Atom, ...], *, grouped: bool) -> str:
+    bounded = _two_sided(conjunction)
+    parts = [*bounded.values(), *(render_atom(atom) for atom in conjunction if atom not in bounded)]
+    parts = [part for part in parts if part]
+    text = " and ".join(parts)
+    return f"({text})" if grouped and len(parts) > 1 else text or "always"
+
+
+def _two_sided(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
+    """Write a lower and an upper bound of one expression together; the text stands with the first of the two."""
+    texts: dict[Atom, str] = {}
+    for upper in conjunction:
+        if not isinstance(upper, Linear) or upper.relation == "=" or _leading(upper) < 0:
+            continue
+        opposite = tuple((name, -c) for name, c in upper.terms)
+        for lower in conjunction:
+            if isinstance(lower, Linear) and lower.relation != "=" and lower.terms == opposite:
+                sides = _sides(upper.terms)
+                low, high = decimal_text(-lower.bound), decimal_text(upper.bound)
+                if -lower.bound == -upper.bound and lower.relation == upper.relation:
+                    texts[upper] = f"|{sides}| {upper.relation} {high}"
+                else:
+                    texts[upper] = f"{low} {lower.relation} {sides} {upper.relation} {high}"
+                texts[lower] = ""
+    return texts
+
+
+def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """V9 comes before V10."""
+    parts = re.split(r"(\d+)", name)
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
+
+
+def _leading(atom: Linear) -> Fraction:
+    return min(atom.terms, key=lambda term: _natural(term[0]))[1]
+
+
+def _term(name: str, coefficient: Fraction) -> str:
+    return name if coefficient == 1 else f"{decimal_text(coefficient)} * {name}"
+
+
+def _sum(terms: list[tuple[str, Fraction]]) -> str:
+    return " + ".join(_term(name, c) for name, c in sorted(terms, key=lambda term: _natural(term[0])))
+
+
+def _sides(terms: tuple[tuple[str, Fraction], ...]) -> str:
+    """Write a linear expression with its signs, a positive term first."""
+    ordered = sorted(terms, key=lambda term: _natural(term[0]))
+    ordered.sort(key=lambda term: term[1] < 0)
+    text = _term(*ordered[0])
+    for name, coefficient in ordered[1:]:
+        text += f" {'-' if coefficient < 0 else '+'} {_term(name, abs(coefficient))}"
+    return text
+
+
+def _linear(atom: Linear) -> str:
+    plus = [(name, c) for name, c in atom.terms if c > 0]
+    minus = [(name, -c) for name, c in atom.terms if c < 0]
+    if atom.relation == "=":
+        return _equality(plus, minus, atom.bound)
+    if not plus:
+        return f"{_sum(minus)} {'>=' if atom.relation == '<=' else '>'} {decimal_text(-atom.bound)}"
+    if not minus or atom.bound == 0:
+        return f"{_sum(plus)} {atom.relation} {_sum(minus) if minus else decimal_text(atom.bound)}"
+    if atom.bound < 0:
+        flipped = tuple((name, -c) for name, c in atom.terms)
+        return f"{_sides(flipped)} {'>=' if atom.relation == '<=' else '>'} {decimal_text(-atom.bound)}"
+    return f"{_sides(atom.terms)} {atom.relation} {decimal_text(atom.bound)}"
+
+
+def _equality(plus: list[tuple[str, Fraction]], minus: list[tuple[str, Fraction]], bound: Fraction) -> str:
+    """Put the shorter side on the right, and the constant where it is positive."""
+    if not plus or not minus:
+        return f"{_sum(plus or minus)} = {decimal_text(bound if plus else -bound)}"
+    if len(minus) > len(plus) or (len(minus) == len(plus) and _natural(minus[0][0]) < _natural(plus[0][0])):
+        plus, minus, bound = minus, plus, -bound
+    if bound == 0:
+        return f"{_sum(plus)} = {_sum(minus)}"
+    if bound > 0:
+        return f"{_sum(plus)} = {_sum(minus)} + {decimal_text(bound)}"
+    return f"{_sum(plus)} + {decimal_text(-bound)} = {_sum(minus)}"
+
+
+def _monomial(monomial: Monomial) -> str:
+    factors = [name if power == 1 else f"{name}^{power}" for name, power in monomial.powers]
+    if monomial.coefficient != 1 or not factors:
+        factors.insert(0, decimal_text(monomial.coefficient))
+    return " * ".join(factors)
+
+
+def _range(atom: Range) -> str:
+    name, low, high = atom.variable, atom.low, atom.high
+    if low is None and high is None:
+        return f"{name} is a number"
+    if low is not None and low == high:
+        return f"{name} = {decimal_text(low)}"
+    if low is not None and high is not None:
+        left, right = "<" if atom.low_open else "<=", "<" if atom.high_open else "<="
+        return f"{decimal_text(low)} {left} {name} {right} {decimal_text(high)}"
+    if low is not None:
+        return f"{name} {'>' if atom.low_open else '>='} {decimal_text(low)}"
+    return f"{name} {'<' if atom.high_open else '<='} {decimal_text(high or Fraction(0))}"
+
+
+def _set(values: frozenset[Fraction] | frozenset[str]) -> str:
+    numbers = sorted(value for value in values if isinstance(value, Fraction))
+    texts = sorted((value for value in values if isinstance(value, str)), key=_natural)
+    shown = [*(decimal_text(number) for number in numbers), *(_word(text) for text in texts)]
+    if len(shown) > _SHOWN_VALUES:
+        shown = [*shown[: _SHOWN_VALUES - 1], f"... {len(shown) - _SHOWN_VALUES + 1} more"]
+    return f"{{{', '.join(shown)}}}"
+
+
+def _word(text: str) -> str:
+    return text if re.fullmatch(r"[\w.+-]+", text) else f"'{text}'"

@@ -1,0 +1,269 @@
+"""Disjunctions of conjunctions: the algebra of the normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from masktron.classify.conjunctions import (
+    Conjunction,
+    among,
+    bounded,
+    bounds_of,
+    implies,
+    normalise,
+    slots,
+    sort_key,
+    terms_of,
+)
+from masktron.classify.truth import Value, holds, number_of, satisfied, variables_of_atom
+from masktron.constraints import (
+    Atom,
+    Constraint,
+    CrossRecordEdit,
+    DomainEdit,
+    Form,
+    GoverningEdit,
+    Linear,
+    LinearEdit,
+    Member,
+    Missing,
+    OpaqueEdit,
+    Present,
+    ProductEdit,
+    Range,
+    Untranslated,
+    ValueEdit,
+)
+
+__all__ = [
+    "ALWAYS",
+    "MAX_DISJUNCTS",
+    "NEVER",
+    "TooManyDisjunctsError",
+    "Value",
+    "complete",
+    "conjoin",
+    "disjoin",
+    "form_of",
+    "holds",
+    "number_of",
+    "satisfied",
+    "variables_of",
+    "variables_of_atom",
+]
+
+ALWAYS: Form = ((),)
+NEVER: Form = ()
+MAX_DISJUNCTS = 256
+"""A rule with more alternatives than this is not understood."""
+
+
+class TooManyDisjunctsError(Exception):
+    """A form grows beyond `MAX_DISJUNCTS`; caught by the classification, which calls the rule opaque."""
+
+
+def conjoin(one: Form, two: Form) -> Form:
+    """Both forms hold.
+
+    Raises
+    ------
+    TooManyDisjunctsError
+    """
+    if ALWAYS in (one, two):
+        return two if one == ALWAYS else one
+    if len(one) * len(two) > MAX_DISJUNCTS**2:
+        raise TooManyDisjunctsError
+    return _reduced(normalise((*a, *b)) for a in one for b in two)
+
+
+def disjoin(*forms: Form) -> Form:
+    """Some form holds.
+
+    Raises
+    ------
+    TooManyDisjunctsError
+    """
+    return _reduced(normalise(conjunction) for form in forms for conjunction in form)
+
+
+def _reduced(conjunctions: Iterable[Conjunction | None]) -> Form:
+    """Drop what is contradictory or absorbed, and merge what differs in one place."""
+    kept: list[Conjunction] = []
+    for candidate in dict.fromkeys(c for c in conjunctions if c is not None):
+        _insert(kept, candidate)
+        if len(kept) > MAX_DISJUNCTS:
+            raise TooManyDisjunctsError
+    return tuple(sorted(kept, key=_disjunct_key))
+
+
+def _insert(kept: list[Conjunction], candidate: Conjunction) -> None:
+    """Add a disjunct to a reduced list, in place; merged ones are tried again."""
+    while True:
+        if any(_absorbs(known, candidate) for known in kept):
+            return
+        kept[:] = [known for known in kept if not _absorbs(candidate, known)]
+        for position, known in enumerate(kept):
+            merged = _merged(known, candidate)
+            if merged is not None:
+                del kept[position]
+                candidate = merged
+                break
+        else:
+            kept.append(candidate)
+            return
+
+
+def _absorbs(weak: Conjunction, strong: Conjunction) -> bool:
+    return all(implies(strong, atom) for atom in weak)
+
+
+def _merged(one: Conjunction, two: Conjunction) -> Conjunction | None:
+    """Write two disjuncts as one where they differ in what they ask of one variable or one expression."""
+    ours, theirs = slots(one), slots(two)
+    if ours.keys() != theirs.keys():
+        return None
+    differing = [key for key in ours if ours[key] != theirs[key]]
+    if len(differing) != 1:
+        return None
+    (key,) = differing
+    union = _union(tuple(ours[key]), tuple(theirs[key]))
+    if union is None:
+        return None
+    return normalise([*(atom for k, atoms in ours.items() if k != key for atom in atoms), *union])
+
+
+def _union(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+    """Unite two conditions of one slot; None where the union is not a single condition."""
+    if len(one) > 1 or len(two) > 1:
+        return _union_of_bounds(one, two)
+    match one[0], two[0]:
+        case (Range() | Member(), Range() | Member()):
+            return _union_of_values(one[0], two[0])
+        case (Linear(), Linear()):
+            return _union_of_bounds(one, two)
+        case (Range(low=None, high=None), Missing()) | (Missing(), Range(low=None, high=None)):
+            return ()
+        case (Present(), Present()):
+            return ()
+        case (Present(negated=True), Member(negated=True)) | (Member(negated=True), Present(negated=True)):
+            return None
+        case _:
+            return None
+
+
+def _union_of_values(one: Atom, two: Atom) -> tuple[Atom, ...] | None:
+    if isinstance(one, Range) and isinstance(two, Range):
+        points = _numbers(one), _numbers(two)
+        if points[0] and points[1]:
+            return (among(one.variable, points[0] | points[1]),)
+        return _union_of_bounds((one,), (two,))
+    if isinstance(one, Member) and isinstance(two, Member) and _is_text(one) and _is_text(two):
+        return _union_of_texts(one, two)
+    numbers = _numbers(one), _numbers(two)
+    if numbers[0] and numbers[1] and isinstance(one, Range | Member):
+        return (among(one.variable, numbers[0] | numbers[1]),)
+    return None
+
+
+def _numbers(atom: Atom) -> frozenset[Fraction]:
+    """Return the numbers that a point or a set of numbers admits; empty for anything else."""
+    match atom:
+        case Range(low=low, high=high) if low is not None and low == high:
+            return frozenset({low})
+        case Member(values=values, negated=False):
+            return frozenset(value for value in values if isinstance(value, Fraction))
+        case _:
+            return frozenset()
+
+
+def _is_text(atom: Member) -> bool:
+    return all(isinstance(value, str) for value in atom.values)
+
+
+def _union_of_texts(one: Member, two: Member) -> tuple[Atom, ...]:
+    name = one.variable
+    ours, theirs = ({str(value) for value in atom.values} for atom in (one, two))
+    match one.negated, two.negated:
+        case False, False:
+            return (Member(name, frozenset(ours | theirs)),)
+        case True, True:
+            left = ours & theirs
+        case True, False:
+            left = ours - theirs
+        case _:
+            left = theirs - ours
+    return (Member(name, frozenset(left), negated=True),) if left else ()
+
+
+def _union_of_bounds(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+    """Unite two intervals of one expression that overlap or touch."""
+    ours = [atom for atom in one if isinstance(atom, Range | Linear)]
+    theirs = [atom for atom in two if isinstance(atom, Range | Linear)]
+    if len(ours) != len(one) or len(theirs) != len(two):
+        return None
+    terms = terms_of(ours[0])
+    hull = _hull(_interval(ours), _interval(theirs))
+    return None if hull is None else tuple(bounded(terms, hull))
+
+
+def _interval(atoms: list[Range | Linear]) -> Range:
+    low, high = Range("", None, None), Range("", None, None)
+    for atom in atoms:
+        bounds = bounds_of(atom)
+        low = bounds if bounds.low is not None else low
+        high = bounds if bounds.high is not None else high
+    return Range("", low.low, high.high, low.low_open, high.high_open)
+
+
+def _hull(one: Range, two: Range) -> Range | None:
+    """Return the union of two intervals that overlap or touch; None where a gap lies between."""
+    if _starts_later(one, two):
+        one, two = two, one
+    if one.high is not None and two.low is not None:
+        gap = two.low > one.high or (two.low == one.high and two.low_open and one.high_open)
+        if gap:
+            return None
+    if one.high is None or two.high is None:
+        return Range("", one.low, None, one.low_open)
+    later = max((one.high, not one.high_open), (two.high, not two.high_open))
+    return Range("", one.low, later[0], one.low_open, not later[1])
+
+
+def _starts_later(one: Range, two: Range) -> bool:
+    if one.low is None or two.low is None:
+        return one.low is not None
+    return (one.low, one.low_open) > (two.low, two.low_open)
+
+
+def _disjunct_key(conjunction: Conjunction) -> tuple[object, ...]:
+    """Disjuncts about missing values come last."""
+    unusual = any(isinstance(atom, Missing) or (isinstance(atom, Present) and atom.negated) for atom in conjunction)
+    return (unusual, tuple(sort_key(atom) for atom in conjunction))
+
+
+# --- what others ask of forms -----------------------------------------------------------------------------------
+
+
+def form_of(constraint: Constraint) -> Form:
+    """Return the normal form of any constraint; what is not understood is one `Untranslated` atom."""
+    match constraint:
+        case LinearEdit() | ProductEdit() | ValueEdit() | GoverningEdit() | DomainEdit():
+            return constraint.form
+        case CrossRecordEdit(variables=variables, reason=reason) | OpaqueEdit(variables=variables, reason=reason):
+            return ((Untranslated(variables, reason),),)
+
+
+def variables_of(form: Form) -> tuple[str, ...]:
+    """Return the variables of a form, sorted by name."""
+    return tuple(sorted({name for conjunction in form for atom in conjunction for name in variables_of_atom(atom)}))
+
+
+def complete(form: Form) -> Form:
+    """Return the disjuncts that a record without missing values can satisfy."""
+    return tuple(conjunction for conjunction in form if not is_about_missing(conjunction))
+
+
+def is_about_missing(conjunction: Conjunction) -> bool:
+    """Whether a disjunct asks for a missing value."""
+    return any(isinstance(atom, Missing) or (isinstance(atom, Present) and atom.negated) for atom in conjunction)

@@ -1,0 +1,91 @@
+"""Boolean combinations of forms, with a negation that is exact under missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
+from masktron.constraints import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A condition whose truth and falsity are both known as forms.
+
+    In XPath every condition is true or false, but the negation of a comparison is not the reverse comparison: it also
+    holds where an operand is missing. So a leaf carries both.
+    """
+
+    positive: Form
+    negative: Form
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Some part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """The part does not hold."""
+
+    part: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One formula where the condition holds, another where it does not."""
+
+    condition: Formula
+    then: Formula
+    otherwise: Formula
+
+
+type Formula = Leaf | All | Some | Negation | Choice
+
+TRUE = Leaf(ALWAYS, NEVER)
+FALSE = Leaf(NEVER, ALWAYS)
+
+
+def implication(antecedents: Sequence[Formula], consequent: Formula) -> Formula:
+    """The consequent holds where all antecedents do."""
+    return Some((*(Negation(part) for part in antecedents), consequent))
+
+
+def dnf(formula: Formula, *, negated: bool = False) -> Form:
+    """Bring a formula, or its negation, to the normal form.
+
+    Raises
+    ------
+    TooManyDisjunctsError
+    """
+    match formula:
+        case Leaf(positive=positive, negative=negative):
+            return negative if negated else positive
+        case Negation(part=part):
+            return dnf(part, negated=not negated)
+        case All(parts=parts):
+            return _combined(parts, conjunction=not negated, negated=negated)
+        case Some(parts=parts):
+            return _combined(parts, conjunction=negated, negated=negated)
+        case Choice(condition=condition, then=then, otherwise=otherwise):
+            return disjoin(
+                conjoin(dnf(condition), dnf(then, negated=negated)),
+                conjoin(dnf(condition, negated=True), dnf(otherwise, negated=negated)),
+            )
+
+
+def _combined(parts: tuple[Formula, ...], *, conjunction: bool, negated: bool) -> Form:
+    forms = (dnf(part, negated=negated) for part in parts)
+    return reduce(conjoin, forms, ALWAYS) if conjunction else reduce(disjoin, forms, NEVER)

@@ -1,0 +1,114 @@
+"""Doubts about a rule that its author may want to hear of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from masktron.classify.conjunctions import Conjunction
+from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
+from masktron.constraints import Form, Linear, Monomial, Product
+from masktron.read.records import Layout
+from masktron.read.xpath_ir import Expression, FieldRef, Text, fields_of, walk
+
+
+def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: frozenset[str]) -> list[str]:
+    """Doubts about field names: minus signs inside, unknown names, a namespace that was forgotten.
+
+    Parameters
+    ----------
+    expressions : iterable of Expression
+        All that the rule reads.
+    layout : Layout or None
+        Of the file, where one is at hand.
+    known : frozenset of str
+        Names that rules of the rulebook use elsewhere.
+    """
+    found: list[str] = []
+    references = {n for expression in expressions for n in walk(expression) if isinstance(n, FieldRef)}
+    names = frozenset(field.name for field in layout.fields) if layout else known
+    for reference in sorted(references, key=lambda r: r.name):
+        lint = _minus(reference.name, names) or (_in_layout(reference, layout) if layout else None)
+        if lint:
+            found.append(lint)
+    return found
+
+
+def _minus(name: str, known: frozenset[str]) -> str | None:
+    parts = name.split("-")
+    if len(parts) > 1 and name not in known and all(part in known for part in parts):
+        return f"{name} is one name in XPath, not a difference: write {' - '.join(parts)} with blanks"
+    return None
+
+
+def _in_layout(reference: FieldRef, layout: Layout) -> str | None:
+    field = layout.field(reference.name)
+    if field is None:
+        near = get_close_matches(reference.name, [f.name for f in layout.fields], n=1)
+        hint = f": did you mean {near[0]}?" if near else ""
+        return f"the file has no field {reference.name}{hint}"
+    uri = field.tag[1:].partition("}")[0] if field.tag.startswith("{") else ""
+    if reference.namespace in ("*", uri):
+        return None
+    if not reference.namespace:
+        return f"{reference.name} has no prefix, but the file's {reference.name} is in the namespace {uri}: no match"
+    return f"{reference.name} is asked for in the namespace {reference.namespace}, where the file has none: no match"
+
+
+def truth_lints(test: Expression, form: Form | None, kind: str) -> list[str]:
+    """Doubts about tests that do not depend on the record."""
+    said = "report never fires" if kind == "report" else "assert cannot fail"
+    if isinstance(test, Text):
+        return [f"the test is the text '{test.value}', which is always true: take out the quotes"]
+    if form == NEVER:
+        return ["no record can satisfy this rule"]
+    if form == ALWAYS:
+        return [f"this {said}: it does not depend on the record" if not fields_of(test) else f"this {said}"]
+    return []
+
+
+def shadow_lint(context: str, earlier: str, line: int) -> str:
+    """A rule that never fires."""
+    return f"this rule never fires: every node of {context} is taken by the rule with context {earlier} in line {line}"
+
+
+def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> list[str]:
+    """Doubts about equalities that can fail in doubles although they hold in decimals.
+
+    Parameters
+    ----------
+    form : Form
+    decimals : mapping of str to int, optional
+        Fraction digits of the fields, where data are at hand; without them, only what the rule itself shows counts.
+    """
+    names = sorted({_shown(conjunction, decimals) for conjunction in form} - {""})
+    return [
+        f"equality on decimals ({name}) without tolerance: it may fail by rounding; write abs(difference) <= tolerance"
+        for name in names
+    ]
+
+
+def _shown(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> str:
+    for atom in conjunction:
+        if not isinstance(atom, Linear | Product) or atom.relation != "=":
+            continue
+        variables = variables_of_atom(atom)
+        if any((decimals or {}).get(name) for name in variables) or _has_fractions(atom):
+            return ", ".join(variables)
+    return ""
+
+
+def _has_fractions(atom: Linear | Product) -> bool:
+    if isinstance(atom, Linear):
+        return atom.bound.denominator != 1 or (max(abs(c) for _, c in atom.terms) > 1 and _is_decimal_scale(atom))
+    monomials: tuple[Monomial, ...] = (*atom.left, atom.right)
+    return any(_power_of_ten(monomial.coefficient.numerator) for monomial in monomials)
+
+
+def _is_decimal_scale(atom: Linear) -> bool:
+    """Integer coefficients such as 3 and 100 come from decimals such as 0.03."""
+    return any(_power_of_ten(abs(coefficient.numerator)) for _, coefficient in atom.terms)
+
+
+def _power_of_ten(value: int) -> bool:
+    return value >= 10 and str(value).rstrip("0") == "1"

@@ -1,0 +1,314 @@
+"""What a numeric expression is worth: rational functions of the fields, with cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from masktron.classify.formula import FALSE, All, Choice, Formula, Leaf, Some
+from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
+from masktron.classify.linear import as_linear
+from masktron.classify.polynomial import Polynomial
+from masktron.classify.product import as_product, signs
+from masktron.constraints import Atom, Form, Lexical, Missing, Present, Range, Relation, Whole
+from masktron.read.xpath_ir import ComparisonOperator
+from masktron.read.xpath_source import decimal_text
+
+ZERO, ONE = Polynomial.constant(Fraction(0)), Polynomial.constant(Fraction(1))
+
+
+class UntranslatableError(Exception):
+    """A subexpression has no normal form; caught where the smallest condition around it becomes one atom."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """``numerator / denominator``.
+
+    Attributes
+    ----------
+    poles : tuple of Polynomial
+        Every divisor, as often as it divides.
+    operands : frozenset of str
+        Fields that were read, those that cancel included: where one is missing, so is the quantity.
+    empties : frozenset of str
+        Operands that, absent, make the quantity the empty sequence of XPath 2, with which every comparison is false.
+    whole : frozenset of str
+        Operands that were cast to an integer, which fails for other numbers.
+    nan : bool
+        Never a number.
+    """
+
+    numerator: Polynomial
+    denominator: Polynomial = ONE
+    poles: tuple[Polynomial, ...] = ()
+    operands: frozenset[str] = frozenset()
+    empties: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    nan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """One amount where a condition holds, another where it does not."""
+
+    condition: Formula
+    then: Amount
+    otherwise: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """An amount without a formula; a comparison with it is left to the engine."""
+
+    reason: str
+
+
+type Amount = Quantity | Cases | Unresolved
+
+NOT_A_NUMBER = Quantity(ZERO, nan=True)
+
+
+def constant(value: Fraction | int) -> Quantity:
+    """Make an amount from a number."""
+    return Quantity(Polynomial.constant(Fraction(value)))
+
+
+def lift(operation: Callable[[Quantity, Quantity], Quantity], left: Amount, right: Amount) -> Amount:
+    """Apply an operation case by case."""
+    if isinstance(left, Cases):
+        return Cases(left.condition, lift(operation, left.then, right), lift(operation, left.otherwise, right))
+    if isinstance(right, Cases):
+        return Cases(right.condition, lift(operation, left, right.then), lift(operation, left, right.otherwise))
+    if isinstance(left, Unresolved):
+        return left
+    return right if isinstance(right, Unresolved) else operation(left, right)
+
+
+def _joined(left: Quantity, right: Quantity, numerator: Polynomial, denominator: Polynomial) -> Quantity:
+    return Quantity(
+        numerator,
+        denominator,
+        (*left.poles, *right.poles),
+        left.operands | right.operands,
+        left.empties | right.empties,
+        left.whole | right.whole,
+        left.nan or right.nan,
+    )
+
+
+def add(left: Quantity, right: Quantity) -> Quantity:
+    """Sum of two quantities."""
+    if left.denominator == right.denominator:
+        return _joined(left, right, left.numerator + right.numerator, left.denominator)
+    crossed = left.numerator * right.denominator + right.numerator * left.denominator
+    return _joined(left, right, crossed, left.denominator * right.denominator)
+
+
+def negate(amount: Quantity) -> Quantity:
+    """The opposite."""
+    return replace(amount, numerator=-amount.numerator)
+
+
+def subtract(left: Quantity, right: Quantity) -> Quantity:
+    """Difference of two quantities."""
+    return add(left, negate(right))
+
+
+def multiply(left: Quantity, right: Quantity) -> Quantity:
+    """Product of two quantities."""
+    return _joined(left, right, left.numerator * right.numerator, left.denominator * right.denominator)
+
+
+def divide(left: Quantity, right: Quantity) -> Quantity:
+    """Quotient of two quantities.
+
+    Raises
+    ------
+    UntranslatableError
+        The divisor is the constant zero.
+    """
+    if right.denominator == ONE and (value := right.numerator.value) is not None:
+        if not value:
+            raise UntranslatableError("it divides by zero")
+        return _joined(left, right, left.numerator.scaled(1 / value), left.denominator)
+    quotient = _joined(left, right, left.numerator * right.denominator, left.denominator * right.numerator)
+    return replace(quotient, poles=(*quotient.poles, right.numerator))
+
+
+# --- comparison -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """How to compare: ``direct`` are the node sets among the operands (XPath 1.0), ``otherwise`` says what a
+    comparison becomes that has no form.
+    """
+
+    otherwise: Callable[[str], Formula]
+    direct: frozenset[str] = field(default_factory=frozenset)
+
+
+def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comparing) -> Formula:
+    """Compare two amounts as XPath does: false with NaN, except ``!=``."""
+    if isinstance(left, Cases):
+        then, otherwise = (compare(operator, part, right, how) for part in (left.then, left.otherwise))
+        return Choice(left.condition, then, otherwise)
+    if isinstance(right, Cases):
+        then, otherwise = (compare(operator, left, part, how) for part in (right.then, right.otherwise))
+        return Choice(right.condition, then, otherwise)
+    for side in (left, right):
+        if isinstance(side, Unresolved):
+            return how.otherwise(side.reason)
+    assert isinstance(left, Quantity)  # noqa: S101 -- for the type checker
+    assert isinstance(right, Quantity)  # noqa: S101
+    if operator in (">", ">="):
+        left, right, operator = right, left, "<" if operator == ">" else "<="
+    try:
+        return _leaf(operator, subtract(left, right), how)
+    except UntranslatableError as error:
+        return how.otherwise(error.reason)
+
+
+def _leaf(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Formula:
+    present: Form = (tuple(Present(name) for name in sorted(how.direct)),)
+    absent = _any_of(Present(name, negated=True) for name in sorted(how.direct | difference.empties))
+    if difference.nan:
+        return Leaf(present, absent) if operator == "!=" else FALSE
+    if difference.poles and not _simple(difference.poles):
+        return _with_poles(operator, difference, how)
+    less, more = _related(difference, "<"), _related(negate(difference), "<")
+    equal = _related(difference, "=")
+    not_number = disjoin(
+        _any_of(Missing(name) for name in sorted(difference.operands - difference.empties)), _undefined(difference)
+    )
+    missing = disjoin(not_number, _any_of(Present(n, negated=True) for n in sorted(difference.empties)))
+    match operator:
+        case "=":
+            return Leaf(equal, disjoin(less, more, missing))
+        case "<":
+            return Leaf(less, disjoin(more, equal, missing))
+        case "<=":
+            return Leaf(disjoin(less, equal), disjoin(more, missing))
+        case _:
+            return Leaf(conjoin(disjoin(less, more, not_number), present), disjoin(equal, absent))
+
+
+def _with_poles(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Formula:
+    """Several divisions: where a divisor is zero, the engine decides."""
+    regular = _leaf(operator, replace(difference, poles=()), how)
+    infinite = operator == "=" and len(difference.poles) == 1
+    at_zero = FALSE if infinite else how.otherwise("a divisor is zero")
+    poles = tuple(dict.fromkeys(difference.poles))
+    return Choice(Some(tuple(_is_zero(pole) for pole in poles)), at_zero, regular)
+
+
+def _simple(poles: tuple[Polynomial, ...]) -> bool:
+    """Whether there is one division, by one variable."""
+    return len(poles) == 1 and len(poles[0].terms) == 1 and poles[0].linear
+
+
+def _is_zero(polynomial: Polynomial) -> Formula:
+    missing = _any_of(Missing(name) for name in sorted(polynomial.variables))
+    return Leaf(order(polynomial, "="), disjoin(order(polynomial, "<"), order(-polynomial, "<"), missing))
+
+
+def _any_of(atoms: Iterable[Atom]) -> Form:
+    return tuple((atom,) for atom in atoms)
+
+
+def _related(difference: Quantity, relation: Relation) -> Form:
+    """``difference relation 0``, where all operands are numbers."""
+    numbers: tuple[Atom, ...] = tuple(Range(name, None, None) for name in sorted(difference.operands))
+    whole: tuple[Atom, ...] = tuple(Whole(name) for name in sorted(difference.whole))
+    numerator, denominator = difference.numerator, difference.denominator
+    if (value := denominator.value) is not None:
+        form = order(numerator.scaled(1 / value), relation)
+    elif relation == "=":
+        form = conjoin(order(numerator, "="), disjoin(order(denominator, "<"), order(-denominator, "<")))
+    else:
+        form = disjoin(
+            conjoin(order(-denominator, "<"), order(numerator, relation)),
+            conjoin(order(denominator, "<"), order(-numerator, relation)),
+            _at_pole(difference),
+        )
+    return conjoin(((*numbers, *whole),), form)
+
+
+def _at_pole(difference: Quantity) -> Form:
+    """``difference < 0`` where its one divisor is zero: it is infinite there, with the sign of its numerator."""
+    residue = _residue(difference)
+    return conjoin(order(difference.poles[0], "="), order(residue, "<")) if difference.poles else NEVER
+
+
+def _undefined(difference: Quantity) -> Form:
+    """Where the one divisor and its dividend are both zero: 0 div 0 is NaN."""
+    if not difference.poles:
+        return NEVER
+    numbers: tuple[Atom, ...] = tuple(Range(name, None, None) for name in sorted(difference.operands))
+    return conjoin((numbers,), conjoin(order(difference.poles[0], "="), order(_residue(difference), "=")))
+
+
+def _residue(difference: Quantity) -> Polynomial:
+    """Return the numerator where the divisor is zero, with the sign of what else is in the denominator."""
+    if not difference.poles:
+        return ZERO
+    (pole,) = difference.poles
+    ((_, scale),) = pole.terms
+    (name,) = pole.variables
+    return difference.numerator.without(name).scaled(scale / abs(scale))
+
+
+def order(polynomial: Polynomial, relation: Relation) -> Form:
+    """Write ``polynomial relation 0`` as a form.
+
+    Raises
+    ------
+    UntranslatableError
+        It is neither linear nor a relation of monomials.
+    """
+    if (value := polynomial.value) is not None:
+        true = value == 0 if relation == "=" else value < 0 or (value == 0 and relation == "<=")
+        return ALWAYS if true else NEVER
+    if (linear := as_linear(polynomial, relation)) is not None:
+        return ((linear,),)
+    if (by_sign := signs(polynomial, relation)) is not None:
+        return by_sign
+    if len(polynomial.variables) == 1:
+        return ((_lexical(polynomial, relation),),)
+    if (product := as_product(polynomial, relation)) is not None:
+        return ((product,),)
+    raise UntranslatableError("it compares sums of products")
+
+
+def _lexical(polynomial: Polynomial, relation: Relation) -> Lexical:
+    """A condition on powers of one variable."""
+    (name,) = polynomial.variables
+    parts = []
+    for powers, coefficient in polynomial.terms:
+        factors = [f"number({name})"] * sum(power for _, power in powers)
+        parts.append(" * ".join([_exact(coefficient), *factors]))
+    return Lexical(name, f"{' + '.join(parts)} {relation} 0")
+
+
+def _exact(value: Fraction) -> str:
+    text = decimal_text(value)
+    return f"({value.numerator} div {value.denominator})" if "/" in text else text
+
+
+def total(parts: Sequence[Amount]) -> Amount:
+    """Sum of amounts; zero for none."""
+    result: Amount = constant(0)
+    for part in parts:
+        result = lift(add, result, part)
+    return result
+
+
+def all_of(parts: Sequence[Formula]) -> Formula:
+    """Conjunction that is the part itself where there is one."""
+    return parts[0] if len(parts) == 1 else All(tuple(parts))

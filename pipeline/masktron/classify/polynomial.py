@@ -1,0 +1,102 @@
+"""Polynomials in the fields of a record, with exact rational coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+
+type Powers = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A sum of monomials.
+
+    Attributes
+    ----------
+    terms : tuple of (powers, coefficient)
+        Sorted; powers are positive, coefficients are not zero; the constant has no powers.
+    """
+
+    terms: tuple[tuple[Powers, Fraction], ...]
+
+    @classmethod
+    def of(cls, terms: Iterable[tuple[Powers, Fraction]]) -> Polynomial:
+        """Collect like terms."""
+        total: dict[Powers, Fraction] = {}
+        for powers, coefficient in terms:
+            total[powers] = total.get(powers, Fraction(0)) + coefficient
+        return cls(tuple(sorted((p, c) for p, c in total.items() if c)))
+
+    @classmethod
+    def constant(cls, value: Fraction) -> Polynomial:
+        """Make a polynomial without variables."""
+        return cls.of([((), value)])
+
+    @classmethod
+    def variable(cls, name: str) -> Polynomial:
+        """Make the polynomial that is one variable."""
+        return cls((((((name, 1),)), Fraction(1)),))
+
+    @property
+    def value(self) -> Fraction | None:
+        """The number, where there are no variables."""
+        if not self.terms:
+            return Fraction(0)
+        return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names of the variables."""
+        return frozenset(name for powers, _ in self.terms for name, _ in powers)
+
+    @property
+    def linear(self) -> bool:
+        """Whether no term has a product or a power."""
+        return all(sum(power for _, power in powers) <= 1 for powers, _ in self.terms)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return Polynomial.of((*self.terms, *other.terms))
+
+    def __neg__(self) -> Polynomial:
+        return self.scaled(Fraction(-1))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        return Polynomial.of((_times(p, q), c * d) for p, c in self.terms for q, d in other.terms)
+
+    def scaled(self, factor: Fraction) -> Polynomial:
+        """Multiply by a number."""
+        return Polynomial.of((powers, coefficient * factor) for powers, coefficient in self.terms)
+
+    def without(self, variable: str) -> Polynomial:
+        """Put zero for a variable."""
+        return Polynomial(tuple(term for term in self.terms if variable not in dict(term[0])))
+
+    def primitive(self) -> Polynomial:
+        """Scale by a positive number so that the coefficients of the variables are integers without common divisor."""
+        coefficients = [coefficient for powers, coefficient in self.terms if powers]
+        if not coefficients:
+            return self
+        denominator = lcm(*(c.denominator for c in coefficients))
+        divisor = gcd(*(int(c * denominator) for c in coefficients))
+        return self.scaled(Fraction(denominator, divisor))
+
+
+def _times(left: Powers, right: Powers) -> Powers:
+    total: dict[str, int] = dict(left)
+    for name, power in right:
+        total[name] = total.get(name, 0) + power
+    return tuple(sorted(total.items()))
+
+
+def evaluate(powers: Powers, values: Mapping[str, Fraction]) -> Fraction:
+    """Multiply out a monomial."""
+    result = Fraction(1)
+    for name, power in powers:
+        result *= values[name] ** power
+    return result

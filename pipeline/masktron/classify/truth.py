@@ -1,0 +1,261 @@
+"""Whether atoms hold: exactly on one record, and over columns of doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.classify.evaluate import decide
+from masktron.constraints import (
+    Atom,
+    Form,
+    InDomain,
+    Lexical,
+    Linear,
+    Member,
+    Missing,
+    Monomial,
+    Present,
+    Product,
+    Range,
+    Untranslated,
+    Whole,
+)
+from masktron.read.lexical import XML_SPACE, parse_number
+
+type Value = Fraction | str | None
+"""A cell: a number, any text, or None where the field is absent."""
+
+ULPS = 8
+"""Slack of equalities and of ``<=`` in `satisfied`, in units in the last place of the largest term."""
+
+
+def variables_of_atom(atom: Atom) -> tuple[str, ...]:
+    """Return the variables that an atom reads, sorted."""
+    match atom:
+        case Linear(terms=terms):
+            return tuple(name for name, _ in terms)
+        case Product(left=left, right=right):
+            return tuple(sorted({name for monomial in (*left, right) for name, _ in monomial.powers}))
+        case Untranslated(variables=variables):
+            return variables
+        case Range() | Member() | Whole() | Lexical() | Missing() | Present() | InDomain():
+            return (atom.variable,)
+        case _:
+            assert_never(atom)
+
+
+def number_of(value: Value) -> Fraction | None:
+    """Return the number that a cell denotes, exactly, or None."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip(XML_SPACE)
+    return None if np.isnan(parse_number(text)) else Fraction(text)
+
+
+def holds(
+    form: Form | Atom,
+    values: Mapping[str, Value],
+    *,
+    domains: Mapping[InDomain, frozenset[str]] | None = None,
+) -> bool:
+    """Decide a form, a conjunction's atom included, on one record, in exact arithmetic.
+
+    Parameters
+    ----------
+    form : Form or Atom
+    values : mapping of str to Fraction, str or None
+        The record; a field that is not in it is absent. A text that denotes a number counts as this number.
+    domains : mapping of InDomain to frozenset of str, optional
+        The values that the original holds, per atom.
+
+    Returns
+    -------
+    bool
+        False where the record alone cannot tell (`InDomain` without its domain, `Untranslated` without a version):
+        what is not known to hold is not vouched for.
+    """
+    if isinstance(form, tuple):
+        return any(all(holds(atom, values, domains=domains) for atom in conjunction) for conjunction in form)
+    match form:
+        case Missing(variable=name):
+            return number_of(values.get(name)) is None
+        case Present(variable=name, negated=negated):
+            return (values.get(name) is None) is negated
+        case InDomain(variable=name):
+            cell = values.get(name)
+            return cell is not None and _text(cell) in (domains or {}).get(form, frozenset())
+        case Lexical(variable=name, test=test, version=version):
+            return decide(test, version, {name: _maybe_text(values.get(name))})
+        case Untranslated(variables=names, test=test, version=version):
+            return bool(version) and decide(test, version, {n: _maybe_text(values.get(n)) for n in names})
+        case Member(values=members) if not _numeric(members):
+            return (_maybe_text(values.get(form.variable)) in members) is not form.negated
+        case _:
+            return _number_holds(form, values)
+
+
+def _number_holds(atom: Linear | Product | Range | Member | Whole, values: Mapping[str, Value]) -> bool:
+    numbers: dict[str, Fraction] = {}
+    for name in variables_of_atom(atom):
+        number = number_of(values.get(name))
+        if number is None:
+            return False
+        numbers[name] = number
+    match atom:
+        case Linear(terms=terms, relation=relation, bound=bound):
+            return _related(sum((c * numbers[name] for name, c in terms), Fraction(0)), relation, bound)
+        case Product(left=left, relation=relation, right=right):
+            sides = [_monomial(m, numbers) for m in (*left, right)]
+            return None not in sides and _related(sum(s for s in sides[:-1] if s), relation, sides[-1] or Fraction(0))
+        case Range(variable=name):
+            return in_range(atom, numbers[name])
+        case Member(variable=name, values=members, negated=negated):
+            return (numbers[name] in members) is not negated
+        case Whole(variable=name):
+            return numbers[name].denominator == 1
+        case _:
+            assert_never(atom)
+
+
+def _numeric(members: frozenset[Fraction] | frozenset[str]) -> bool:
+    return any(isinstance(member, Fraction) for member in members)
+
+
+def _monomial(monomial: Monomial, numbers: Mapping[str, Fraction]) -> Fraction | None:
+    result = monomial.coefficient
+    for name, power in monomial.powers:
+        if power < 0 and not numbers[name]:
+            return None
+        result *= numbers[name] ** power
+    return result
+
+
+def _related(left: Fraction | int, relation: str, right: Fraction) -> bool:
+    return left == right if relation == "=" else left <= right if relation == "<=" else left < right
+
+
+def in_range(interval: Range, value: Fraction) -> bool:
+    """Whether a number lies in an interval."""
+    low, high = interval.low, interval.high
+    above = low is None or value > low or (value == low and not interval.low_open)
+    below = high is None or value < high or (value == high and not interval.high_open)
+    return above and below
+
+
+def _text(value: Fraction | str) -> str:
+    if isinstance(value, str):
+        return value
+    whole = value.denominator == 1
+    return str(value.numerator) if whole else np.format_float_positional(float(value), trim="-")
+
+
+def _maybe_text(value: Value) -> str | None:
+    return None if value is None else _text(value)
+
+
+# --- columns ----------------------------------------------------------------------------------------------------
+
+
+def satisfied(
+    atom: Atom,
+    columns: Mapping[str, NDArray[np.float64]],
+    texts: Mapping[str, NDArray[np.object_]],
+    *,
+    domains: Mapping[InDomain, frozenset[str]] | None = None,
+) -> NDArray[np.bool_]:
+    """Decide an atom on every record, in doubles.
+
+    Equalities and ``<=`` between computed numbers are given a slack of `ULPS` units in the last place of their
+    largest term, because sums of decimals are not exact in doubles; comparisons of one variable with a constant have
+    none.
+
+    Parameters
+    ----------
+    atom : Atom
+    columns : mapping of str to ndarray of float64, shape (n,)
+        NaN where a cell is not a number.
+    texts : mapping of str to ndarray of object, shape (n,)
+        Lexemes; None where absent.
+    domains : mapping of InDomain to frozenset of str, optional
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        False where the columns cannot tell, as in `holds`.
+    """
+    match atom:
+        case Linear(terms=terms, relation=relation, bound=bound):
+            parts = [float(coefficient) * columns[name] for name, coefficient in terms]
+            return _compare(parts, relation, [np.full_like(parts[0], float(bound))])
+        case Product(left=left, relation=relation, right=right):
+            return _compare([_column(m, columns) for m in left], relation, [_column(right, columns)])
+        case Range(variable=name):
+            return _in_range(atom, columns[name])
+        case Whole(variable=name):
+            return np.isfinite(columns[name]) & (columns[name] == np.floor(columns[name]))
+        case Missing(variable=name):
+            return np.isnan(columns[name])
+        case Member(variable=name, values=members, negated=negated) if _numeric(members):
+            known = np.isin(columns[name], [float(member) for member in members if isinstance(member, Fraction)])
+            return (known ^ negated) & ~np.isnan(columns[name])
+        case Member(variable=name, values=members, negated=negated):
+            return _each(texts[name], lambda text: (text in members) is not negated)
+        case Present(variable=name, negated=negated):
+            return _each(texts[name], lambda text: (text is None) is negated)
+        case InDomain(variable=name):
+            domain = (domains or {}).get(atom, frozenset())
+            return _each(texts[name], lambda text: text in domain)
+        case Lexical() | Untranslated():
+            return _tested(atom, texts)
+        case _:
+            assert_never(atom)
+
+
+def _column(monomial: Monomial, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    n = len(next(iter(columns.values())))
+    result = np.full(n, float(monomial.coefficient))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for name, power in monomial.powers:
+            result = result * columns[name] ** float(power)
+    return result
+
+
+def _compare(left: list[NDArray[np.float64]], relation: str, right: list[NDArray[np.float64]]) -> NDArray[np.bool_]:
+    zero = np.zeros_like(right[0])
+    difference = reduce(np.add, left, zero) - reduce(np.add, right, zero)
+    largest = reduce(np.maximum, (np.abs(part) for part in (*left, *right)), zero)
+    slack = ULPS * np.spacing(largest)
+    if relation == "<":
+        return np.asarray(difference < 0)
+    return np.asarray(np.abs(difference) <= slack if relation == "=" else difference <= slack)
+
+
+def _in_range(atom: Range, column: NDArray[np.float64]) -> NDArray[np.bool_]:
+    inside = ~np.isnan(column)
+    if atom.low is not None:
+        inside &= column > float(atom.low) if atom.low_open else column >= float(atom.low)
+    if atom.high is not None:
+        inside &= column < float(atom.high) if atom.high_open else column <= float(atom.high)
+    return inside
+
+
+def _each(column: NDArray[np.object_], test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
+    """Apply a test once per distinct text."""
+    known = {text: test(text) for text in set(column)}
+    return np.fromiter((known[text] for text in column), dtype=np.bool_, count=len(column))
+
+
+def _tested(atom: Lexical | Untranslated, texts: Mapping[str, NDArray[np.object_]]) -> NDArray[np.bool_]:
+    names = variables_of_atom(atom)
+    if not names or not atom.version:
+        n = len(next(iter(texts.values())))
+        return np.zeros(n, dtype=np.bool_)
+    rows = list(zip(*(texts[name] for name in names), strict=True))
+    known = {row: decide(atom.test, atom.version, dict(zip(names, row, strict=True))) for row in set(rows)}
+    return np.fromiter((known[row] for row in rows), dtype=np.bool_, count=len(rows))

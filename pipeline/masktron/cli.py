@@ -1,0 +1,316 @@
+"""The command line. Heavy imports wait until a command runs, so that help is there at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from masktron.errors import Exit, MasktronError
+
+if TYPE_CHECKING:
+    from masktron.config import Config
+    from masktron.jobs.common import Progress
+
+EPILOG = (
+    "Exit codes: 0 complies; 1 an edit, contract or limit fails; 2 usage; 3 rulebook; 4 document; 5 the rules and k "
+    "cannot both be kept. Every command also writes its result as JSON: --json FILE, or - for standard output."
+)
+
+app = typer.Typer(
+    name="masktron",
+    help="Mask survey microdata in XML so that every Schematron edit rule still holds.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+Data = Annotated[Path, typer.Argument(metavar="DATA.xml", help="Microdata, one element per record.")]
+Rules = Annotated[Path, typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook.")]
+Original = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Original file: what document() in the rules means.")
+]
+Record = Annotated[str | None, typer.Option(metavar="NAME", help="Record element, where the file leaves it open.")]
+Phase = Annotated[str | None, typer.Option(metavar="ID", help="Schematron phase; #ALL for all patterns.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - for stdout.")]
+Settings = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Settings; masktron.toml in this folder if there.")
+]
+RoleOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", metavar="FIELD=ROLE", help="identifier, key, confidential, weight or untouched; repeatable."
+    ),
+]
+MissingOptions = Annotated[
+    list[str] | None,
+    typer.Option("--missing", metavar="[FIELD=]CODE", help="A value that means 'missing'; repeatable."),
+]
+Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"masktron {version('masktron')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog="Example: masktron validate survey.xml --rules edits.sch --svrl report.xml")
+def validate(
+    data: Data,
+    rules: Rules,
+    original: Original = None,
+    record: Record = None,
+    phase: Phase = None,
+    svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as SVRL.")] = None,
+    json: Json = None,
+    limit: Annotated[int, typer.Option(min=0, help="Findings kept per rule; counts are always exact.")] = 1000,
+) -> None:
+    """Evaluate every rule on every record: is this edited file fit for release?"""
+    from masktron.jobs.validate import run_validate
+    from masktron.report.tables import validate_tables
+
+    _refuse_overwrite({"--json": json, "--svrl": svrl}, data, rules, original)
+    with _progress() as progress:
+        result = run_validate(
+            data, rules, original=original, record=record, phase=phase, limit=limit, progress=progress
+        )
+    if svrl:
+        from masktron.report.svrl import write_svrl
+
+        write_svrl(svrl, result.rulebook, result.evaluation)
+    _report(validate_tables(result), result.as_dict(), json)
+    raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
+
+
+@app.command(epilog="Example: masktron explain edits.sch --data survey.xml")
+def explain(
+    rules: Annotated[Path, typer.Argument(metavar="RULES.sch", help="Schematron rulebook.")],
+    data: Annotated[Path | None, typer.Option(metavar="DATA.xml", help="Also count, and plan the masking.")] = None,
+    original: Original = None,
+    config: Settings = None,
+    role: RoleOptions = None,
+    missing: MissingOptions = None,
+    allow: Allow = None,
+    record: Record = None,
+    phase: Phase = None,
+    json: Json = None,
+) -> None:
+    """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
+    from masktron.jobs.explain import run_explain
+    from masktron.report.tables import explain_tables
+
+    _refuse_overwrite({"--json": json}, data, rules, original)
+    settings = _settings(config, role, missing, allow=tuple(allow or ()) or None, record=record, phase=phase)
+    with _progress() as progress:
+        result = run_explain(rules, data, config=settings, original=original, progress=progress)
+    _report(explain_tables(result), result.as_dict(), json)
+
+
+@app.command(
+    epilog="Example: masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"
+)
+def mask(
+    data: Data,
+    rules: Rules,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.xml", help="The masked file.")],
+    k: Annotated[int | None, typer.Option("-k", help="Smallest group, at least 2.", show_default="5")] = None,
+    config: Settings = None,
+    role: RoleOptions = None,
+    missing: MissingOptions = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of random choices.", show_default="0")] = None,
+    grouping: Annotated[
+        str | None,
+        typer.Option(
+            metavar="rules|all",
+            help="rules: partition the records per block of variables; all: once, on all masked variables.",
+            show_default="rules",
+        ),
+    ] = None,
+    group_size_vars: Annotated[
+        int | None, typer.Option(help="Variables without a rule are masked in groups of so many.", show_default="3")
+    ] = None,
+    keep_missing: Annotated[
+        bool, typer.Option("--keep-missing", help="Stop rather than change which values are missing.")
+    ] = False,
+    invalid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="stop|exclude", help="What to do with original records that break a rule.", show_default="stop"
+        ),
+    ] = None,
+    allow: Allow = None,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Write the records in random order.")] = False,
+    record: Record = None,
+    phase: Phase = None,
+    manifest: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Confidential manifest; manifest.json beside the output.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Mask a file so that every edit still holds, and verify the written file."""
+    from masktron.jobs.mask import run_mask
+    from masktron.jobs.originals import InvalidOriginalError
+    from masktron.report.tables import mask_tables, validate_tables
+
+    _refuse_overwrite({"--json": json}, data, rules, out, manifest)
+    settings = _settings(
+        config,
+        role,
+        missing,
+        k=k,
+        seed=seed,
+        grouping=grouping,
+        group_size_vars=group_size_vars,
+        keep_missing=keep_missing or None,
+        invalid=invalid,
+        allow=tuple(allow or ()) or None,
+        shuffle=shuffle or None,
+        record=record,
+        phase=phase,
+    )
+    try:
+        with _progress() as progress:
+            result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)
+    except InvalidOriginalError as error:
+        _report(validate_tables(error.result), error.result.as_dict(), json)
+        raise
+    _report(mask_tables(result), result.as_dict(), json)
+    raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
+
+
+@app.command(
+    epilog="Example: masktron check masked.xml --rules edits.sch --original survey.xml --manifest manifest.json"
+)
+def check(
+    masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],
+    rules: Rules,
+    original: Original = None,
+    manifest: Annotated[Path | None, typer.Option(metavar="FILE", help="The manifest that mask wrote.")] = None,
+    record: Record = None,
+    phase: Phase = None,
+    json: Json = None,
+) -> None:
+    """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
+    from masktron.jobs.check import run_check
+    from masktron.report.tables import check_tables
+
+    _refuse_overwrite({"--json": json}, masked, rules, original, manifest)
+    with _progress() as progress:
+        result = run_check(
+            masked, rules, original=original, manifest=manifest, record=record, phase=phase, progress=progress
+        )
+    _report(check_tables(result), result.as_dict(), json)
+    raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
+
+
+@app.command(epilog="Example: masktron demo --out masktron-demo")
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")] = Path(
+        "masktron-demo"
+    ),
+) -> None:
+    """Validate, mask and check the samples that come with masktron, and say where the results lie."""
+    from masktron.jobs.demo import run_demo
+
+    console = Console(highlight=False)
+    with _progress() as progress:
+        complied = run_demo(out, console, progress)
+    raise typer.Exit(Exit.COMPLIES if complied else Exit.VIOLATION)
+
+
+def main() -> None:
+    """Run the command line; every error of masktron ends in one message and its exit code."""
+    try:
+        app()
+    except MasktronError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/] {escape(str(error))}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted; nothing was written")
+        sys.exit(130)
+
+
+def _settings(path: Path | None, role: list[str] | None, missing: list[str] | None, **changes: Any) -> Config:
+    """Settings from the file, overridden by options."""
+    from masktron.config import Config, load_config, parse_missing, parse_roles
+
+    default = Path("masktron.toml")
+    if path is None and default.is_file():
+        path = default
+        Console(stderr=True).print(f"settings from {default}")
+    config = Config() if path is None else load_config(path)
+    roles = {**config.roles, **parse_roles(role or [])}
+    codes = parse_missing(missing or [])
+    merged = {
+        name: config.missing.get(name, frozenset()) | codes.get(name, frozenset())
+        for name in (*config.missing, *codes)
+    }
+    return config.updated(roles=roles, missing=merged, **changes)
+
+
+def _refuse_overwrite(outputs: Mapping[str, Path | None], *inputs: Path | None) -> None:
+    """Refuse a report that would overwrite a file of the run."""
+    from masktron.errors import UsageError
+
+    taken = {path.resolve() for path in inputs if path is not None}
+    for option, path in outputs.items():
+        if path is not None and path.resolve() in taken:
+            raise UsageError(f"{option} would overwrite {path}", hint="give another file name")
+
+
+def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) -> None:
+    """Print the tables; with ``--json -`` standard output is for the JSON alone."""
+    from masktron.report.tables import show
+
+    to_stdout = json is not None and str(json) == "-"
+    show(tables, Console(stderr=to_stdout, highlight=False))
+    if to_stdout:
+        import json as codec
+
+        typer.echo(codec.dumps(content, indent=2, ensure_ascii=False))
+    elif json is not None:
+        from masktron.write.manifest import write_json
+
+        write_json(json, content)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show the stage and the records done on standard error, where somebody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda stage, done: None
+        return
+    with console.status("starting") as status:
+        yield _updater(status.update)
+
+
+def _updater(update: Callable[[str], None]) -> Progress:
+    def progress(stage: str, done: int) -> None:
+        update(f"{stage}: {done} records" if done else stage)
+
+    return progress
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The four jobs: validate, explain, mask, check."""

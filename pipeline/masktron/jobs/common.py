@@ -1,0 +1,162 @@
+"""What every job does first: read the rulebook, survey the file, classify, evaluate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from masktron.classify import Edit, classify
+from masktron.config import did_you_mean
+from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.read.layout import Shape, survey
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+from masktron.read.schematron import read_rules
+from masktron.results import RuleResult
+from masktron.validate.exact import evaluate
+from masktron.validate.findings import Evaluation
+
+type Progress = Callable[[str, int], None]
+"""Called with the name of a stage and the number of records done in it."""
+
+
+def no_progress(stage: str, done: int) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A rulebook and a file, understood.
+
+    Attributes
+    ----------
+    data : Path
+    rulebook : Rulebook
+    layout : Layout
+    shape : Shape
+    edits : tuple of Edit
+    """
+
+    data: Path
+    rulebook: Rulebook
+    layout: Layout
+    shape: Shape
+    edits: tuple[Edit, ...]
+
+    def index_of(self, rule_id: str) -> int:
+        """Return the index of the check with this id.
+
+        Raises
+        ------
+        UsageError
+            There is none.
+        """
+        for check in self.rulebook.checks:
+            if check.id == rule_id:
+                return check.index
+        raise UsageError(
+            f"the rulebook has no rule {rule_id!r}",
+            where=str(self.rulebook.path),
+            hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
+        )
+
+    def evaluate(self, path: Path, original: Path | None, progress: Progress, *, limit: int = 1000) -> Evaluation:
+        """Evaluate every rule on every record of a file of the same layout."""
+        return evaluate(
+            path,
+            self.rulebook,
+            self.layout,
+            original=original,
+            limit=limit,
+            progress=lambda done: progress(f"validating {path.name}", done),
+        )
+
+    def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
+        """Counts of every rule but some."""
+        without = frozenset(leave_out)
+        return tuple(
+            RuleResult(
+                id=edit.check.id,
+                kind=edit.name,
+                fired=int(evaluation.fired[edit.check.index]),
+                failed=int(evaluation.failed[edit.check.index]),
+                errors=int(evaluation.errors[edit.check.index]),
+                soft=edit.check.soft,
+                origin=str(edit.check.origin),
+            )
+            for edit in self.edits
+            if edit.check.index not in without
+        )
+
+
+def open_job(data: Path, rules: Path, *, record: str | None = None, phase: str | None = None) -> Job:
+    """Read the rulebook, survey the file and classify the rules.
+
+    Raises
+    ------
+    RulebookError, DocumentError, UsageError
+        One of them cannot be used.
+    """
+    rulebook = read_rules(rules, phase=phase)
+    layout, shape = survey(data, record=record, hints=context_names(rulebook))
+    return Job(data, rulebook, layout, shape, classify(rulebook, layout))
+
+
+def context_names(rulebook: Rulebook) -> tuple[str, ...]:
+    """Local names of the elements that rule contexts mention: one of them is the record, most likely."""
+    names = (
+        name.rpartition(":")[2]
+        for pattern in rulebook.patterns
+        for rule in pattern.rules
+        for name in re.findall(r"[\w.:-]+", re.sub(r"\[.*?\]|'[^']*'|\"[^\"]*\"", "", rule.context))
+    )
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def notes_of(job: Job) -> tuple[str, ...]:
+    """Repairs of the rulebook and lints of its rules, for the user."""
+    lints = [f"{edit.check.id}: {lint}" for edit in job.edits for lint in edit.lints]
+    return (*job.rulebook.notes, *lints)
+
+
+def violations(rules: Sequence[RuleResult]) -> tuple[int, int]:
+    """Violations of hard rules, and of soft ones."""
+    hard = sum(rule.violations for rule in rules if not rule.soft)
+    return hard, sum(rule.violations for rule in rules if rule.soft)
+
+
+def require_flat(job: Job) -> None:
+    """Refuse a file that cannot be masked for its shape.
+
+    Raises
+    ------
+    DocumentError
+        Naming the line and what is there.
+    """
+    if not job.shape.flat:
+        raise DocumentError(
+            f"the records are not flat: {job.shape.reason}",
+            where=f"{job.data}:{job.shape.line}",
+            hint="nested or repeated fields can be validated but not masked; write one record per person or unit",
+        )
+
+
+def require_known_fields(job: Job) -> None:
+    """Refuse rules on fields that the file never has.
+
+    Raises
+    ------
+    RulebookError
+        Naming the rule, the field and the closest fields of the file.
+    """
+    known = [field.name for field in job.layout.fields]
+    for edit in job.edits:
+        for name in edit.variables:
+            if name not in known:
+                raise RulebookError(
+                    f"the rule {edit.check.id!r} reads {name!r}, a field that the file never has",
+                    where=str(edit.check.origin),
+                    hint=did_you_mean(name, known),
+                )

@@ -1,0 +1,324 @@
+"""Mask a file so that every edit still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config, Role
+from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
+from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
+from masktron.jobs.originals import Originals, judge_originals
+from masktron.jobs.revalidate import Revalidation, revalidate
+from masktron.masking import MaskedBlock, mask_records
+from masktron.measures.achieved_k import achieved_k
+from masktron.measures.information_loss import information_loss
+from masktron.measures.linkage import linkage
+from masktron.plan import Plan, make_plan
+from masktron.read.layout import survey
+from masktron.read.microdata import read_records
+from masktron.read.records import Column, Records
+from masktron.results import BlockResult, MaskResult, shown
+from masktron.roles import resolve_roles
+from masktron.settle.prototypes import EXITS
+from masktron.write.atomic import atomic_path
+from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
+from masktron.write.xml import write_masked
+
+MANIFEST = "manifest.json"
+
+
+def run_mask(
+    data: Path,
+    rules: Path,
+    out: Path,
+    *,
+    config: Config | None = None,
+    manifest: Path | None = None,
+    progress: Progress = no_progress,
+) -> MaskResult:
+    """Mask, settle, write, re-validate and report.
+
+    The output and the manifest appear only when the written file has been read back and every engine agrees that it
+    obeys the rules, with groups of at least k.
+
+    Parameters
+    ----------
+    data, rules, out : Path
+    config : Config, optional
+    manifest : Path, optional
+        ``manifest.json`` beside the output when not given.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError
+        Something cannot be used.
+    InvalidOriginalError
+        The original breaks a rule.
+    InfeasibleError
+        The rules and k cannot both be kept.
+    ViolationError
+        The written file would break a rule or its contract; it is not published.
+    """
+    config = config or Config()
+    manifest = manifest or out.parent / MANIFEST
+    _refuse_paths(data, rules, out, manifest)
+    job = open_job(data, rules, record=config.record, phase=config.phase)
+    require_flat(job)
+    require_known_fields(job)
+    records = read_records(data, job.layout, missing=config.missing)
+    if not len(records):
+        raise DocumentError(
+            "the file has no records",
+            where=str(data),
+            hint=f"records are looked for as /{'/'.join(job.layout.record_path)}; name another with --record",
+        )
+    fields = resolve_roles(records, config)
+    originals = judge_originals(job, config, progress)
+    plan = make_plan(job.edits, fields, config, released=originals.released)
+    run = _Run(job, config, plan, records, originals)
+    blocks = mask_records(
+        run.kept,
+        plan,
+        job.edits,
+        job.rulebook,
+        original=data,
+        progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
+    )
+    return run.publish(blocks, out, manifest, progress)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What writing and reporting need of a run."""
+
+    job: Job
+    config: Config
+    plan: Plan
+    records: Records
+    originals: Originals
+
+    @property
+    def kept(self) -> Records:
+        """The records to release."""
+        keep = self.originals.keep
+        if keep.all():
+            return self.records
+        columns = {name: _subset(column, keep) for name, column in self.records.columns.items()}
+        return replace(self.records, columns=columns, lines=self.records.lines[keep])
+
+    @property
+    def binding(self) -> list[int]:
+        """Rules that have to hold in the written file."""
+        loose = {*self.plan.released, *(index for index, _ in self.plan.not_applicable)}
+        return [check.index for check in self.job.rulebook.checks if check.index not in loose]
+
+    def publish(self, blocks: Sequence[MaskedBlock], out: Path, manifest: Path, progress: Progress) -> MaskResult:
+        """Write to temporary files, verify, and only then give them their names."""
+        order = self._order()
+        with atomic_path(out) as temporary, atomic_path(manifest) as confidential:
+            written = write_masked(
+                self.records.source,
+                temporary,
+                self.job.layout,
+                self._replacements(blocks),
+                removed=self.plan.by_role(Role.IDENTIFIER),
+                keep=self.originals.keep,
+                order=None if order is None else np.flatnonzero(self.originals.keep)[order],
+            )
+            layout, _ = survey(temporary, record=self.job.layout.record_tag)
+            masked = read_records(temporary, layout, missing=self.config.missing)
+            self._verify_records(written, masked)
+            verdict = revalidate(
+                temporary,
+                self.job,
+                layout,
+                original=self.records.source,
+                binding=self.binding,
+                progress=progress,
+            )
+            result = self._result(blocks, masked, verdict, order, out, manifest)
+            self._verify(result)
+            write_plain(confidential, self._manifest(result, temporary, order))
+        return result
+
+    def _order(self) -> NDArray[np.intp] | None:
+        """Permutation of the kept records: written record i is kept record order[i]."""
+        if not self.config.shuffle:
+            return None
+        generator = np.random.default_rng(self.config.seed)
+        return generator.permutation(int(self.originals.keep.sum())).astype(np.intp)
+
+    def _replacements(self, blocks: Sequence[MaskedBlock]) -> dict[str, NDArray[np.object_]]:
+        """Masked lexemes for every record of the source; those of excluded records stay empty and are not written."""
+        lexemes: dict[str, NDArray[np.object_]] = {}
+        for masked in blocks:
+            for position, name in enumerate(masked.block.variables):
+                column = np.full(len(self.records), None, dtype=np.object_)
+                column[self.originals.keep] = masked.lexemes(position)
+                lexemes[name] = column
+        return lexemes
+
+    def _verify_records(self, written: int, masked: Records) -> None:
+        expected = int(self.originals.keep.sum())
+        if not written == len(masked) == expected:
+            raise ViolationError(
+                f"{len(masked)} records were read back of {expected} to release; nothing is published",
+                where=str(self.records.source),
+            )
+
+    def _verify(self, result: MaskResult) -> None:
+        if result.violations:
+            broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in result.rules if rule.violations)
+            raise InfeasibleError(
+                f"the masked file would break {broken}; nothing is published",
+                where=str(self.records.source),
+                hint="let the rule go with --allow, or give its fields the role untouched",
+            )
+        for engine in result.engines:
+            if not engine.agrees:
+                raise ViolationError(
+                    f"{engine.engine} does not agree that the masked file obeys the rules; nothing is published:\n  "
+                    + "\n  ".join(engine.notes),
+                    where=str(self.records.source),
+                )
+        if result.min_group < self.config.k:
+            raise ViolationError(
+                f"a group of {result.min_group} records is smaller than k = {self.config.k}; nothing is published",
+                where=str(self.records.source),
+            )
+
+    # the report
+
+    def _result(
+        self,
+        blocks: Sequence[MaskedBlock],
+        masked: Records,
+        verdict: Revalidation,
+        order: NDArray[np.intp] | None,
+        out: Path,
+        manifest: Path,
+    ) -> MaskResult:
+        columns = dict(masked.columns)
+        for name in self.plan.by_role(Role.CONFIDENTIAL):
+            columns.setdefault(name, _absent(self.records.columns[name], len(masked)))
+        if order is not None:
+            back = np.argsort(order)
+            columns = {name: _subset(column, back) for name, column in columns.items()}
+        confidential = self.plan.by_role(Role.CONFIDENTIAL)
+        numeric = [fact.name for fact in self.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric]
+        checks = self.job.rulebook.checks
+        results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
+        block_results = tuple(self._block_result(block, columns) for block in blocks)
+        original, released = self._values(self.kept.columns, numeric), self._values(columns, numeric)
+        return MaskResult(
+            output=shown(out),
+            manifest=shown(manifest),
+            records_in=len(self.records),
+            records_out=len(masked),
+            k=self.config.k,
+            min_group=min(block.min_group for block in block_results),
+            whole_record_k=achieved_k([columns[name].lexemes for name in confidential]),
+            linkage=linkage(original, released),
+            information_loss=information_loss(original, released),
+            violations=sum(rule.violations for rule in results),
+            blocks=block_results,
+            rules=results,
+            engines=verdict.engines,
+            not_applicable={checks[index].id: reason for index, reason in self.plan.not_applicable},
+            allowed=tuple(checks[index].id for index in self.plan.released),
+            notes=(*notes_of(self.job), *self.originals.notes),
+            excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
+        )
+
+    def _block_result(self, masked: MaskedBlock, columns: dict[str, Column]) -> BlockResult:
+        block = masked.block
+        numeric = [fact.name for fact in self.plan.fields if fact.name in block.variables and fact.numeric]
+        exits = masked.settled.exits.tolist()
+        return BlockResult(
+            variables=block.variables,
+            rules=tuple(self.job.rulebook.checks[index].id for index in block.checks),
+            aggregator=block.aggregator,
+            reason=block.reason,
+            groups=masked.grouping.groups,
+            min_group=achieved_k([columns[name].lexemes for name in block.variables]),
+            exits={name: exits.count(name) for name in EXITS},
+            information_loss=information_loss(
+                self._values(self.kept.columns, numeric), self._values(columns, numeric)
+            )
+            if numeric
+            else float("nan"),
+        )
+
+    @staticmethod
+    def _values(columns: Any, names: Sequence[str]) -> NDArray[np.float64]:
+        return np.stack([columns[name].values for name in names], axis=1)
+
+    def _manifest(self, result: MaskResult, output: Path, order: NDArray[np.intp] | None) -> dict[str, Any]:
+        return {
+            "manifest_version": MANIFEST_VERSION,
+            "notice": NOTICE,
+            "versions": versions(),
+            "original": {"path": shown(self.records.source), "sha256": file_hash(self.records.source)},
+            "rules": {"path": shown(self.job.rulebook.path), "sha256": file_hash(self.job.rulebook.path)},
+            "output": {"path": result.output, "sha256": file_hash(output)},
+            "config": _plain(asdict(self.config)),
+            "plan": _plain(self.plan.as_dict()),
+            "result": result.as_dict(),
+            "order": None if order is None else order.tolist(),
+        }
+
+
+def _subset(column: Column, which: NDArray[Any]) -> Column:
+    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
+
+
+def _absent(column: Column, n: int) -> Column:
+    """A masked field that the written file does not show at all, since no prototype has a value of it."""
+    return replace(
+        column,
+        lexemes=np.full(n, None, dtype=np.object_),
+        status=np.ones(n, dtype=np.uint8),
+        values=np.full(n, np.nan),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Turn settings into what JSON has: no sets, no infinities."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(_plain(entry) for entry in value)
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def _refuse_paths(data: Path, rules: Path, out: Path, manifest: Path) -> None:
+    inputs = {data.resolve(): "the original", rules.resolve(): "the rulebook"}
+    for path, what in ((out, "output"), (manifest, "manifest")):
+        if path.resolve() in inputs:
+            raise UsageError(
+                f"the {what} would overwrite {inputs[path.resolve()]}", where=str(path), hint="give another file name"
+            )
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"the folder of the {what} does not exist", where=str(path.parent), hint="create it first"
+            )
+        if path.is_dir():
+            raise UsageError(f"the {what} is a folder", where=str(path), hint="give a file name")
+    if out.resolve() == manifest.resolve():
+        raise UsageError("the output and the manifest are the same file", where=str(out))
+    if manifest.exists() and (other := described_output(manifest)) != out.name:
+        raise UsageError(
+            f"the manifest there belongs to {other or 'something else'}",
+            where=str(manifest),
+            hint="give another with --manifest FILE",
+        )

@@ -1,0 +1,128 @@
+"""The original file before masking: which of its records obey the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config
+from masktron.errors import ViolationError
+from masktron.jobs.common import Job, Progress, notes_of, violations
+from masktron.results import ValidateResult, shown
+from masktron.validate.exact import evaluate
+from masktron.validate.findings import Evaluation, Verdict
+
+
+class InvalidOriginalError(ViolationError):
+    """The original breaks its rules; the findings are at hand.
+
+    Attributes
+    ----------
+    result : ValidateResult
+    """
+
+    def __init__(self, what: str, *, where: str, hint: str, result: ValidateResult) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Originals:
+    """What may be masked.
+
+    Attributes
+    ----------
+    keep : ndarray of bool, shape (n,)
+        Records to mask; the others break a rule and are left out.
+    released : tuple of int
+        Rules that need not be kept: allowed ones, and soft ones that the original breaks.
+    notes : tuple of str
+        What the user should know: soft rules given up, records that only one engine accepts.
+    """
+
+    keep: NDArray[np.bool_]
+    released: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
+    """Evaluate the original and decide what may be masked.
+
+    A record that libxml2 refuses and Saxon accepts (or the reverse) obeys the rule in one correct reading of its
+    decimals; it is masked, and reported.
+
+    Raises
+    ------
+    InvalidOriginalError
+        Hard rules are broken, and the settings do not say to exclude the records or to allow the rules.
+    """
+    evaluation = job.evaluate(job.data, None, progress)
+    allowed = {job.index_of(rule) for rule in config.allow}
+    soft = {check.index for check in job.rulebook.checks if check.soft}
+    given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}
+    hard = [check.index for check in job.rulebook.checks if check.index not in soft | allowed]
+    broken = evaluation.verdicts[:, hard] >= Verdict.FAILS
+    notes = [
+        f"soft rule {job.rulebook.checks[index].id}: broken in "
+        f"{evaluation.failed[index] + evaluation.errors[index]} original records, so it is not kept"
+        for index in sorted(given_up)
+    ]
+    if broken.any() and (second := _second_opinion(job)) is not None:
+        only_one = broken & (second.verdicts[:, hard] < Verdict.FAILS)
+        notes += [
+            f"{job.rulebook.checks[index].id}: {count} original records are refused by {evaluation.engine} and "
+            f"accepted by {second.engine}, which read their decimals differently; they are masked"
+            for index, count in zip(hard, only_one.sum(axis=0).tolist(), strict=True)
+            if count
+        ]
+        broken &= ~only_one
+    bad = broken.any(axis=1)
+    outside = _outside_records(job, evaluation, hard)
+    if outside or (bad.any() and config.invalid == "stop"):
+        _refuse(job, evaluation, int(bad.sum()), outside)
+    return Originals(~bad, tuple(sorted(allowed | given_up)), tuple(notes))
+
+
+def _second_opinion(job: Job) -> Evaluation | None:
+    """Evaluate with the other engine of the same XPath version, where there is one."""
+    if job.rulebook.version != "1.0":
+        return None
+    return evaluate(job.data, job.rulebook, job.layout, engine="saxon", limit=0)
+
+
+def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[str]:
+    """Rules that fail outside all records: leaving records out cannot mend them."""
+    within = (evaluation.verdicts >= Verdict.FAILS).any(axis=0)
+    total = evaluation.failed + evaluation.errors
+    return [job.rulebook.checks[index].id for index in hard if total[index] and not within[index]]
+
+
+def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) -> None:
+    results = job.rule_results(evaluation)
+    hard, soft = violations(results)
+    result = ValidateResult(
+        data=shown(job.data),
+        records=len(evaluation.verdicts),
+        violations=hard,
+        warnings=soft,
+        rules=results,
+        notes=notes_of(job),
+        engine=evaluation.engine,
+        evaluation=evaluation,
+        rulebook=job.rulebook,
+    )
+    if outside:
+        raise InvalidOriginalError(
+            f"the original breaks {', '.join(outside)}, outside single records",
+            where=str(job.data),
+            hint="correct the file, or let the rules go with --allow RULE-ID",
+            result=result,
+        )
+    raise InvalidOriginalError(
+        f"{records} of {len(evaluation.verdicts)} original records break an edit",
+        where=str(job.data),
+        hint="correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
+        result=result,
+    )

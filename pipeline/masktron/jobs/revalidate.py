@@ -1,0 +1,112 @@
+"""The promise is about the written bytes: read them back and evaluate them, by engines that are not ours too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from masktron.jobs.common import Job, Progress
+from masktron.read.records import Layout
+from masktron.results import EngineResult
+from masktron.validate.exact import evaluate
+from masktron.validate.findings import Evaluation
+from masktron.validate.oracle import compare, evaluate_with_pyschematron
+
+WHOLE = 2000
+"""Files up to this many records go to pyschematron whole."""
+SAMPLE = 1000
+"""Of longer ones it gets this many, spread evenly: it takes milliseconds a record."""
+CHUNK = 25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revalidation:
+    """What all engines say of the written file.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        Of the deciding engine, over all records.
+    engines : tuple of EngineResult
+        Of every engine, the deciding one first.
+    """
+
+    evaluation: Evaluation
+    engines: tuple[EngineResult, ...]
+
+
+def revalidate(
+    path: Path, job: Job, layout: Layout, *, original: Path, binding: Collection[int], progress: Progress
+) -> Revalidation:
+    """Evaluate a written file.
+
+    Parameters
+    ----------
+    path : Path
+        The written file.
+    layout : Layout
+        Its layout.
+    original : Path
+        What ``document()`` in the rules means.
+    binding : collection of int
+        Rules that have to hold.
+    """
+    rules = sorted(binding)
+    decided = evaluate(
+        path,
+        job.rulebook,
+        layout,
+        original=original,
+        progress=lambda done: progress("re-validating the written file", done),
+    )
+    engines = [
+        EngineResult(decided.engine, len(decided.verdicts), _violations(decided, rules), True),
+    ]
+    if job.rulebook.version == "1.0":
+        other = evaluate(path, job.rulebook, layout, original=original, engine="saxon", limit=0)
+        engines.append(_second(decided, other, rules, job))
+    engines.append(_third(path, job, layout, original, decided, rules, progress))
+    return Revalidation(decided, tuple(engines))
+
+
+def _violations(evaluation: Evaluation, rules: list[int]) -> int:
+    return int((evaluation.failed[rules] + evaluation.errors[rules]).sum())
+
+
+def _second(decided: Evaluation, other: Evaluation, rules: list[int], job: Job) -> EngineResult:
+    notes = tuple(
+        f"{job.rulebook.checks[index].id}: fired {decided.fired[index]} and {other.fired[index]} times, "
+        f"failed {decided.failed[index]} and {other.failed[index]} times"
+        for index in rules
+        if decided.fired[index] != other.fired[index] or other.failed[index] + other.errors[index]
+    )
+    return EngineResult(other.engine, len(other.verdicts), _violations(other, rules), not notes, notes)
+
+
+def _third(
+    path: Path, job: Job, layout: Layout, original: Path, decided: Evaluation, rules: list[int], progress: Progress
+) -> EngineResult:
+    n = len(decided.verdicts)
+    sample = np.arange(n) if n <= WHOLE else np.unique(np.linspace(0, n - 1, SAMPLE).astype(np.intp))
+    opinion = evaluate_with_pyschematron(
+        path,
+        job.rulebook,
+        layout,
+        records=sample,
+        chunk=CHUNK,
+        original=original,
+        progress=lambda done: progress("re-validating with pyschematron", done),
+    )
+    agreement = compare(decided, opinion, job.rulebook)
+    own = set(rules)
+    blocking = [one for one in agreement.blocking if one.check in own]
+    explained = [one for one in agreement.disagreements if one.check in own and one not in blocking]
+    left_out = [job.rulebook.checks[index].id for index in opinion.not_compared if index in own]
+    notes = [f"disagrees without a known reason: {one}" for one in blocking]
+    notes += [f"known deviation: {one}" for one in explained]
+    notes += [f"{rule}: looks beyond single records, so it was not compared" for rule in left_out]
+    failed = int((opinion.failed[rules] + opinion.errors[rules]).sum())
+    return EngineResult(opinion.engine, len(sample), failed, not blocking, tuple(notes))

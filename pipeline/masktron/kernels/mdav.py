@@ -1,0 +1,126 @@
+"""MDAV by brute force: plain numpy over a compact array of the records that are still ungrouped."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.kernels.integers import as_integers
+
+_GROUPED_SHARE = 8
+"""Compact when one record in this many has been grouped: copying after every group would cost more."""
+
+
+def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+    """Partition records in groups of k to 2k - 1 by maximum distance to the average vector.
+
+    While at least 3k records remain, the record farthest from their mean takes its k - 1 nearest, then the one of
+    the others that is farthest from that record takes its k - 1 nearest. Of 2k to 3k - 1 left, the farthest from
+    the mean takes its k - 1 nearest; what is left then is one group. Groups are numbered as they are formed.
+
+    The partition is a function of the data, ties included: squared distances are float64, summed over dimensions in
+    order; of the farthest, and of the nearest, the lowest index comes first; the mean is the exact mean of the
+    points, correctly rounded.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+        Finite, with squared distances that do not overflow; not checked here.
+    k : int
+        At least 1 and at most n; not checked here.
+
+    Returns
+    -------
+    ndarray of intp, shape (n,)
+        Labels 0 to g - 1.
+
+    Notes
+    -----
+    Source: MDAV-generic of Domingo-Ferrer and Torra (2005), as in Domingo-Ferrer and Gonzalez-Nicolas (2010),
+    section 2.2. O(n^2 d / k) time, O(n d) memory.
+    """
+    rest = _Ungrouped(points)
+    labels = np.empty(len(points), dtype=np.intp)
+    group = 0
+    while rest.size >= 3 * k:
+        first = rest.farthest(rest.distances(rest.mean()))
+        from_first = rest.distances(rest.points[:, first])
+        labels[rest.take(from_first, first, k)] = group
+        second = rest.farthest(from_first)
+        labels[rest.take(rest.distances(rest.points[:, second]), second, k)] = group + 1
+        group += 2
+        rest.compact()
+    if rest.size >= 2 * k:
+        first = rest.farthest(rest.distances(rest.mean()))
+        labels[rest.take(rest.distances(rest.points[:, first]), first, k)] = group
+        group += 1
+    labels[rest.remaining()] = group
+    return labels
+
+
+class _Ungrouped:
+    """The records that no group has yet, one row per dimension, in original order."""
+
+    def __init__(self, points: NDArray[np.float64]) -> None:
+        self.points = np.ascontiguousarray(points.T)
+        self.size = len(points)
+        self._index = np.arange(self.size)
+        self._grouped = np.zeros(self.size, dtype=np.bool_)
+        scaled = [as_integers(row) for row in self.points]
+        self._integers = np.array([integers for integers, _ in scaled]).reshape(self.points.shape)
+        self._exponents = [exponent for _, exponent in scaled]
+        self._sums = self._integers.sum(axis=1).tolist()
+
+    def mean(self) -> NDArray[np.float64]:
+        """Exact mean of what is left, each coordinate correctly rounded: Python divides integers so."""
+        exact = zip(self._sums, self._exponents, strict=True)
+        return np.array([_ratio(total, exponent, self.size) for total, exponent in exact], dtype=np.float64)
+
+    def distances(self, center: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Squared distances to a point; one dimension after the other, so that the order of summation is ours."""
+        total = np.zeros(self.points.shape[1])
+        difference = np.empty_like(total)
+        for row, coordinate in zip(self.points, center, strict=True):
+            np.subtract(row, coordinate, out=difference)
+            np.multiply(difference, difference, out=difference)
+            np.add(total, difference, out=total)
+        return total
+
+    def farthest(self, squared: NDArray[np.float64]) -> int:
+        """Position of the largest distance of an ungrouped record, the lowest of equals. Overwrites grouped ones."""
+        squared[self._grouped] = -1.0
+        return int(squared.argmax())
+
+    def take(self, squared: NDArray[np.float64], center: int, k: int) -> NDArray[np.intp]:
+        """Remove a record and its k - 1 nearest; return their original indices."""
+        distance = np.where(self._grouped, np.inf, squared)
+        distance[center] = -1.0
+        bound = np.partition(distance, k - 1)[k - 1]
+        chosen = np.flatnonzero(distance <= bound)
+        if len(chosen) > k:
+            tied = distance[chosen] == bound
+            surplus = len(chosen) - k
+            chosen = np.delete(chosen, np.flatnonzero(tied)[-surplus:])
+        self._grouped[chosen] = True
+        self.size -= k
+        records = self._index[chosen]
+        removed = self._integers[:, records].sum(axis=1).tolist()
+        self._sums = [total - part for total, part in zip(self._sums, removed, strict=True)]
+        return records
+
+    def remaining(self) -> NDArray[np.intp]:
+        """Original indices of what is left."""
+        return self._index[~self._grouped]
+
+    def compact(self) -> None:
+        """Drop the grouped records once they are many; positions change, so only between two pairs of groups."""
+        if (len(self._index) - self.size) * _GROUPED_SHARE < len(self._index):
+            return
+        left = np.flatnonzero(~self._grouped)
+        self.points = self.points.take(left, axis=1)
+        self._index = self._index[left]
+        self._grouped = np.zeros(self.size, dtype=np.bool_)
+
+
+def _ratio(total: int, exponent: int, count: int) -> float:
+    return (total << exponent) / count if exponent >= 0 else total / (count << -exponent)

@@ -1,0 +1,326 @@
+"""Mask: partitions, aggregates and settled prototypes for every block of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.aggregators import ALL as AGGREGATORS
+from masktron.aggregators.base import Aggregator, ObservedAggregator, variables_of
+from masktron.aggregators.median import Median
+from masktron.aggregators.medoid import Medoid
+from masktron.classify import Edit
+from masktron.classify.forms import form_of, holds, satisfied
+from masktron.config import Role
+from masktron.constraints import Form, Linear, Product
+from masktron.errors import InfeasibleError
+from masktron.methods.encode import encode_nominal
+from masktron.methods.grouping import Grouping, codes_of, group_records
+from masktron.methods.mdav import standardise
+from masktron.plan import Block, Partition, Plan
+from masktron.read.lexical import parse_number
+from masktron.read.microdata import chunk_document
+from masktron.read.records import Column, Records, Status
+from masktron.read.rulebook import Rulebook
+from masktron.settle.grid import grid_of, scales
+from masktron.settle.lattice import Search
+from masktron.settle.prototypes import Judge, Row, Settled, Task, settle
+from masktron.settle.system import Equality, Recipe, equalities, recipes
+from masktron.validate.exact import BatchEvaluator
+from masktron.validate.findings import Verdict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedBlock:
+    """A block with its groups and prototypes.
+
+    Attributes
+    ----------
+    grouping : Grouping
+        Of the records that were given to mask.
+    settled : Settled
+    """
+
+    block: Block
+    grouping: Grouping
+    settled: Settled
+
+    def lexemes(self, position: int) -> NDArray[np.object_]:
+        """Masked lexemes of the variable at a position of the block, record by record."""
+        return self.settled.lexemes[self.grouping.labels, position]
+
+
+def mask_records(
+    records: Records,
+    plan: Plan,
+    edits: Sequence[Edit],
+    rulebook: Rulebook,
+    *,
+    original: Path,
+    progress: Callable[[Block], None] | None = None,
+) -> list[MaskedBlock]:
+    """Mask all blocks of a plan.
+
+    Parameters
+    ----------
+    records : Records
+        Those to release, without the ones that break a rule.
+    original : Path
+        What ``document()`` in the rules means.
+    progress : callable, optional
+        Called with each block before it is settled.
+
+    Raises
+    ------
+    InfeasibleError
+        There are fewer than k records, or a group has no prototype that satisfies the rules.
+    """
+    if len(records) < plan.k:
+        raise InfeasibleError(
+            f"{len(records)} records cannot form a group of k = {plan.k}",
+            where=str(records.source),
+            hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
+        )
+    masker = _Masker(records, plan, edits, rulebook, original)
+    masked: list[MaskedBlock] = []
+    for partition in plan.partitions:
+        grouping = masker.group(partition)
+        for block in partition.blocks:
+            if progress:
+                progress(block)
+            masked.append(MaskedBlock(block, grouping, masker.settle(block, grouping)))
+    return masked
+
+
+class _Masker:
+    """What all blocks share: the columns, the weights, the forms of the rules, the engine."""
+
+    def __init__(
+        self, records: Records, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
+    ) -> None:
+        self.columns = records.columns
+        self.layout = records.layout
+        self.k = plan.k
+        self.n = len(records)
+        self.edits = {edit.check.index: edit for edit in edits}
+        self.rulebook = rulebook
+        self.original = original
+        self.numeric = {fact.name for fact in plan.fields if fact.numeric}
+        weight = plan.by_role(Role.WEIGHT)
+        self.weights = self.columns[weight[0]].values if weight else None
+        self.values = {name: column.values for name, column in self.columns.items()}
+        # Rules see the number in a missing code; masking does not.
+        self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
+        self.texts = {name: column.lexemes for name, column in self.columns.items()}
+
+    # groups
+
+    def group(self, partition: Partition) -> Grouping:
+        """Partition the records on all variables of a partition."""
+        patterns = codes_of(np.stack([_pattern(self.columns[name]) for name in partition.variables], axis=1))
+        parting = [patterns]
+        for block in partition.blocks:
+            parting += [_codes(self.columns[name].lexemes) for name in block.ties]
+            if block.one_signed:
+                parting += [np.nan_to_num(np.sign(self.values[name])) for name in block.variables]
+        return group_records(
+            self._points(partition.variables),
+            self.k,
+            apart=codes_of(np.stack(parting, axis=1)),
+            patterns=patterns,
+            disjuncts=tuple(
+                self._satisfied(form)
+                for block in partition.blocks
+                for form in self._forms(block)
+                if len(form) > 1 and _needs_strata(form, block)
+            ),
+        )
+
+    def _points(self, variables: Sequence[str]) -> NDArray[np.float64]:
+        parts = [
+            _standardised(self.values[name])[:, None]
+            if name in self.numeric
+            else encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_))
+            for name in variables
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _forms(self, block: Block) -> list[Form]:
+        return [form_of(self.edits[check].constraint) for check in block.checks]
+
+    def _satisfied(self, form: Form) -> NDArray[np.bool_]:
+        """Which disjuncts each record satisfies, shape (n, disjuncts)."""
+        holding = np.ones((self.n, len(form)), dtype=np.bool_)
+        for position, conjunction in enumerate(form):
+            for atom in conjunction:
+                holding[:, position] &= satisfied(atom, self.seen, self.texts)
+        return holding
+
+    # prototypes
+
+    def settle(self, block: Block, grouping: Grouping) -> Settled:
+        """Find the prototypes of one block."""
+        values = self._coded(block.variables)
+        # No aggregate stands for these groups: the medoid does. Zeros keep the aggregator from refusing them.
+        beyond = grouping.pooled | (grouping.mixed & block.one_signed)
+        usable = np.where(beyond[grouping.labels, None], 0.0, values)
+        aggregator = _aggregator(block)
+        observed = isinstance(aggregator, ObservedAggregator)
+        targets = aggregator.aggregate(usable, grouping.labels, self.weights)
+        forms = self._forms(block)
+        tied = _tied(forms)
+        all_numeric = self.numeric.issuperset(block.variables)
+        task = Task(
+            variables=block.variables,
+            columns=self.columns,
+            members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
+            conditions=block.conditions,
+            targets=targets,
+            search=Search(
+                grids={name: grid_of(self.columns[name], tied=name in tied) for name in block.variables},
+                scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
+                tied=tied,
+                holds=self._quick_test(block, forms),
+            ),
+            ways=self._ways(block, forms, grouping),
+            pooled=beyond,
+            medians=Median().choose(usable, grouping.labels, self.weights) if all_numeric and not observed else None,
+            observed=aggregator.name if observed else None,
+            choices=aggregator.choose(usable, grouping.labels, self.weights)
+            if isinstance(aggregator, ObservedAggregator)
+            else None,
+        )
+        return settle(task, self._judge(block))
+
+    def _coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
+        """Numbers, and codes for categories; NaN where missing. Shape (n, p)."""
+        return np.stack(
+            [
+                self.values[name]
+                if name in self.numeric
+                else np.where(self.columns[name].present, _codes(self.texts[name]).astype(np.float64), np.nan)
+                for name in variables
+            ],
+            axis=1,
+        )
+
+    def _quick_test(self, block: Block, forms: Sequence[Form]) -> Callable[[Mapping[str, Fraction | None]], bool]:
+        """Exact test of the rules that read masked numbers only; the engine judges all of them afterwards."""
+        masked = self.numeric.intersection(block.variables)
+        plain = [
+            form
+            for form in forms
+            if form and all(variables_of(atom) <= masked for conjunction in form for atom in conjunction)
+        ]
+
+        return lambda values: all(holds(form, values) for form in plain)
+
+    def _ways(self, block: Block, forms: Sequence[Form], grouping: Grouping) -> Callable[[int], Sequence[Recipe]]:
+        """Recipes of a group: the equalities of the disjuncts that its records share, solved."""
+        shares = [_shared(self._satisfied(form), grouping) for form in forms]
+        first = np.unique(grouping.labels, return_index=True)[1]
+        cache: dict[tuple[object, ...], list[Recipe]] = {}
+
+        def ways(group: int) -> Sequence[Recipe]:
+            record = first[group]
+            known = tuple(name for name in block.variables if not np.isnan(self.values[name][record]))
+            fixed = tuple((name, self.columns[name].lexemes[record]) for name in block.ties)
+            case = tuple(int(share[group]) for share in shares)
+            key = (known, fixed, case)
+            if key not in cache:
+                atoms = [atom for form, at in zip(forms, case, strict=True) if form for atom in form[at]]
+                constants = {
+                    name: Fraction(str(lexeme).strip())
+                    for name, lexeme in fixed
+                    if not np.isnan(self.values[name][record])
+                }
+                system: list[Equality] = [equality.given(constants) for equality in equalities(atoms)]
+                cache[key] = recipes(known, system)
+            return cache[key]
+
+        return ways
+
+    def _judge(self, block: Block) -> Judge:
+        if not block.checks:
+            return lambda rows: np.ones(len(rows), dtype=np.bool_)
+        evaluator = BatchEvaluator(self.rulebook, self.layout, checks=block.checks, original=self.original)
+        own = list(block.checks)
+
+        def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
+            verdicts = evaluator.verdicts(chunk_document(self.layout, rows))
+            return np.asarray((verdicts[:, own] < Verdict.FAILS).all(axis=1))
+
+        return judge
+
+
+def _needs_strata(form: Form, block: Block) -> bool:
+    """Whether a group has to share a disjunct, or the aggregator keeps the rule as a whole without that.
+
+    A rule on one variable is a condition on its value, which every observed value satisfies; a rule on variables that
+    the medoid replaces together is satisfied by every record.
+    """
+    variables = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
+    aggregator = _aggregator(block)
+    whole = isinstance(aggregator, Medoid) or (isinstance(aggregator, ObservedAggregator) and len(variables) == 1)
+    return not (whole and variables <= set(block.variables))
+
+
+def _with_codes(column: Column) -> NDArray[np.float64]:
+    coded = column.status == Status.CODE
+    if not coded.any():
+        return column.values
+    values = column.values.copy()
+    values[coded] = [parse_number(str(lexeme)) for lexeme in column.lexemes[coded]]
+    return values
+
+
+def _aggregator(block: Block) -> Aggregator:
+    return next(aggregator for aggregator in AGGREGATORS if aggregator.name == block.aggregator)
+
+
+def _pattern(column: Column) -> NDArray[np.intp]:
+    """Code what is missing and how: 0 for values; missing codes differ by their lexeme."""
+    codes = column.status.astype(np.intp)
+    coded = column.status == Status.CODE
+    if coded.any():
+        codes[coded] = int(Status.CODE) + _codes(column.lexemes[coded])
+    return codes
+
+
+def _codes(lexemes: NDArray[np.object_]) -> NDArray[np.intp]:
+    """Number the distinct lexemes in sorted order, absent ones first."""
+    _, codes = np.unique(np.array(["" if text is None else f"={text}" for text in lexemes]), return_inverse=True)
+    return codes.ravel().astype(np.intp)
+
+
+def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    known = ~np.isnan(values)
+    points = np.full(values.shape, np.nan)
+    points[known] = standardise(values[known, None])[:, 0]
+    return points
+
+
+def _shared(satisfied_by: NDArray[np.bool_], grouping: Grouping) -> NDArray[np.intp]:
+    """For each group, the first disjunct that all its records satisfy, else the one that most of them do."""
+    if satisfied_by.shape[1] == 0:
+        return np.zeros(grouping.groups, dtype=np.intp)
+    counts = np.zeros((grouping.groups, satisfied_by.shape[1]), dtype=np.intp)
+    np.add.at(counts, grouping.labels, satisfied_by.astype(np.intp))
+    return counts.argmax(axis=1)
+
+
+def _tied(forms: Sequence[Form]) -> frozenset[str]:
+    """Variables of equalities, whose doubles must come out the same in every engine."""
+    return frozenset(
+        name
+        for form in forms
+        for conjunction in form
+        for atom in conjunction
+        if isinstance(atom, Linear | Product) and atom.relation == "="
+        for name in variables_of(atom)
+    )

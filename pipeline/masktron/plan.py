@@ -1,0 +1,266 @@
+"""From rules to a plan: which variables are masked together, by which aggregator, and why.
+
+The plan is pure: it depends on the edits, on the facts about the fields and on the settings, not on the values.
+
+Variables that share a rule form a *block*, which one aggregator replaces together; blocks that are microaggregated
+over one partition of the records form a *partition* of the plan. The scheme is that of Torra, Cano and
+Navarro-Arribas (2009), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from masktron.aggregators import ALL as AGGREGATORS
+from masktron.aggregators.base import Aggregator, GroupContext, ObservedAggregator, variables_of
+from masktron.aggregators.geometric_mean import GeometricMean
+from masktron.aggregators.medoid import Medoid
+from masktron.aggregators.mode import Mode
+from masktron.classify import Edit
+from masktron.classify.forms import form_of
+from masktron.config import Config, Role
+from masktron.constraints import CrossRecordEdit, Missing, OpaqueEdit, Present, Whole
+from masktron.errors import InfeasibleError
+from masktron.roles import FieldFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Variables that one aggregator replaces together.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        Masked variables, in file order.
+    conditions : tuple of str
+        Unmasked fields that the rules of the block also read.
+    ties : tuple of str
+        Those of them that stand in one atom with a masked variable: groups are constant in them where possible.
+    checks : tuple of int
+        Indices of the rules that the block has to keep.
+    aggregator : str
+        Name of the aggregator.
+    reason : str
+        Why this aggregator.
+    """
+
+    variables: tuple[str, ...]
+    conditions: tuple[str, ...]
+    ties: tuple[str, ...]
+    checks: tuple[int, ...]
+    aggregator: str
+    reason: str
+
+    @property
+    def one_signed(self) -> bool:
+        """Whether groups must not mix signs: the geometric mean knows none."""
+        return self.aggregator == GeometricMean.name
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Blocks whose records are grouped once, on all their variables."""
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All masked variables of the partition."""
+        return tuple(name for block in self.blocks for name in block.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that is decided before a value is masked.
+
+    Attributes
+    ----------
+    fields : tuple of FieldFacts
+        Every field with its role, in file order.
+    partitions : tuple of Partition
+    untouched : tuple of int
+        Rules that read no masked field: they stay as true as they are.
+    not_applicable : tuple of (int, str)
+        Rules that read a removed identifier, with the reason.
+    released : tuple of int
+        Rules that the user allows to break, or soft rules that the original does not keep.
+    """
+
+    k: int
+    fields: tuple[FieldFacts, ...]
+    partitions: tuple[Partition, ...]
+    untouched: tuple[int, ...]
+    not_applicable: tuple[tuple[int, str], ...]
+    released: tuple[int, ...]
+
+    def by_role(self, role: Role) -> tuple[str, ...]:
+        """Names of the fields with a role, in file order."""
+        return tuple(fact.name for fact in self.fields if fact.role is role)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks, in the order of the partitions."""
+        return tuple(block for partition in self.partitions for block in partition.blocks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for the manifest."""
+        return asdict(self)
+
+
+def make_plan(
+    edits: Sequence[Edit], fields: Sequence[FieldFacts], config: Config, *, released: Iterable[int] = ()
+) -> Plan:
+    """Decide blocks, partitions and aggregators.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+        One per check of the rulebook.
+    fields : sequence of FieldFacts
+    config : Config
+    released : iterable of int
+        Indices of rules that need not be kept.
+
+    Raises
+    ------
+    InfeasibleError
+        A rule over several records reads a masked field.
+    """
+    loose = frozenset(released)
+    masked = {fact.name: fact for fact in fields if fact.role is Role.CONFIDENTIAL}
+    removed = {fact.name for fact in fields if fact.role is Role.IDENTIFIER}
+    not_applicable, untouched, binding = [], [], []
+    for edit in edits:
+        if gone := sorted(removed.intersection(edit.variables)):
+            not_applicable.append((edit.check.index, f"reads the removed identifier {', '.join(gone)}"))
+        elif edit.check.index in loose:
+            continue
+        elif masked.keys().isdisjoint(edit.variables):
+            untouched.append(edit.check.index)
+        else:
+            _refuse_cross_record(edit, masked)
+            binding.append(edit)
+    blocks = [_block(component, binding, masked) for component in _components(list(masked), binding)]
+    return Plan(
+        k=config.k,
+        fields=tuple(fields),
+        partitions=_partitions(blocks, masked, config),
+        untouched=tuple(untouched),
+        not_applicable=tuple(not_applicable),
+        released=tuple(sorted(loose)),
+    )
+
+
+def _refuse_cross_record(edit: Edit, masked: Iterable[str]) -> None:
+    if isinstance(edit.constraint, CrossRecordEdit):
+        names = ", ".join(sorted(set(masked).intersection(edit.variables)))
+        raise InfeasibleError(
+            f"the rule {edit.check.id!r} looks at several records at once and reads the masked field {names}: "
+            f"{edit.constraint.reason}",
+            where=str(edit.check.origin),
+            hint=f"give {names} the role key or untouched, or let the rule go: --allow {edit.check.id!r}",
+        )
+
+
+def _components(masked: list[str], edits: Sequence[Edit]) -> list[tuple[str, ...]]:
+    """Connected components of masked variables that share a rule, in file order; variables in no rule stay out."""
+    leader = {name: name for name in masked}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    for edit in edits:
+        first, *others = [name for name in edit.variables if name in leader]
+        for other in others:
+            leader[find(other)] = find(first)
+    ruled = {name for edit in edits for name in edit.variables}
+    members: dict[str, list[str]] = {}
+    for name in masked:
+        if name in ruled:
+            members.setdefault(find(name), []).append(name)
+    return [tuple(names) for names in members.values()]
+
+
+def _block(component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, FieldFacts]) -> Block:
+    own = [edit for edit in edits if not set(component).isdisjoint(edit.variables)]
+    conditions = {name for edit in own for name in edit.variables if name not in masked}
+    ties = {
+        name
+        for edit in own
+        for conjunction in form_of(edit.constraint)
+        for atom in conjunction
+        if not variables_of(atom).isdisjoint(component)
+        for name in variables_of(atom) & conditions
+    }
+    aggregator, reason = _choose(component, own, masked, frozenset(ties))
+    checks = tuple(edit.check.index for edit in own)
+    return Block(component, tuple(sorted(conditions)), tuple(sorted(ties)), checks, aggregator.name, reason)
+
+
+def _choose(
+    component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, FieldFacts], ties: frozenset[str]
+) -> tuple[Aggregator, str]:
+    """Take the first aggregator, from the least to the most lossy, that keeps every rule of the block."""
+    facts = [masked[name] for name in component]
+    context = GroupContext(
+        replaced=frozenset(component),
+        constant=ties,
+        nonnegative=frozenset(fact.name for fact in facts if fact.lowest >= 0),
+        positive=frozenset(fact.name for fact in facts if fact.lowest > 0),
+    )
+    refusals: list[str] = []
+    for aggregator in AGGREGATORS:
+        obstacle = _obstacle(aggregator, context, edits, all(fact.numeric for fact in facts))
+        if obstacle is None:
+            return aggregator, _reason(aggregator, edits, refusals)
+        refusals.append(obstacle)
+    raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {'; '.join(refusals)}")
+
+
+def _obstacle(aggregator: Aggregator, context: GroupContext, edits: Sequence[Edit], numeric: bool) -> str | None:
+    """Say what keeps an aggregator from being used; None when nothing does."""
+    if not numeric and not isinstance(aggregator, Mode | Medoid):
+        return f"{aggregator.name} needs numbers"
+    if isinstance(aggregator, GeometricMean):
+        context = replace(context, one_signed=context.replaced)
+    for edit in edits:
+        if isinstance(edit.constraint, OpaqueEdit) and not isinstance(aggregator, Medoid):
+            return f"{aggregator.name} cannot vouch for {edit.check.id}, which is not understood"
+        for conjunction in form_of(edit.constraint):
+            for atom in conjunction:
+                match atom:
+                    case Missing() | Present():
+                        continue  # groups never mix patterns of missing values, except under the medoid
+                    case Whole() if not isinstance(aggregator, ObservedAggregator):
+                        continue  # settle rounds to the integer grid
+                    case _ if not aggregator.preserves(atom, context):
+                        return f"{aggregator.name} would break {edit.check.id} ({edit.name})"
+    return None
+
+
+def _reason(aggregator: Aggregator, edits: Sequence[Edit], refusals: list[str]) -> str:
+    kept = f"{aggregator.name} keeps {', '.join(edit.check.id for edit in edits)}"
+    return f"{kept}; {'; '.join(refusals)}" if refusals else kept
+
+
+def _partitions(blocks: list[Block], masked: dict[str, FieldFacts], config: Config) -> tuple[Partition, ...]:
+    ruled = {name for block in blocks for name in block.variables}
+    rest = [fact for fact in masked.values() if fact.name not in ruled]
+    free = [_free_block((fact,), "mode") for fact in rest if not fact.numeric]
+    numbers = [fact for fact in rest if fact.numeric]
+    size = len(numbers) or 1 if config.grouping == "all" else config.group_size_vars
+    free += [_free_block(numbers[start : start + size], "mean") for start in range(0, len(numbers), size)]
+    every = [*blocks, *free]
+    if config.grouping == "all":
+        return (Partition(tuple(every)),)
+    return tuple(Partition((block,)) for block in every)
+
+
+def _free_block(facts: Sequence[FieldFacts], aggregator: str) -> Block:
+    names = tuple(fact.name for fact in facts)
+    kind = "numbers" if aggregator == "mean" else "categories"
+    return Block(names, (), (), (), aggregator, f"no rule reads these {kind}")

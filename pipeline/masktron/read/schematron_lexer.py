@@ -1,0 +1,144 @@
+"""XPath text as tokens: enough to find calls and variables outside literals, never to say what they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+type TokenKind = Literal["literal", "number", "variable", "name", "symbol"]
+
+_NCNAME = r"[^\W\d][\w.\-·]*"
+_QNAME = rf"(?:Q\{{[^{{}}]*\}}(?:{_NCNAME}|\*)|(?:{_NCNAME}|\*):(?!:)(?:{_NCNAME})|{_NCNAME}:\*|{_NCNAME})"
+_TOKEN = re.compile(
+    rf"""(?P<space>\s+)
+    |(?P<literal>"(?:[^"]|"")*"|'(?:[^']|'')*')
+    |(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    |\$\s*(?P<variable>{_QNAME})
+    |(?P<name>{_QNAME})
+    |(?P<symbol>::|//|\.\.|!=|<=|>=|<<|>>|\|\||=>|:=|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_WORDS = (
+    "and or div mod idiv to union intersect except eq ne lt le gt ge is if then else return satisfies in "
+    "node text comment processing-instruction element attribute document-node schema-element schema-attribute "
+    "namespace-node item empty-sequence function map array typeswitch switch as of cast castable treat "
+    "instance"
+)
+KEYWORDS = frozenset(_WORDS.split())
+"""Names that stand before a parenthesis without being called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of an expression; ``text`` of a variable is its name, without the ``$``."""
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A name followed by ``(``, or by ``#`` and an arity; ``literal`` is the text of a single literal argument."""
+
+    name: str
+    start: int
+    end: int
+    literal: str | None
+
+
+class LexicalError(ValueError):
+    """A string, comment or bracket of the expression is not closed."""
+
+
+def tokenize(expression: str) -> tuple[Token, ...]:
+    """Split an expression into tokens; white space and comments are left out.
+
+    Raises
+    ------
+    LexicalError
+        A literal or comment is not closed, or brackets do not pair.
+    """
+    tokens: list[Token] = []
+    opened: list[str] = []
+    at = 0
+    while at < len(expression):
+        if expression.startswith("(:", at):
+            at = _after_comment(expression, at)
+            continue
+        match = _TOKEN.match(expression, at)
+        if match is None or match.lastgroup is None:  # pragma: no cover - the last alternative takes any character
+            raise LexicalError(f"unexpected {expression[at]!r}")
+        kind, at = match.lastgroup, match.end()
+        if kind == "space":
+            continue
+        token = Token(kind, match[kind], match.start(), match.end())  # type: ignore[arg-type]
+        _pair(token, opened)
+        tokens.append(token)
+    if opened:
+        raise LexicalError(f"{opened[-1]!r} is not closed")
+    return tuple(tokens)
+
+
+def _after_comment(expression: str, start: int) -> int:
+    depth = 0
+    for match in re.compile(r"\(:|:\)").finditer(expression, start):
+        depth += 1 if match[0] == "(:" else -1
+        if depth == 0:
+            return match.end()
+    raise LexicalError("a comment is not closed")
+
+
+def _pair(token: Token, opened: list[str]) -> None:
+    if token.kind != "symbol":
+        return
+    if token.text in "\"'":
+        raise LexicalError("a string literal is not closed")
+    if token.text in _PAIRS.values():
+        opened.append(token.text)
+    elif token.text in _PAIRS and (not opened or opened.pop() != _PAIRS[token.text]):
+        raise LexicalError(f"{token.text!r} closes nothing")
+
+
+def literal_value(text: str) -> str:
+    """Return what a string literal denotes."""
+    return text[1:-1].replace(text[0] * 2, text[0])
+
+
+def calls(tokens: tuple[Token, ...]) -> Iterator[Call]:
+    """Yield every function call and named function reference."""
+    for i, token in enumerate(tokens[:-1]):
+        follower = tokens[i + 1].text if tokens[i + 1].kind == "symbol" else ""
+        if token.kind != "name" or follower not in ("(", "#"):
+            continue
+        if follower == "(" and token.text in KEYWORDS:
+            continue
+        single = follower == "(" and [t.kind for t in tokens[i + 2 : i + 4]] == ["literal", "symbol"]
+        if single and tokens[i + 3].text == ")":
+            yield Call(token.text, token.start, tokens[i + 3].end, literal_value(tokens[i + 2].text))
+        else:
+            yield Call(token.text, token.start, tokens[i + 1].end, None)
+
+
+def variables(tokens: tuple[Token, ...]) -> frozenset[str]:
+    """Return the names of all variables that are referred to or bound."""
+    return frozenset(token.text for token in tokens if token.kind == "variable")
+
+
+def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:
+    """Return the expression with every ``$ name`` written as ``$`` and the name that `name_of` gives for it.
+
+    A variable that the expression binds itself is renamed alike where it is bound and where it is used, so the
+    meaning stays.
+    """
+    parts: list[str] = []
+    at = 0
+    for token in tokenize(expression):
+        if token.kind == "variable":
+            parts += expression[at : token.start], "$", name_of(token.text)
+            at = token.end
+    return "".join((*parts, expression[at:]))

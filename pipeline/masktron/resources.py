@@ -1,0 +1,23 @@
+"""Rulebooks, schemas and samples that come with masktron, in an installed wheel and in a checkout alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from masktron.errors import UsageError
+
+
+def resource(name: str) -> Path:
+    """Return the path of a file that comes with masktron, such as ``rules/patterns.sch``.
+
+    Raises
+    ------
+    UsageError
+        There is no such file.
+    """
+    package = Path(__file__).resolve().parent
+    # A wheel carries the folders inside the package; an editable install leaves them at the top of the checkout.
+    for root in (package / "resources", package.parents[1]):
+        if (path := root / name).exists():
+            return path
+    raise UsageError(f"masktron comes without {name}", hint="reinstall it")

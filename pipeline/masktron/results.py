@@ -1,0 +1,375 @@
+"""What the jobs return: frozen results with a table for the eye and plain data for machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from masktron.read.rulebook import Rulebook
+    from masktron.validate.findings import Evaluation
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One rule on one file.
+
+    Attributes
+    ----------
+    id : str
+    kind : str
+        Its class: linear, product, values, governing, domain, cross-record or opaque.
+    fired, failed, errors : int
+        Nodes on which it was evaluated, failed, and raised a dynamic error.
+    soft : bool
+        Marked as a warning in the rulebook; never the reason for an exit code.
+    origin : str
+        File and line.
+    """
+
+    id: str
+    kind: str
+    fired: int
+    failed: int
+    errors: int
+    soft: bool
+    origin: str
+
+    @property
+    def violations(self) -> int:
+        """Failures and errors."""
+        return self.failed + self.errors
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "id": self.id,
+            "class": self.kind,
+            "fired": self.fired,
+            "failed": self.failed,
+            "errors": self.errors,
+            "soft": self.soft,
+            "origin": self.origin,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateResult:
+    """Whether a file obeys its rules.
+
+    Attributes
+    ----------
+    violations : int
+        Failed asserts, fired reports and errors of hard rules, summed over rules and records.
+    warnings : int
+        The same of soft rules.
+    notes : tuple of str
+        What the user should know about the rulebook: repairs and lints.
+    """
+
+    data: str
+    records: int
+    violations: int
+    warnings: int
+    rules: tuple[RuleResult, ...]
+    notes: tuple[str, ...]
+    engine: str
+    evaluation: Evaluation = field(repr=False, compare=False)
+    rulebook: Rulebook = field(repr=False, compare=False)
+    keys: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def valid(self) -> bool:
+        """Whether no hard rule is violated."""
+        return self.violations == 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/validate.schema.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "validate",
+            "data": self.data,
+            "valid": self.valid,
+            "records": self.records,
+            "violations": self.violations,
+            "warnings": self.warnings,
+            "rules": [rule.as_dict() for rule in self.rules],
+            "notes": list(self.notes),
+            "engine": self.engine,
+        }
+
+    def __repr__(self) -> str:
+        from masktron.report.tables import render, validate_tables
+
+        return render(validate_tables(self))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExplanation:
+    """What masktron makes of a rule; the counts and the plan only with data."""
+
+    id: str
+    kind: str
+    variables: tuple[str, ...]
+    form: str
+    reason: str
+    lints: tuple[str, ...]
+    origin: str
+    test: str
+    context: str
+    fired: int | None = None
+    failed: int | None = None
+    block: tuple[str, ...] | None = None
+    aggregator: str | None = None
+    why: str | None = None
+    tier: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "id": self.id,
+            "class": self.kind,
+            "variables": list(self.variables),
+            "form": self.form,
+            "reason": self.reason,
+            "lints": list(self.lints),
+            "origin": self.origin,
+            "context": self.context,
+            "test": self.test,
+            "fired": self.fired,
+            "failed": self.failed,
+            "block": None if self.block is None else list(self.block),
+            "aggregator": self.aggregator,
+            "why": self.why,
+            "tier": self.tier,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainResult:
+    """What masktron makes of a rulebook, and with data what it would do."""
+
+    rulebook: str
+    version: str
+    rules: tuple[RuleExplanation, ...]
+    notes: tuple[str, ...]
+    obstacle: str | None = None
+    """Why `mask` would stop, where it would."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/explain.schema.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "explain",
+            "rulebook": self.rulebook,
+            "xpath": self.version,
+            "rules": [rule.as_dict() for rule in self.rules],
+            "notes": list(self.notes),
+            "obstacle": self.obstacle,
+        }
+
+    def __repr__(self) -> str:
+        from masktron.report.tables import explain_tables, render
+
+        return render(explain_tables(self))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult:
+    """One block after masking.
+
+    Attributes
+    ----------
+    groups : int
+    min_group : int
+        Smallest number of records that share one prototype as written.
+    exits : mapping of str to int
+        Groups by how settle found their prototype.
+    information_loss : float
+        100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
+    """
+
+    variables: tuple[str, ...]
+    rules: tuple[str, ...]
+    aggregator: str
+    reason: str
+    groups: int
+    min_group: int
+    exits: Mapping[str, int]
+    information_loss: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "variables": list(self.variables),
+            "rules": list(self.rules),
+            "aggregator": self.aggregator,
+            "reason": self.reason,
+            "groups": self.groups,
+            "min_group": self.min_group,
+            "exits": dict(self.exits),
+            "information_loss": _number(self.information_loss),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """What one engine says of the written file."""
+
+    engine: str
+    records: int
+    violations: int
+    agrees: bool
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "engine": self.engine,
+            "records": self.records,
+            "violations": self.violations,
+            "agrees": self.agrees,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MaskResult:
+    """A masked file and what is known of it.
+
+    Attributes
+    ----------
+    k, min_group, whole_record_k : int
+        Asked for; the smallest group over all blocks; the smallest number of records alike in all masked fields.
+    linkage : float
+        Distance-based record linkage over all masked numeric variables, per cent.
+    information_loss : float
+        100 SSE/SST over all masked numeric variables, standardised.
+    violations : int
+        Of hard rules that apply and were not let go, over all records of the written file.
+    excluded : tuple of int
+        Positions (from 0) of original records left out since they break a rule: confidential.
+    """
+
+    output: str
+    manifest: str
+    records_in: int
+    records_out: int
+    k: int
+    min_group: int
+    whole_record_k: int
+    linkage: float
+    information_loss: float
+    violations: int
+    blocks: tuple[BlockResult, ...]
+    rules: tuple[RuleResult, ...]
+    engines: tuple[EngineResult, ...]
+    not_applicable: Mapping[str, str]
+    allowed: tuple[str, ...]
+    notes: tuple[str, ...]
+    excluded: tuple[int, ...] = field(default=(), repr=False)
+    data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the written file obeys every rule that was to be kept, in every engine."""
+        return self.violations == 0 and all(engine.agrees for engine in self.engines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/mask.schema.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "mask",
+            "output": self.output,
+            "manifest": self.manifest,
+            "valid": self.valid,
+            "records_in": self.records_in,
+            "records_out": self.records_out,
+            "k": self.k,
+            "min_group": self.min_group,
+            "whole_record_k": self.whole_record_k,
+            "linkage": _number(self.linkage),
+            "information_loss": _number(self.information_loss),
+            "violations": self.violations,
+            "blocks": [block.as_dict() for block in self.blocks],
+            "rules": [rule.as_dict() for rule in self.rules],
+            "engines": [engine.as_dict() for engine in self.engines],
+            "not_applicable": dict(self.not_applicable),
+            "allowed": list(self.allowed),
+            "notes": list(self.notes),
+            "excluded": [position + 1 for position in self.excluded],
+        }
+
+    def __repr__(self) -> str:
+        from masktron.report.tables import mask_tables, render
+
+        return render(mask_tables(self))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Whether a masked file complies with its rules and its contract.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        What is wrong besides violated rules.
+    min_group : int or None
+        Smallest group over the blocks of the manifest; None where it could not be checked.
+    checked, not_checked : tuple of str
+        What was verified, and what could not be for want of the original or the manifest.
+    """
+
+    data: str
+    records: int
+    violations: int
+    warnings: int
+    min_group: int | None
+    problems: tuple[str, ...]
+    checked: tuple[str, ...]
+    not_checked: tuple[str, ...]
+    rules: tuple[RuleResult, ...]
+
+    @property
+    def complies(self) -> bool:
+        """Whether no rule is violated and the contract holds, as far as it was checked."""
+        return self.violations == 0 and not self.problems
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/check.schema.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "check",
+            "data": self.data,
+            "complies": self.complies,
+            "records": self.records,
+            "violations": self.violations,
+            "warnings": self.warnings,
+            "min_group": self.min_group,
+            "problems": list(self.problems),
+            "checked": list(self.checked),
+            "not_checked": list(self.not_checked),
+            "rules": [rule.as_dict() for rule in self.rules],
+        }
+
+    def __repr__(self) -> str:
+        from masktron.report.tables import check_tables, render
+
+        return render(check_tables(self))
+
+
+def shown(path: Path) -> str:
+    """Return a path as the user gave it, with forward slashes."""
+    return path.as_posix()
+
+
+def _number(value: float) -> float | None:
+    """Round for a report; JSON has no NaN."""
+    return None if math.isnan(value) else round(value, 6)

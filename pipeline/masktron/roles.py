@@ -1,0 +1,116 @@
+"""Who is who among the fields: declared roles, completed and checked against the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from masktron.config import Config, Role, did_you_mean
+from masktron.errors import DocumentError, UsageError
+from masktron.read.records import Column, Records
+
+ROLE_HINT = "declare it: --role {name}=identifier (removed), =untouched (written as it is) or =confidential (masked)"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFacts:
+    """What the plan needs to know of a field.
+
+    Attributes
+    ----------
+    numeric : bool
+        Masked as a number; otherwise as categories.
+    lowest : float
+        Smallest number that it holds; minus infinity where it holds none or text.
+    """
+
+    name: str
+    role: Role
+    numeric: bool
+    lowest: float
+
+
+def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
+    """Give every field of the file a role, in file order.
+
+    A numeric field without a declared role is confidential. A text field without one stops the run, since it may
+    name a respondent.
+
+    Raises
+    ------
+    UsageError
+        A role is declared for a field that the file does not have, there is more than one weight, a text field has
+        no role, or no field is left to mask.
+    DocumentError
+        A numeric field holds text, or a weight is missing, negative or not a number.
+    """
+    _refuse_unknown(config.roles, records, "a role")
+    _refuse_unknown({name: None for name in config.missing if name != "*"}, records, "missing codes")
+    facts = tuple(_facts(column, config, records) for column in records.columns.values())
+    weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
+    if len(weights) > 1:
+        raise UsageError(f"two fields are declared as the weight: {', '.join(weights)}", hint="keep one of them")
+    for name in weights:
+        _check_weight(records, name)
+    if not any(fact.role is Role.CONFIDENTIAL for fact in facts):
+        raise UsageError(
+            "no field is left to mask",
+            where=str(records.source),
+            hint="numeric fields are masked unless they have another role; declare at least one =confidential",
+        )
+    return facts
+
+
+def _refuse_unknown(names: Mapping[str, object], records: Records, what: str) -> None:
+    for name in names:
+        if name not in records.columns:
+            raise UsageError(
+                f"{what} is declared for {name!r}, a field that the file does not have",
+                where=str(records.source),
+                hint=did_you_mean(name, records.columns),
+            )
+
+
+def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
+    name = column.field.name
+    role = config.roles.get(name)
+    numbers = int(column.is_number[column.present].sum())
+    texts = int(column.present.sum()) - numbers
+    lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
+    if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED):
+        return FieldFacts(name, role, texts == 0 and numbers > 0, lowest)
+    if texts and numbers > texts:
+        _refuse_text(column, records)
+    if texts and role is None:
+        raise UsageError(
+            f"the text field {name!r} has no role; it may name a respondent",
+            where=str(records.source),
+            hint=ROLE_HINT.format(name=name),
+        )
+    if not texts and not numbers and role is None:
+        # A field that never holds a value has nothing to mask; it is written as it is.
+        return FieldFacts(name, Role.UNTOUCHED, False, lowest)
+    return FieldFacts(name, role or Role.CONFIDENTIAL, texts == 0, lowest)
+
+
+def _refuse_text(column: Column, records: Records) -> None:
+    at = int(np.flatnonzero(column.present & ~column.is_number)[0])
+    raise DocumentError(
+        f"the numeric field {column.field.name!r} holds the text {column.lexemes[at]!r} in record {at + 1}",
+        where=f"{records.source}:{records.lines[at]}",
+        hint=f'correct it, or declare it as a missing code: [missing] {column.field.name} = ["{column.lexemes[at]}"]',
+    )
+
+
+def _check_weight(records: Records, name: str) -> None:
+    column = records.columns[name]
+    bad = np.flatnonzero(~(column.values > 0))
+    if bad.size:
+        at = int(bad[0])
+        raise DocumentError(
+            f"the weight {name!r} of record {at + 1} is not a positive number: {column.lexemes[at]!r}",
+            where=f"{records.source}:{records.lines[at]}",
+            hint="weights must be there and above 0 in every record",
+        )

@@ -1,0 +1,145 @@
+"""The grid of a field: which numbers it can hold as written, and how they are written.
+
+A masked field keeps the grid of the original: integers stay integers, money keeps its two decimals. Fields with
+long fractions (rates, ratios) have no grid of their own; they are written with a number of significant digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from masktron.read.lexical import reads_alike
+from masktron.read.records import Column
+
+LONG = 6
+"""Fields with more fraction digits than this are written by significant digits."""
+FREE_DIGITS = 15
+"""Significant digits of a long field that stands in no equality: all that every double keeps."""
+TIED_DIGITS = 9
+"""Significant digits of a long field in an equality: products of it are still exact in a double."""
+SOLVED_DIGITS = 17
+"""A solved variable with more significant digits than this could not be told from its neighbours as a double."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The numbers that a field can hold.
+
+    Attributes
+    ----------
+    decimals : int
+        Fraction digits; 0 for integers.
+    digits : int or None
+        Significant digits, for long fractions; None for a grid with fixed spacing.
+    padded : bool
+        Every original value shows exactly `decimals` fraction digits, so masked values do as well.
+    """
+
+    decimals: int
+    digits: int | None = None
+    padded: bool = False
+
+    def step(self, near: float) -> Fraction:
+        """Return the distance between neighbouring numbers of the grid around `near`."""
+        if self.digits is None:
+            return Fraction(1, 10**self.decimals)
+        magnitude = math.floor(math.log10(abs(near))) if near else 0
+        return Fraction(10) ** (magnitude + 1 - self.digits)
+
+    def round(self, value: float) -> Fraction:
+        """Return the number of the grid nearest to `value`, halves to even."""
+        step = self.step(value)
+        return round(Fraction(value) / step) * step
+
+    def holds(self, value: Fraction) -> bool:
+        """Tell whether a number can be written on the grid; on a long field, any of at most 17 digits."""
+        if self.digits is None:
+            return (value * 10**self.decimals).denominator == 1
+        return significant_digits(value) <= SOLVED_DIGITS
+
+    def finer(self, digits: int) -> Grid:
+        """Return the grid with some more fraction digits; an integer grid stays as it is."""
+        if self.digits is not None or self.decimals == 0:
+            return self
+        return replace(self, decimals=self.decimals + digits)
+
+    def lexeme(self, value: Fraction) -> str:
+        """Write a number of the grid in plain decimal notation.
+
+        Raises
+        ------
+        ValueError
+            The number has no finite decimal form.
+        """
+        places = fraction_digits(value)
+        if places is None:
+            raise ValueError(f"{value} has no finite decimal form")
+        if self.padded:
+            places = max(places, self.decimals)
+        scaled = abs(value.numerator) * 10**places // value.denominator
+        sign = "-" if value < 0 else ""
+        whole, fraction = divmod(scaled, 10**places)
+        return f"{sign}{whole}.{fraction:0{places}d}" if places else f"{sign}{whole}"
+
+
+def grid_of(column: Column, *, tied: bool) -> Grid:
+    """Find the grid of a field from its original values.
+
+    Parameters
+    ----------
+    column : Column
+    tied : bool
+        The field stands in an equality that has to hold exactly.
+    """
+    if column.decimals > LONG:
+        return Grid(column.decimals, digits=TIED_DIGITS if tied else FREE_DIGITS)
+    numbers = column.lexemes[column.is_number]
+    padded = column.decimals > 0 and all(_places(str(lexeme)) == column.decimals for lexeme in numbers)
+    return Grid(column.decimals, padded=padded)
+
+
+def readable(grid: Grid, value: Fraction) -> str:
+    """Write a free value so that all engines read the same double; a long fraction's last digit may be stepped."""
+    lexeme = grid.lexeme(value)
+    if grid.digits is None or reads_alike(lexeme):
+        return lexeme
+    step = grid.step(float(value))
+    for distance in range(1, 10):
+        for candidate in (value + distance * step, value - distance * step):
+            if reads_alike(text := grid.lexeme(candidate)):
+                return text
+    return lexeme
+
+
+def fraction_digits(value: Fraction) -> int | None:
+    """Return how many fraction digits the number needs; None when no finite number is enough."""
+    denominator, twos, fives = value.denominator, 0, 0
+    while denominator % 2 == 0:
+        denominator //= 2
+        twos += 1
+    while denominator % 5 == 0:
+        denominator //= 5
+        fives += 1
+    return max(twos, fives) if denominator == 1 else None
+
+
+def significant_digits(value: Fraction) -> float:
+    """Return how many significant digits the number needs; infinity when no finite number is enough."""
+    places = fraction_digits(value)
+    if places is None:
+        return math.inf
+    return len(str(abs(value.numerator) * 10**places // value.denominator).rstrip("0"))
+
+
+def scales(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the spread of each column, shape (p,), 1 where it has none: the unit of distances in settle."""
+    spread = np.nanstd(np.where(np.isnan(values).all(axis=0), 0.0, values), axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _places(lexeme: str) -> int:
+    return len(lexeme.strip().partition(".")[2])

@@ -1,0 +1,145 @@
+"""Candidates for a prototype: points of the grid near the aggregate, nearest first, that solve the equalities."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from masktron.read.lexical import reads_alike
+from masktron.settle.grid import Grid, readable
+from masktron.settle.system import Recipe
+
+type Stage = Literal["rounded", "lattice", "finer"]
+
+MAX_POINTS = 600
+"""Points of the lattice that are looked at for one recipe and grid."""
+FINER = 2
+"""Fraction digits that a decimal field may gain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A prototype to try.
+
+    Attributes
+    ----------
+    lexemes : mapping of field name to str
+    stage : {"rounded", "lattice", "finer"}
+        What it took to find it.
+    """
+
+    lexemes: Mapping[str, str]
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """All that the candidates of one block depend on besides the aggregate.
+
+    Attributes
+    ----------
+    grids : mapping of field name to Grid
+    scale : mapping of field name to float
+        Unit of distance.
+    tied : frozenset of str
+        Fields whose doubles have to be read alike by all engines, since an equality depends on them.
+    holds : callable
+        Quick exact test of the block's rules on numbers; a necessary condition only.
+    """
+
+    grids: Mapping[str, Grid]
+    scale: Mapping[str, float]
+    tied: frozenset[str]
+    holds: Callable[[Mapping[str, Fraction | None]], bool]
+
+    def candidates(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], fixed: Mapping[str, Fraction | None] | None = None
+    ) -> Iterator[Candidate]:
+        """Yield candidates: each recipe's rounded point, then lattices around them, then finer grids.
+
+        Parameters
+        ----------
+        target : mapping of field name to float
+            The aggregate of the group; only fields that have a value in it.
+        ways : sequence of Recipe
+        fixed : mapping of field name to number or None
+            What the rules see in fields that have no value in the group: a missing code, or nothing.
+        """
+        hunt = replace(self, holds=lambda values: self.holds({**fixed, **values})) if fixed else self
+        yield from hunt._stages(target, ways)
+
+    def _stages(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
+        for strict in (True, False) if self.tied else (False,):
+            for recipe in ways:
+                first = next(self._lattice(target, recipe, self.grids), None)
+                yield from self._written(first, self.grids, strict, "rounded")
+            for recipe in ways:
+                points = itertools.islice(self._lattice(target, recipe, self.grids), 1, None)
+                for point in points:
+                    yield from self._written(point, self.grids, strict, "lattice")
+            for digits in range(1, FINER + 1):
+                finer = {name: grid.finer(digits) for name, grid in self.grids.items()}
+                if finer == self.grids:
+                    break
+                for recipe in ways:
+                    for point in self._lattice(target, recipe, finer):
+                        yield from self._written(point, finer, strict, "finer")
+
+    def _written(
+        self, values: Mapping[str, Fraction] | None, grids: Mapping[str, Grid], strict: bool, stage: Stage
+    ) -> Iterator[Candidate]:
+        if values is None or not all(grids[name].holds(value) for name, value in values.items()):
+            return
+        if not self.holds(values):
+            return
+        lexemes = {
+            name: grids[name].lexeme(value) if name in self.tied else readable(grids[name], value)
+            for name, value in values.items()
+        }
+        if not strict or all(reads_alike(lexemes[name]) for name in self.tied if name in lexemes):
+            yield Candidate(lexemes, stage)
+
+    def _lattice(
+        self, target: Mapping[str, float], recipe: Recipe, grids: Mapping[str, Grid]
+    ) -> Iterator[Mapping[str, Fraction] | None]:
+        """Yield completed points in order of distance from the target; None for one that cannot be completed."""
+        free = recipe.free
+        start = {name: grids[name].round(target[name]) for name in free}
+        steps = {name: grids[name].step(target[name]) for name in free}
+        ticket = itertools.count()
+        seen = {(0,) * len(free)}
+        heap: list[tuple[float, int, tuple[int, ...], dict[str, Fraction] | None]] = []
+
+        def push(offsets: tuple[int, ...]) -> None:
+            values = recipe.complete(
+                {name: start[name] + offset * steps[name] for name, offset in zip(free, offsets, strict=True)}
+            )
+            heapq.heappush(heap, (self._distance(values, target, offsets), next(ticket), offsets, values))
+
+        push((0,) * len(free))
+        for _ in range(MAX_POINTS):
+            if not heap:
+                return
+            _, _, offsets, values = heapq.heappop(heap)
+            yield values
+            for neighbour in _neighbours(offsets):
+                if neighbour not in seen:
+                    seen.add(neighbour)
+                    push(neighbour)
+
+    def _distance(
+        self, values: Mapping[str, Fraction] | None, target: Mapping[str, float], offsets: tuple[int, ...]
+    ) -> float:
+        if values is None:
+            return float(sum(map(abs, offsets)))
+        return sum(((float(value) - target[name]) / self.scale[name]) ** 2 for name, value in values.items())
+
+
+def _neighbours(offsets: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    for position, offset in enumerate(offsets):
+        for step in (1, -1):
+            yield (*offsets[:position], offset + step, *offsets[position + 1 :])

@@ -1,0 +1,110 @@
+"""Variables and documents of rule expressions, written so that one stylesheet can hold them all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
+
+from masktron.read.forbidden import screen
+from masktron.read.rulebook import Let, Origin
+from masktron.read.schematron_lexer import rename_variables, tokenize, variables
+
+ORIGINAL = "m.original"
+"""Stylesheet parameter of Saxon: the document that ``document()`` returns."""
+ORIGINAL_URI = "masktron-original.xml"
+"""What ``document()`` asks libxml2's resolver for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A ``let`` with a name that is unique in the stylesheet."""
+
+    let: Let
+    unique: str
+    is_global: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables that an expression sees, in the order of declaration; later ones hide earlier ones."""
+
+    lets: tuple[Named, ...]
+    namespaces: tuple[tuple[str, str], ...]
+    saxon: bool
+
+    def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> Scope:
+        """Return the scope inside which these are declared too."""
+        more = tuple(
+            Named(let, f"{prefix}.{k}.{re.sub(r'[^\w.\-]', '_', let.name)}", is_global) for k, let in enumerate(lets)
+        )
+        return Scope(self.lets + more, self.namespaces, self.saxon)
+
+    def attribute(self, expression: str, origin: Origin) -> str:
+        """Return an expression as a quoted attribute value of the stylesheet."""
+        return quoteattr(self.expression(expression, origin))
+
+    def expression(self, expression: str, origin: Origin) -> str:
+        """Return an expression with unique variables and the original bound."""
+        original = f"${ORIGINAL}" if self.saxon else f"document('{ORIGINAL_URI}')"
+        parts: list[str] = []
+        at = 0
+        for call in screen(expression, origin, self.namespaces):
+            parts += expression[at : call.start], original
+            at = call.end
+        return rename_variables("".join((*parts, expression[at:])), self._renaming())
+
+    def _renaming(self) -> Callable[[str], str]:
+        names = {n.let.name: f"a.{n.unique}" if self.saxon and n.is_global else n.unique for n in self.lets}
+        names[ORIGINAL] = ORIGINAL
+        return lambda name: names.get(name, f"b.{name}")
+
+    def needed(self, *expressions: str) -> tuple[Named, ...]:
+        """Return the variables that expressions refer to, directly or through others, in order."""
+        found: set[int] = set()
+        ahead = [(name, len(self.lets)) for e in expressions for name in variables(tokenize(e))]
+        while ahead:
+            name, end = ahead.pop()
+            k = next((k for k in range(end - 1, -1, -1) if self.lets[k].let.name == name), None)
+            if k is not None and k not in found:
+                found.add(k)
+                ahead += [(inner, k) for inner in variables(tokenize(self.lets[k].let.value))]
+        return tuple(self.lets[k] for k in sorted(found))
+
+    def before(self, named: Named) -> Scope:
+        """Return the scope in which the value of a variable is evaluated."""
+        return Scope(self.lets[: self.lets.index(named)], self.namespaces, self.saxon)
+
+    def declarations(self, *expressions: str) -> str:
+        """Return the local variables that expressions need.
+
+        A variable of the schema or of a pattern is global. Saxon raises the error of a global variable outside
+        ``xsl:try``, so there it is a map with either the value or the error, which is raised again where it is used.
+        """
+        return "".join(self._declaration(named) for named in self.needed(*expressions))
+
+    def _declaration(self, named: Named) -> str:
+        if not named.is_global:
+            value = self.before(named).attribute(named.let.value, named.let.origin)
+            return f'<m-xsl:variable name="{named.unique}" select={value}/>'
+        if not self.saxon:
+            return ""
+        of = f"${named.unique}"
+        value = f"if (m-map:contains({of}, 'e')) then error({of}?c, {of}?e) else {of}?v"
+        return f'<m-xsl:variable name="a.{named.unique}" select={quoteattr(value)}/>'
+
+    def global_variable(self, named: Named, mode: str) -> str:
+        """Return the global variable of a ``let`` of the schema or of a pattern."""
+        scope = self.before(named)
+        if not self.saxon:
+            return (
+                f'<m-xsl:variable name="{named.unique}" select={scope.attribute(named.let.value, named.let.origin)}/>'
+            )
+        value = quoteattr(f"map{{'v': ({scope.expression(named.let.value, named.let.origin)})}}")
+        return (
+            f'<m-xsl:variable name="{named.unique}"{mode} as="map(*)"><m-xsl:try>'
+            f"{scope.declarations(named.let.value)}<m-xsl:sequence select={value}/>"
+            "<m-xsl:catch select=\"map{'e': string($m-err:description), 'c': $m-err:code}\"/></m-xsl:try>"
+            "</m-xsl:variable>"
+        )

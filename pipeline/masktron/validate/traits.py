@@ -1,0 +1,260 @@
+"""What an expression does and what a record holds, as far as engines read it differently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, IntFlag, auto
+from typing import Any
+
+from elementpath import XPathToken
+from lxml import etree
+
+from masktron.errors import RulebookError
+from masktron.read.lexical import XML_SPACE, reads_alike
+from masktron.read.rulebook import XPathVersion
+from masktron.read.xpath_parser import parse
+
+
+class Oddity(IntFlag):
+    """Values that engines read differently; a record has the flags of all its values."""
+
+    NONE = 0
+    NOT_A_NUMBER = auto()
+    """Text or nothing, where XPath 1.0 reads NaN."""
+    UNDERSCORE = auto()
+    """``1_000``."""
+    FOREIGN = auto()
+    """Digits or spaces beyond ASCII."""
+    EXPONENT = auto()
+    """``1e3``."""
+    PLUS = auto()
+    """``+5``."""
+    INFINITE = auto()
+    """``INF`` and its spellings."""
+    MISREAD = auto()
+    """A number that libxml2 reads some units in the last place off."""
+    NEGATIVE_ZERO = auto()
+    """``-0`` or ``-0.0``."""
+    BIG = auto()
+    """An integer of more than 15 digits."""
+    FRACTION = auto()
+    """A number with digits behind the point."""
+    REPEATED = auto()
+    """Two fields with one name."""
+
+
+_PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,14})")
+_NUMBER = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
+_PATTERNS: tuple[tuple[Oddity, re.Pattern[str]], ...] = (
+    (Oddity.UNDERSCORE, re.compile(r"[+-]?[0-9.]+_[0-9_.eE]+")),
+    (Oddity.FOREIGN, re.compile(r"[\d\s.+-]*[^\x00-\x7f][\d\s.+-]*")),
+    (Oddity.EXPONENT, re.compile(r"[+-]?[0-9.]+[eE][+-]?[0-9]+")),
+    (Oddity.PLUS, re.compile(r"\+.*", re.DOTALL)),
+    (Oddity.INFINITE, re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)),
+    (Oddity.NEGATIVE_ZERO, re.compile(r"-0*\.?0*")),
+    (Oddity.BIG, re.compile(r"-?[0-9]{16,}")),
+    (Oddity.FRACTION, re.compile(r"-?[0-9]*\.[0-9]+")),
+)
+
+
+def oddities_of(lexeme: str) -> Oddity:
+    """Return the flags of one value."""
+    text = lexeme.strip(XML_SPACE)
+    if _PLAIN.fullmatch(text) and text != "-0":
+        return Oddity.NONE
+    flags = Oddity.NONE if _NUMBER.fullmatch(text) else Oddity.NOT_A_NUMBER
+    for flag, pattern in _PATTERNS:
+        if pattern.fullmatch(text):
+            flags |= flag
+    return flags if reads_alike(text) else flags | Oddity.MISREAD
+
+
+def oddity(record: etree._Element) -> Oddity:
+    """Return the flags of a whole record: its fields, its attributes and what is nested in them."""
+    flags, seen = Oddity.NONE, set()
+    for element in record.iter():
+        if element is not record and len(element) == 0 and isinstance(element.tag, str):
+            flags |= oddities_of(element.text or "")
+        for value in element.attrib.values():
+            flags |= oddities_of(str(value))
+        if element.getparent() is record:
+            flags |= Oddity.REPEATED if element.tag in seen else Oddity.NONE
+            seen.add(element.tag)
+    return flags
+
+
+class Kind(Enum):
+    """The static type of an expression, as coarse as needed."""
+
+    NUMBER = auto()
+    STRING = auto()
+    BOOLEAN = auto()
+    NODES = auto()
+    TYPED = auto()
+    """A value with a type of XML Schema, from a constructor or ``cast``."""
+    UNKNOWN = auto()
+    """A variable, a sequence, a function whose result may be anything."""
+
+
+ORDERS = frozenset({"<", "<=", ">", ">="})
+EQUALITIES = frozenset({"=", "!="})
+_ARITHMETIC = frozenset({"+", "-", "div", "mod", "idiv"})
+_LITERALS = frozenset({"(integer)", "(decimal)", "(float)"})
+_TRUTHS = frozenset({"and", "or", "eq", "ne", "lt", "le", "gt", "ge", "is", "<<", ">>", "castable", "some", "every"})
+_TRUTH_FUNCTIONS = frozenset(
+    {"not", "true", "false", "boolean", "contains", "starts-with", "ends-with", "matches", "exists", "empty", "lang"}
+)
+_NUMBER_FUNCTIONS = frozenset(
+    {"number", "sum", "count", "round", "floor", "ceiling", "string-length", "abs", "position", "last", "avg"}
+    | {"round-half-to-even"}
+)
+_STRING_FUNCTIONS = frozenset(
+    {"string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate"}
+    | {"name", "local-name", "upper-case", "lower-case", "replace", "string-join", "codepoints-to-string"}
+)
+_STEPS = frozenset({"(name)", ":", "/", "//", ".", "..", "@", "*", "|", "union", "intersect", "except"})
+_AXIS = re.compile(r"child|self|parent|attribute|(descendant|ancestor)(-or-self)?|(following|preceding)(-sibling)?")
+
+
+def kind(token: XPathToken) -> Kind:
+    """Return the static type of an expression."""
+    symbol, parts = token.symbol, list(token)
+    if symbol in ("(", "[") and parts:
+        return kind(parts[0]) if symbol == "[" or len(parts) == 1 else Kind.UNKNOWN
+    if symbol == ":" and len(parts) == 2 and parts[1].label != "name":
+        return kind(parts[1])
+    return next((found for found, holds in _KINDS if holds(token)), Kind.UNKNOWN)
+
+
+def _is_constructed(token: XPathToken) -> bool:
+    return token.label == "constructor function" or token.symbol in ("cast", "treat")
+
+
+def _is_number(token: XPathToken) -> bool:
+    computed = (token.symbol in _ARITHMETIC and len(token)) or (token.symbol == "*" and len(token) == 2)
+    return bool(computed) or token.symbol in _LITERALS | _NUMBER_FUNCTIONS
+
+
+def _is_string(token: XPathToken) -> bool:
+    return token.symbol == "(string)" or token.symbol in _STRING_FUNCTIONS
+
+
+def _is_boolean(token: XPathToken) -> bool:
+    return token.symbol in _TRUTHS | ORDERS | EQUALITIES | _TRUTH_FUNCTIONS
+
+
+def _is_path(token: XPathToken) -> bool:
+    return token.symbol in _STEPS or bool(_AXIS.fullmatch(token.symbol)) or token.label == "kind test"
+
+
+_KINDS: tuple[tuple[Kind, Callable[[XPathToken], bool]], ...] = (
+    (Kind.TYPED, _is_constructed),
+    (Kind.NUMBER, _is_number),
+    (Kind.STRING, _is_string),
+    (Kind.BOOLEAN, _is_boolean),
+    (Kind.NODES, _is_path),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The expressions that decide about a check, parsed.
+
+    Attributes
+    ----------
+    test : XPathToken or None
+        None where elementpath cannot parse it.
+    lets : tuple of XPathToken
+        Values of the variables in scope.
+    contexts : tuple of XPathToken
+        Of its rule and of the rules before it in its pattern.
+    sources : tuple of str
+        All of them as written, the test first.
+    """
+
+    test: XPathToken | None
+    lets: tuple[XPathToken, ...]
+    contexts: tuple[XPathToken, ...]
+    sources: tuple[str, ...]
+    version: XPathVersion
+
+    @property
+    def tokens(self) -> Iterator[Any]:
+        """Every token of every expression."""
+        for root in (self.test, *self.lets, *self.contexts):
+            if root is not None:
+                yield from root.iter()
+
+
+def read(
+    test: str,
+    lets: tuple[str, ...],
+    contexts: tuple[str, ...],
+    version: XPathVersion,
+    namespaces: Mapping[str, str],
+) -> Reading:
+    """Parse what decides about a check."""
+
+    def parsed(sources: tuple[str, ...]) -> Iterator[XPathToken]:
+        for source in sources:
+            try:
+                yield parse(source, namespaces)
+            except RulebookError:
+                continue
+
+    return Reading(
+        next(parsed((test,)), None), tuple(parsed(lets)), tuple(parsed(contexts)), (test, *lets, *contexts), version
+    )
+
+
+def compares(reading: Reading, operators: frozenset[str], *pairs: tuple[Kind, Kind]) -> bool:
+    """Tell whether some comparison has operands of one of the pairs of kinds, in either order.
+
+    A variable or a sequence may hold anything.
+    """
+    for token in reading.tokens:
+        if token.symbol in operators and len(token) == 2:
+            here = (kind(token[0]), kind(token[1]))
+            if any(_fits(here, pair) or _fits(here[::-1], pair) for pair in pairs):
+                return True
+    return False
+
+
+def _fits(here: tuple[Kind, ...], pair: tuple[Kind, Kind]) -> bool:
+    return all(h in (k, Kind.UNKNOWN) for h, k in zip(here, pair, strict=True)) and here != (
+        Kind.UNKNOWN,
+        Kind.UNKNOWN,
+    )
+
+
+def uses(reading: Reading, *symbols: str) -> bool:
+    """Tell whether one of the operators, functions or kinds of literal occurs."""
+    return any(token.symbol in symbols for token in reading.tokens)
+
+
+def converts(reading: Reading) -> bool:
+    """Tell whether text is turned into numbers: by arithmetic, a comparison, a cast or a function on numbers."""
+    return any(
+        (kind(token) is Kind.NUMBER and len(token))
+        or kind(token) is Kind.TYPED
+        or (token.symbol in ORDERS | EQUALITIES | _TRUTHS and len(token) == 2)
+        for token in reading.tokens
+    )
+
+
+def prints_numbers(reading: Reading) -> bool:
+    """Tell whether a number is turned into text."""
+    return any(
+        token.symbol in _STRING_FUNCTIONS and any(kind(part) in (Kind.NUMBER, Kind.TYPED) for part in token)
+        for token in reading.tokens
+    )
+
+
+def chained(source: str) -> bool:
+    """Tell whether an expression compares the result of a comparison, as only XPath 1.0 can without brackets."""
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "''", source)
+    while (shorter := re.sub(r"\([^()]*\)|\[[^\[\]]*\]", " x ", bare)) != bare:
+        bare = shorter
+    return any(len(re.findall(r"<=|>=|!=|=|<|>", part)) > 1 for part in re.split(r"\b(?:and|or)\b|\|", bare))

@@ -1,0 +1,74 @@
+"""Run the command line in this process and keep what it says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from masktron.cli import main
+
+SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+class Runner:
+    """Calls ``masktron`` with arguments; width is fixed so that messages do not wrap."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, *arguments: object) -> Outcome:
+        self.capsys.readouterr()
+        argv = ["masktron", *(str(argument) for argument in arguments)]
+        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": "200"}):
+            try:
+                main()
+            except SystemExit as stop:
+                code = stop.code
+            else:
+                code = 0
+        captured = self.capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Outcome(int(code or 0), captured.out, captured.err)
+
+
+def write_rules(path: Path, *tests: str, binding: str = "", context: str = "Record", extra: str = "") -> Path:
+    """Write a rulebook with one pattern per test; ids are R1, R2, ..."""
+    escaped = [test.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") for test in tests]
+    patterns = "".join(
+        f'<pattern><rule context="{context}"><assert id="R{number}" test="{test}">R{number} fails</assert></rule></pattern>'
+        for number, test in enumerate(escaped, 1)
+    )
+    attribute = f' queryBinding="{binding}"' if binding else ""
+    path.write_text(f'<schema xmlns="{SCHEMATRON}"{attribute}>{extra}{patterns}</schema>', encoding="utf-8")
+    return path
+
+
+def write_data(path: Path, rows: Iterable[dict[str, object]], record: str = "Record") -> Path:
+    """Write records in the plain format; None leaves a field out."""
+    lines = ["<Data>"]
+    for row in rows:
+        cells = "".join(f"<{name}>{value}</{name}>" for name, value in row.items() if value is not None)
+        lines.append(f"<{record}>{cells}</{record}>")
+    path.write_text("\n".join([*lines, "</Data>"]), encoding="utf-8")
+    return path
+
+
+def numbers(n: int = 40, seed: int = 1) -> list[dict[str, object]]:
+    """Records with A + B = T, all integers."""
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    parts = generator.integers(0, 1000, size=(n, 2)).tolist()
+    return [{"A": a, "B": b, "T": a + b} for a, b in parts]

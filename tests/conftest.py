@@ -1,0 +1,23 @@
+"""Shared set-up: hypothesis profiles, and where the public reference data are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of the public reference data; the test is skipped where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the public reference data (../shared/data) are not here")
+    return SHARED_DATA

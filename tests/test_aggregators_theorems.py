@@ -1,0 +1,410 @@
+"""Every declaration of every aggregator: what is claimed holds on random groups, what is refused can break."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from masktron.aggregators import ALL, Aggregator, GroupContext, ObservedAggregator, variables_of
+from masktron.constraints import (
+    Atom,
+    InDomain,
+    Lexical,
+    Linear,
+    Member,
+    Missing,
+    Monomial,
+    Present,
+    Product,
+    Range,
+    Relation,
+    Untranslated,
+    Whole,
+)
+from masktron.errors import UsageError
+
+type Record = dict[str, Fraction | None]
+type Group = list[tuple[Record, int]]
+
+TOLERANCE = Fraction(1, 10**9)
+"""For the geometric mean, which goes through logs; values and coefficients here are below 20."""
+
+PREDICATES: dict[str, Callable[[dict[str, Fraction]], bool]] = {
+    "odd": lambda r: r["x"] % 2 == 1,
+    "x is even": lambda r: r["x"] % 2 == 0,
+    "x + y is even": lambda r: (r["x"] + r["y"]) % 2 == 0,
+    "x + z is even": lambda r: (r["x"] + r["z"]) % 2 == 0,
+}
+DOMAIN = frozenset({Fraction(1), Fraction(2), Fraction(4)})
+
+
+def holds(atom: Atom, record: Record, tolerance: Fraction = Fraction(0)) -> bool:
+    """Evaluate an atom exactly, or within a tolerance of every comparison."""
+    present = {name: number for name in variables_of(atom) if (number := record[name]) is not None}
+    match atom:
+        case Missing() | Present():
+            return bool(present) == isinstance(atom, Present)
+        case Linear() | Product():
+            return len(present) == len(variables_of(atom)) and _compares(atom, present, tolerance)
+        case Lexical(test=test) | Untranslated(test=test):
+            return all(v.denominator == 1 for v in present.values()) and PREDICATES[test](present)
+    return bool(present) and _holds_for_value(atom, next(iter(present.values())), tolerance)
+
+
+def _holds_for_value(atom: Atom, x: Fraction, tolerance: Fraction) -> bool:
+    match atom:
+        case Range(low=low, high=high, low_open=low_open, high_open=high_open):
+            above = low is None or related(low, "<" if low_open else "<=", x, tolerance)
+            return above and (high is None or related(x, "<" if high_open else "<=", high, tolerance))
+        case Member(values=members, negated=negated):
+            return any(abs(x - Fraction(m)) <= tolerance for m in members) != negated
+        case Whole():
+            return abs(x - round(x)) <= tolerance
+        case InDomain():
+            return any(abs(x - m) <= tolerance for m in DOMAIN)
+    raise AssertionError(atom)
+
+
+def _compares(atom: Linear | Product, record: dict[str, Fraction], tolerance: Fraction) -> bool:
+    if isinstance(atom, Linear):
+        total = sum((c * record[v] for v, c in atom.terms), Fraction(0))
+        return related(total, atom.relation, atom.bound, tolerance)
+    if any(record[v] == 0 and p < 0 for m in (*atom.left, atom.right) for v, p in m.powers):
+        return False
+    total = sum((value(m, record) for m in atom.left), Fraction(0))
+    return related(total, atom.relation, value(atom.right, record), tolerance)
+
+
+def value(monomial: Monomial, record: dict[str, Fraction]) -> Fraction:
+    result = monomial.coefficient
+    for name, power in monomial.powers:
+        result *= record[name] ** power
+    return result
+
+
+def related(left: Fraction, relation: Relation, right: Fraction, tolerance: Fraction) -> bool:
+    if relation == "=":
+        return abs(left - right) <= tolerance
+    return left < right or (left - right <= tolerance and (tolerance > 0 or relation == "<="))
+
+
+def prototypes(aggregator: Aggregator, groups: list[Group], names: list[str]) -> list[Record]:
+    """Aggregate groups in one call; the arithmetic mean is exact here, and `aggregate` must be next to it."""
+    records = [record for group in groups for record, _ in group]
+    cells = np.array([[as_float(record[v]) for v in names] for record in records])
+    labels = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    weights = np.array([float(w) for group in groups for _, w in group])
+    result = aggregator.aggregate(cells, labels, weights)
+    if isinstance(aggregator, ObservedAggregator):
+        chosen = aggregator.choose(cells, labels, weights)
+        return [{v: records[i][v] for v, i in zip(names, row, strict=True)} for row in chosen.tolist()]
+    found: list[Record] = [
+        {v: None if np.isnan(x) else Fraction(x) for v, x in zip(names, row, strict=True)} for row in result.tolist()
+    ]
+    if aggregator.name != "mean":
+        return found
+    exact: list[Record] = [{v: exact_mean(group, v) for v in names} for group in groups]
+    for got, want in zip(found, exact, strict=True):
+        for name in names:
+            assert as_float(got[name]) == pytest.approx(as_float(want[name]), rel=1e-15, abs=0, nan_ok=True)
+    return exact
+
+
+def as_float(number: Fraction | None) -> float:
+    return math.nan if number is None else float(number)
+
+
+def exact_mean(group: Group, name: str) -> Fraction | None:
+    numbers = [(number, w) for record, w in group if (number := record[name]) is not None]
+    if not numbers:
+        return None
+    return sum((number * w for number, w in numbers), Fraction(0)) / sum(w for _, w in numbers)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An atom, what is known of the groups, and who keeps it, by the letters of NAMES.
+
+    ``cautious``: who refuses it though it may well hold.
+    """
+
+    atom: Atom
+    keeps: str
+    signs: str = "free"
+    constant: str = ""
+    cautious: str = ""
+    grid: tuple[Fraction | None, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(variables_of(self.atom))
+
+    @property
+    def context(self) -> GroupContext:
+        varying = frozenset(self.names) - frozenset(self.constant)
+        every = frozenset(self.names)
+        return GroupContext(
+            replaced=varying,
+            constant=frozenset(self.constant),
+            one_signed=varying if self.signs == "one" else frozenset(),
+            nonnegative=every if self.signs == "nonnegative" else frozenset(),
+            positive=every if self.signs == "positive" else frozenset(),
+        )
+
+    def pools(self) -> list[list[Record]]:
+        """Records that satisfy the atom, parted by what a group must share."""
+        floor = {"positive": Fraction(1, 4), "nonnegative": Fraction(0)}.get(self.signs)
+        allowed = [v for v in self.grid or GRID if v is None or floor is None or v >= floor]
+        parted: dict[tuple[object, ...], list[Record]] = {}
+        for combination in itertools.product(allowed, repeat=len(self.names)):
+            record = dict(zip(self.names, combination, strict=True))
+            if not holds(self.atom, record):
+                continue
+            key: list[object] = [record[name] for name in self.constant]
+            key += [v is None for v in combination]
+            if self.signs == "one":
+                key += [v is not None and (v > 0) - (v < 0) for v in combination]
+            parted.setdefault(tuple(key), []).append(record)
+        return list(parted.values())
+
+    def __str__(self) -> str:
+        return f"{show(self.atom)}, {self.signs}" + (f", {self.constant} constant" if self.constant else "")
+
+
+def show(atom: Atom) -> str:
+    match atom:
+        case Linear(terms=terms, relation=relation, bound=bound):
+            return f"{'+'.join(f'{c}{v}' for v, c in terms)}{relation}{bound}"
+        case Product(left=left, relation=relation, right=right):
+            return f"{'+'.join(map(show_monomial, left))}{relation}{show_monomial(right)}"
+        case Range():
+            low, high = "(" if atom.low_open else "[", ")" if atom.high_open else "]"
+            return f"x in {low}{atom.low},{atom.high}{high}"
+        case Member():
+            return f"x {'not ' * atom.negated}in {','.join(map(str, sorted(atom.values)))}"
+        case Lexical(test=test) | Untranslated(test=test):
+            return test
+    return type(atom).__name__
+
+
+def show_monomial(monomial: Monomial) -> str:
+    return f"{monomial.coefficient}" + "".join(f"{v}^{p}" for v, p in monomial.powers)
+
+
+def grid(*values: int | str) -> tuple[Fraction, ...]:
+    return tuple(map(Fraction, values))
+
+
+GRID = grid(-2, -1, 0, "1/4", "1/2", 1, 2, 3, 4)
+NAMES = {"M": "mean", "G": "geometric mean", "D": "median", "O": "mode", "I": "medoid"}
+
+
+def linear(relation: Relation, bound: int, **terms: int) -> Linear:
+    return Linear(tuple((v, Fraction(c)) for v, c in sorted(terms.items())), relation, Fraction(bound))
+
+
+def mono(coefficient: int = 1, **powers: int) -> Monomial:
+    return Monomial(Fraction(coefficient), tuple(sorted(powers.items())))
+
+
+def product(left: Monomial | tuple[Monomial, ...], relation: Relation, right: Monomial) -> Product:
+    return Product(left if isinstance(left, tuple) else (left,), relation, right)
+
+
+def member(*values: int, negated: bool = False) -> Member:
+    return Member("x", frozenset(map(Fraction, values)), negated)
+
+
+WITH_MISSING = (None, *GRID)
+CASES = [
+    # Linear, three variables
+    Case(linear("=", 0, x=1, y=1, z=-1), "MI"),
+    Case(linear("=", 0, x=1, y=1, z=-1), "MI", "positive"),
+    Case(linear("=", 0, x=1, y=1, z=-1), "MI", "nonnegative"),
+    Case(linear("<=", 0, x=1, y=1, z=-1), "MGI", "positive", grid=grid("1/4", 2, 3, 4)),
+    Case(linear("<=", 0, x=1, y=1, z=-1), "MGI", "nonnegative"),
+    Case(linear("<", 0, x=1, y=1, z=-1), "MGI", "nonnegative"),
+    Case(linear("<=", 0, x=1, y=1, z=-1), "MI", "one", grid=grid(-9, -4, -1, 1, 4, 9)),
+    Case(linear("<=", 0, x=1, y=-1, z=-1), "MI", "positive"),
+    Case(linear("<=", 4, x=1, y=1, z=1), "MGI", "positive", grid=grid("1/4", 1, "7/4")),
+    # Linear, two variables
+    Case(linear("<=", 0, x=1, y=-1), "MDI"),
+    Case(linear("<=", 0, x=1, y=-1), "MGDI", "one"),
+    Case(linear("<", 0, x=1, y=-1), "MGDI", "one"),
+    Case(linear("<=", 0, x=1, y=-1), "MGDI", "nonnegative"),
+    Case(linear("<", 0, x=2, y=-3), "MDI"),
+    Case(linear("=", 1, x=1, y=-2), "MDOI"),
+    Case(linear("=", 1, x=1, y=-2), "MDOI", "positive"),
+    Case(linear("=", 0, x=1, y=-2), "MGDOI", "one"),
+    Case(linear("=", 0, x=1, y=-2), "MGDOI", "nonnegative"),
+    Case(linear("=", 0, x=1, y=2), "MGOI", "one"),
+    Case(linear("=", 2, x=1, y=1), "MOI"),
+    Case(linear("<=", 2, x=1, y=1), "MDI"),
+    Case(linear("<", 2, x=1, y=1), "MDI"),
+    Case(linear("<=", 2, x=1, y=1), "MGDI", "positive", grid=grid("1/4", "1/2", "3/2")),
+    Case(linear("<=", 2, x=1, y=1), "MDI", "one", grid=grid(-9, -1, 1, 3, 11)),
+    Case(linear("<=", -2, x=-1, y=-1), "MI", "positive"),
+    Case(linear("<=", -1, x=1, y=-1), "MGDI", "positive"),
+    Case(linear("<=", 1, x=1, y=-1), "MDI", "positive"),
+    Case(linear("<=", 0, x=1, y=-1), "MGDOI", "nonnegative", constant="y"),
+    # Linear, with a constant of the group
+    Case(linear("<=", 0, x=1, y=-1, z=1), "MDI", constant="z"),
+    Case(linear("=", 0, x=1, y=-1, z=1), "MDOI", constant="z"),
+    Case(linear("=", 0, x=1, y=-1, z=1), "MDOI", "positive", constant="z"),
+    Case(linear("<=", 3, x=1, z=1), "MDOI", constant="z"),
+    Case(linear("<=", 3, x=1, z=1), "MGDOI", "one", constant="z"),
+    Case(linear("=", 3, x=1, z=1), "MGDOI", "one", constant="z"),
+    # One variable
+    Case(Range("x", Fraction(-1), Fraction(2)), "MDOI"),
+    Case(Range("x", Fraction(-1), Fraction(2)), "MGDOI", "one"),
+    Case(Range("x", Fraction(0), Fraction(3), low_open=True, high_open=True), "MGDOI", "nonnegative"),
+    Case(Range("x", Fraction(0), None), "MGDOI", "nonnegative"),
+    Case(Range("x", Fraction(1), Fraction(1)), "MGDOI", "one"),
+    Case(Range("x", None, Fraction(2), high_open=True), "MGDOI", "one"),
+    Case(member(1, 2), "DOI", "positive"),
+    Case(member(1, 4), "DOI", "positive"),
+    Case(member(2), "MGDOI", "positive"),
+    Case(member(2, negated=True), "DOI", "positive"),
+    Case(Whole("x"), "DOI", "positive"),
+    Case(Lexical("x", "odd"), "DOI", "positive"),
+    Case(InDomain("x", "original", "//x"), "DOI", "positive"),
+    Case(Missing("x"), "MGDOI", grid=WITH_MISSING),
+    Case(Present("x"), "MGDOI", "one", grid=GRID),
+    Case(Present("x"), "MDOI"),
+    Case(Untranslated(("x",), "x is even"), "DOI", "positive"),
+    # Several variables, no normal form
+    Case(Untranslated(("x", "y"), "x + y is even"), "I", "positive"),
+    Case(Untranslated(("x", "z"), "x + z is even"), "DOI", "positive", constant="z"),
+    # Products: equalities
+    Case(product(mono(x=1, y=1), "=", mono(z=1)), "I"),
+    Case(product(mono(x=1, y=1), "=", mono(z=1)), "GI", "positive"),
+    Case(product(mono(x=1, y=1), "=", mono(z=1)), "GI", "one"),
+    Case(product(mono(x=1, y=1), "=", mono(z=1)), "GI", "nonnegative"),
+    Case(product(mono(x=1, y=-1), "=", mono(z=1)), "GI", "one"),
+    Case(product(mono(x=1, y=-1), "=", mono(z=1)), "I", "nonnegative", cautious="G"),
+    Case(product(mono(x=1, y=1), "=", mono()), "GOI", "positive"),
+    Case(product(mono(x=2), "=", mono(y=1)), "GDOI", "positive"),
+    Case(product(mono(x=2), "=", mono(y=1)), "I"),
+    Case(product((mono(x=1, y=1), mono(x=1)), "=", mono(z=1)), "I", "positive"),
+    Case(product((mono(x=2), mono(x=1)), "=", mono(y=1)), "DI", "positive", cautious="O", grid=grid(1, 2, 3, 6, 12)),
+    Case(product(mono(x=1, z=1), "=", mono(y=1)), "MI", constant="z", cautious="O"),
+    Case(product(mono(x=1, z=1), "=", mono(y=1)), "MGDOI", "positive", constant="z"),
+    # Products: inequalities of two monomials
+    Case(product(mono(x=1, y=1), "<=", mono(z=1)), "GI", "positive"),
+    Case(product(mono(x=1, y=1), "<", mono(z=1)), "GI", "nonnegative"),
+    Case(product(mono(x=1, y=1), "<=", mono(z=1)), "GI", "one"),
+    Case(product(mono(x=1, y=1), "<=", mono(4)), "GDI", "positive"),
+    Case(product(mono(2), "<=", mono(x=1, y=1)), "MGI", "positive"),
+    Case(product(mono(2), "<=", mono(x=1, y=1)), "GI", "one", cautious="M"),
+    Case(product(mono(2), "<", mono(x=1, y=1)), "MGI", "positive"),
+    Case(product(mono(1), "<=", mono(x=1, y=1)), "I"),
+    Case(product(mono(x=2), "<=", mono(y=1)), "MI"),
+    Case(product(mono(x=2), "<=", mono(y=1)), "MGDI", "positive"),
+    Case(product(mono(x=3), "<=", mono(y=1)), "I", cautious="D"),
+    Case(product(mono(x=3), "<", mono(y=1)), "MGDI", "positive"),
+    Case(product(mono(y=1), "<=", mono(x=2)), "GDI", "positive"),
+    Case(product(mono(x=2), "<=", mono(y=1, z=1)), "MGI", "positive"),
+    Case(product(mono(x=2, y=-1), "<=", mono(z=1)), "MGI", "positive"),
+    Case(product(mono(x=1, y=-1), "<=", mono(2)), "MGDI", "positive"),
+    Case(product(mono(x=1, y=-2), "<=", mono(2)), "GDI", "positive"),
+    # Products: sums on the left
+    Case(product((mono(x=2), mono(y=2)), "<=", mono(4)), "MI"),
+    Case(product((mono(x=2), mono(y=2)), "<=", mono(4)), "MGDI", "positive", grid=grid("1/4", 1, "7/4")),
+    Case(product((mono(x=2), mono(y=2)), "<=", mono(4)), "MGI", "nonnegative", cautious="D"),
+    Case(product((mono(x=-1), mono(y=-1)), "<=", mono(3)), "MGI", "positive"),
+    Case(product((mono(x=1, y=1), mono(z=1)), "<=", mono(4)), "GI", "nonnegative"),
+    Case(product((mono(x=1, y=1), mono(z=1)), "<", mono(4)), "GI", "positive"),
+    Case(product((mono(x=1, y=1), mono(z=1)), "<=", mono(4)), "I", "one", grid=grid(-9, -1, 1, 5, 13)),
+    Case(product((mono(x=1, y=-1), mono(z=1)), "<=", mono(4)), "GI", "positive"),
+    Case(product((mono(x=2), mono(y=1)), "<=", mono(z=1)), "MGI", "positive", grid=grid("1/4", 2, 3, 5, 6)),
+]
+POOLS = {str(case): case.pools() for case in CASES}
+INDEX = st.integers(0, 9999)
+MEMBER = st.tuples(INDEX, st.integers(0, 3))
+"""A record of the pool, and its weight."""
+PAIRS = [(case, aggregator) for case in CASES for aggregator in ALL]
+
+
+def name_of(part: Case | Aggregator) -> str:
+    return part.name if isinstance(part, Aggregator) else str(part)
+
+
+def claimed(case: Case, aggregator: Aggregator) -> bool:
+    return any(NAMES[letter] == aggregator.name for letter in case.keeps)
+
+
+def cautious(case: Case, aggregator: Aggregator) -> bool:
+    return any(NAMES[letter] == aggregator.name for letter in case.cautious)
+
+
+def tolerance_of(aggregator: Aggregator) -> Fraction:
+    return TOLERANCE if aggregator.name == "geometric mean" else Fraction(0)
+
+
+@pytest.mark.parametrize(("case", "aggregator"), PAIRS, ids=name_of)
+def test_declaration_is_as_in_the_table(case: Case, aggregator: Aggregator) -> None:
+    assert aggregator.preserves(case.atom, case.context) == claimed(case, aggregator)
+
+
+@pytest.mark.parametrize(("case", "aggregator"), [p for p in PAIRS if claimed(*p)], ids=name_of)
+@settings(max_examples=12)
+@given(drawn=st.lists(st.tuples(INDEX, st.lists(MEMBER, min_size=1, max_size=7)), min_size=1, max_size=8))
+def test_what_is_claimed_holds(
+    case: Case, aggregator: Aggregator, drawn: list[tuple[int, list[tuple[int, int]]]]
+) -> None:
+    pools = POOLS[str(case)]
+    groups: list[Group] = []
+    for which, members in drawn:
+        pool = pools[which % len(pools)]
+        weightless = not any(weight for _, weight in members)
+        groups.append([(pool[i % len(pool)], weight + weightless) for i, weight in members])
+    for group, prototype in zip(groups, prototypes(aggregator, groups, case.names), strict=True):
+        prototype |= {v: group[0][0][v] for v in case.constant}
+        assert holds(case.atom, prototype, tolerance_of(aggregator)), (group, prototype)
+
+
+@pytest.mark.parametrize(
+    ("case", "aggregator"),
+    [p for p in PAIRS if not claimed(*p) and not cautious(*p)],
+    ids=name_of,
+)
+def test_what_is_refused_can_break(case: Case, aggregator: Aggregator) -> None:
+    rng = np.random.default_rng(20090)
+    pools = POOLS[str(case)]
+    for _ in range(60):
+        groups: list[Group] = []
+        for _ in range(100):
+            pool = pools[rng.integers(len(pools))]
+            picked = rng.integers(len(pool), size=rng.integers(2, 6))
+            groups.append([(pool[i], int(rng.integers(1, 4))) for i in picked])
+        try:
+            found = prototypes(aggregator, groups, case.names)
+        except UsageError:
+            return
+        for group, prototype in zip(groups, found, strict=True):
+            prototype |= {v: group[0][0][v] for v in case.constant}
+            if not holds(case.atom, prototype, tolerance_of(aggregator)):
+                return
+    pytest.fail("no group breaks it: the aggregator refuses needlessly")
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=lambda a: a.name)
+def test_variables_that_are_neither_replaced_nor_constant(aggregator: Aggregator) -> None:
+    atom = linear("<=", 0, x=1, y=-1)
+    free = GroupContext(replaced=frozenset("x"), positive=frozenset("xy"))
+    assert not aggregator.preserves(atom, free)
+    assert aggregator.preserves(atom, GroupContext(replaced=frozenset("z")))
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=lambda a: a.name)
+def test_text_survives_only_where_cells_are_taken(aggregator: Aggregator) -> None:
+    context = GroupContext(replaced=frozenset("x"), positive=frozenset("x"))
+    assert aggregator.preserves(Member("x", frozenset({"5"})), context) == aggregator.observed

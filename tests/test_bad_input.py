@@ -1,0 +1,273 @@
+"""One test per wrong input: the documented exit code, a message that helps, and nothing written."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from cli_runner import Runner, numbers, write_data, write_rules
+
+
+class Case:
+    """A folder with a good file and rulebook, which a test spoils."""
+
+    def __init__(self, folder: Path, run: Runner) -> None:
+        self.folder = folder
+        self.run = run
+        self.data = write_data(folder / "data.xml", numbers())
+        self.rules = write_rules(folder / "rules.sch", "A + B = T", "A >= 0")
+        self.out = folder / "out" / "masked.xml"
+        self.out.parent.mkdir()
+
+    def mask(self, *options: object, code: int, says: tuple[str, ...]) -> None:
+        outcome = self.run("mask", self.data, "--rules", self.rules, "--out", self.out, "-k", 5, *options)
+        assert outcome.code == code, outcome
+        for text in says:
+            assert text in outcome.err, outcome.err
+        assert not list(self.out.parent.iterdir())
+
+    def validate(self, code: int, says: tuple[str, ...]) -> None:
+        outcome = self.run("validate", self.data, "--rules", self.rules)
+        assert outcome.code == code, outcome
+        for text in says:
+            assert text in outcome.err, outcome.err
+
+
+@pytest.fixture
+def case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Case:
+    return Case(tmp_path, Runner(capsys))
+
+
+def both(case: Case, code: int, *says: str) -> None:
+    case.mask(code=code, says=says)
+    case.validate(code, says)
+
+
+def test_the_good_case_is_good(case: Case) -> None:
+    outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.out, "-k", 5)
+    assert outcome.code == 0, outcome
+    assert {path.name for path in case.out.parent.iterdir()} == {"masked.xml", "manifest.json"}
+
+
+# the document
+
+
+def test_truncated_xml(case: Case) -> None:
+    case.data.write_text(case.data.read_text()[:-30])
+    both(case, 4, "data.xml:41:")
+
+
+def test_two_roots(case: Case) -> None:
+    case.data.write_text(case.data.read_text() + "\n<Data/>")
+    both(case, 4, "data.xml:43:")
+
+
+def test_wrong_encoding(case: Case) -> None:
+    case.data.write_bytes(b'<?xml version="1.0" encoding="UTF-8"?>\n<Data><Record><A>\xe9</A></Record></Data>')
+    both(case, 4, "data.xml:2:")
+
+
+def test_entity_bomb(case: Case) -> None:
+    bomb = '<!ENTITY a "ha">' + "".join(f'<!ENTITY a{i} "{"&a" + str(i - 1) + ";" * 1}">' for i in range(1, 5))
+    case.data.write_text(f"<!DOCTYPE Data [{bomb}]>\n<Data><Record><A>&a4;</A></Record></Data>")
+    both(case, 4, "data.xml:1")
+
+
+def test_external_entity(case: Case) -> None:
+    secret = case.folder / "secret.txt"
+    secret.write_text("SECRET")
+    case.data.write_text(
+        f'<!DOCTYPE Data [<!ENTITY x SYSTEM "{secret.as_uri()}">]>\n<Data><Record><A>&x;</A></Record></Data>'
+    )
+    both(case, 4, "data.xml:1")
+    assert "SECRET" not in case.run("validate", case.data, "--rules", case.rules).err
+
+
+def test_missing_file(case: Case) -> None:
+    case.data.unlink()
+    both(case, 4, "data.xml", "No such file")
+
+
+def test_a_folder_for_a_file(case: Case) -> None:
+    case.data.unlink()
+    case.data.mkdir()
+    both(case, 4, "data.xml")
+
+
+def test_empty_file(case: Case) -> None:
+    case.data.write_bytes(b"")
+    both(case, 4, "data.xml")
+
+
+def test_no_records(case: Case) -> None:
+    case.data.write_text("<Data></Data>")
+    case.mask(code=4, says=("no records", "--record"))
+
+
+def test_text_in_a_numeric_field(case: Case) -> None:
+    rows = numbers()
+    rows[2]["A"] = "n/a"
+    write_data(case.data, rows)
+    case.mask(code=4, says=("data.xml:4", "'A'", "'n/a'", "record 3", "missing code"))
+
+
+def test_nested_records_are_not_masked(case: Case) -> None:
+    case.data.write_text("<Data>" + "<Record><A>1</A><B>2</B><T>3</T><P><Q>1</Q></P></Record>\n" * 10 + "</Data>")
+    case.mask(code=4, says=("not flat", "data.xml:1"))
+
+
+# the rulebook
+
+
+def test_missing_rulebook(case: Case) -> None:
+    case.rules.unlink()
+    both(case, 3, "rules.sch", "No such file")
+
+
+def test_malformed_rulebook(case: Case) -> None:
+    case.rules.write_text("<schema><pattern>")
+    both(case, 3, "rules.sch:1:")
+
+
+def test_xpath_syntax_error(case: Case) -> None:
+    write_rules(case.rules, "A + = T")
+    both(case, 3, "rules.sch:1", "A + = T")
+
+
+def test_unknown_function_names_the_binding(case: Case) -> None:
+    write_rules(case.rules, "exists(A)")
+    both(case, 3, "rules.sch:1", "exists", "queryBinding")
+
+
+@pytest.mark.parametrize("call", ["unparsed-text('x')", "environment-variable('HOME')", "json-doc('x')"])
+def test_forbidden_function(case: Case, call: str) -> None:
+    write_rules(case.rules, f"string-length({call}) = 0", binding="xslt3")
+    both(case, 3, "rules.sch:1", call.partition("(")[0])
+
+
+def test_two_documents(case: Case) -> None:
+    write_rules(case.rules, "A = document('a.xml')//A", "B = document('b.xml')//B")
+    both(case, 3, "a.xml", "b.xml")
+
+
+@pytest.mark.parametrize("href", ["../outside.sch", "/etc/passwd", "http://example.org/x.sch"])
+def test_escaping_include(case: Case, href: str) -> None:
+    (case.folder.parent / "outside.sch").write_text("<pattern xmlns='http://purl.oclc.org/dsdl/schematron'/>")
+    write_rules(case.rules, "A >= 0", extra=f'<include href="{href}"/>')
+    both(case, 3, "rules.sch:1", href)
+
+
+def test_rule_on_an_unknown_field(case: Case) -> None:
+    write_rules(case.rules, "A + Bx = T")
+    case.mask(code=3, says=("rules.sch:1", "'Bx'", "never has", "did you mean B"))
+    outcome = case.run("validate", case.data, "--rules", case.rules)
+    assert outcome.code == 1
+    assert "Bx" in outcome.out
+
+
+def test_a_rulebook_without_rules(case: Case) -> None:
+    case.rules.write_text('<schema xmlns="http://purl.oclc.org/dsdl/schematron"/>')
+    both(case, 3, "rules.sch")
+
+
+# usage
+
+
+def test_k_of_one(case: Case) -> None:
+    case.mask("-k", 1, code=2, says=("k must be at least 2",))
+
+
+def test_more_than_there_are(case: Case) -> None:
+    case.mask("-k", 41, code=5, says=("40 records", "k = 41"))
+
+
+def test_output_equal_to_input(case: Case) -> None:
+    before = case.data.read_bytes()
+    outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.data, "-k", 5)
+    assert outcome.code == 2
+    assert "would overwrite the original" in outcome.err
+    assert case.data.read_bytes() == before
+    link = case.folder / "link.xml"
+    link.symlink_to(case.data)
+    assert case.run("mask", case.data, "--rules", case.rules, "--out", link, "-k", 5).code == 2
+
+
+def test_reports_do_not_overwrite_inputs(case: Case) -> None:
+    before = case.data.read_bytes()
+    assert case.run("validate", case.data, "--rules", case.rules, "--json", case.data).code == 2
+    assert case.run("validate", case.data, "--rules", case.rules, "--svrl", case.data).code == 2
+    assert case.data.read_bytes() == before
+
+
+def test_a_manifest_of_another_file_is_not_overwritten(case: Case) -> None:
+    assert case.run("mask", case.data, "--rules", case.rules, "--out", case.out).code == 0
+    before = (case.out.parent / "manifest.json").read_bytes()
+    other = case.run("mask", case.data, "--rules", case.rules, "--out", case.out.with_name("other.xml"))
+    assert other.code == 2
+    assert "--manifest" in other.err
+    assert (case.out.parent / "manifest.json").read_bytes() == before
+    assert not case.out.with_name("other.xml").exists()
+
+
+def test_unknown_option(case: Case) -> None:
+    case.mask("--kk", 3, code=2, says=("No such option",))
+
+
+def test_unknown_field_in_an_option(case: Case) -> None:
+    case.mask("--role", "Ax=key", code=2, says=("'Ax'", "did you mean A"))
+    case.mask("--missing", "Tx=-9", code=2, says=("'Tx'", "did you mean T"))
+    case.mask("--allow", "R9", code=2, says=("'R9'", "did you mean R1 or R2"))
+    case.mask("--record", "Recrod", code=2, says=("Recrod", "Record"))
+
+
+def test_output_folder_does_not_exist(case: Case) -> None:
+    outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.folder / "none" / "x.xml")
+    assert outcome.code == 2
+    assert "does not exist" in outcome.err
+
+
+def test_text_field_without_a_role(case: Case) -> None:
+    write_data(case.data, [{**row, "NAME": f"N. {number}"} for number, row in enumerate(numbers())])
+    case.mask(code=2, says=("'NAME'", "no role", "--role NAME=identifier"))
+
+
+# the data and the disk
+
+
+def test_original_that_fails(case: Case) -> None:
+    rows = numbers()
+    rows[7]["T"] = 99999
+    write_data(case.data, rows)
+    outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.out, "-k", 5)
+    assert outcome.code == 1
+    assert "1 of 40 original records break an edit" in outcome.err
+    assert "--invalid exclude" in outcome.err
+    assert "R1" in outcome.out
+    assert not list(case.out.parent.iterdir())
+
+
+def test_a_bad_weight(case: Case) -> None:
+    rows: list[dict[str, object]] = [{**row, "W": 1.5} for row in numbers()]
+    rows[4]["W"] = 0
+    write_data(case.data, rows)
+    case.mask("--role", "W=weight", code=4, says=("data.xml:6", "'W'", "record 5"))
+
+
+def test_disk_full(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    case.mask(code=4, says=("No space left on device",))
+
+
+def test_a_killed_run_leaves_nothing(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("masktron.jobs.mask.revalidate", interrupt)
+    case.mask(code=130, says=("nothing was written",))

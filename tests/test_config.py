@@ -1,0 +1,68 @@
+"""Settings are checked when they are read; nothing is guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from masktron.config import Config, Role, config_from, load_config, parse_missing, parse_roles
+from masktron.errors import UsageError
+
+
+def test_a_file_sets_everything(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text(
+        'k = 4\nseed = 9\ngrouping = "all"\nallow = ["R1"]\n'
+        '[roles]\nNAME = "identifier"\n[missing]\nINCOME = ["-9", -8]\n"*" = "NA"\n'
+    )
+    config = load_config(path)
+    assert (config.k, config.seed, config.grouping, config.allow) == (4, 9, "all", ("R1",))
+    assert config.roles == {"NAME": Role.IDENTIFIER}
+    assert config.missing == {"INCOME": frozenset({"-9", "-8"}), "*": frozenset({"NA"})}
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"k": 1}, "k must be at least 2, not 1"),
+        ({"k": True}, "k must be an integer"),
+        ({"k": 2.5}, "k must be an integer"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+        ({"grouping": "vars"}, "grouping must be one of rules, all"),
+        ({"invalid": "drop"}, "invalid must be one of stop, exclude"),
+        ({"group_size_vars": 0}, "group_size_vars must be at least 1"),
+        ({"rols": {}}, "did you mean roles?"),
+        ({"roles": {"A": "secret"}}, "unknown role 'secret'"),
+        ({"roles": ["A"]}, "roles must be a table"),
+        ({"missing": {"A": [True]}}, "missing.A must be a list of codes"),
+        ({"allow": "R1"}, "expected a list of strings"),
+    ],
+)
+def test_wrong_settings_are_refused(table: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config_from(table, where="masktron.toml")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("masktron.toml")
+
+
+def test_a_missing_and_a_malformed_file_are_usage_errors(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read the configuration"):
+        load_config(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("k = = 5")
+    with pytest.raises(UsageError, match="not valid TOML"):
+        load_config(tmp_path / "bad.toml")
+    (tmp_path / "latin.toml").write_bytes(b"# caf\xe9\nk = 5")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        load_config(tmp_path / "latin.toml")
+
+
+def test_options_name_fields_with_equals_signs_and_the_last_wins() -> None:
+    assert parse_roles(["A=key", "B=C=weight", "A=untouched"]) == {"A": Role.UNTOUCHED, "B=C": Role.WEIGHT}
+    assert parse_missing(["-9", "A=-1", "A=x"]) == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
+    with pytest.raises(UsageError, match="not of the form FIELD=ROLE"):
+        parse_roles(["NAME"])
+
+
+def test_updated_ignores_what_was_not_given() -> None:
+    assert Config(k=7).updated(k=None, seed=3) == Config(k=7, seed=3)

@@ -1,0 +1,207 @@
+"""MDAV: the published figures, a slow twin with exact means, and the contract of group sizes."""
+
+from __future__ import annotations
+
+import csv
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.kernels.integers import as_integers
+from masktron.kernels.mdav import mdav
+from masktron.methods.mdav import partition, standardise
+
+EIA = [
+    "UTILITYID",
+    "RESREVENUE",
+    "RESSALES",
+    "COMREVENUE",
+    "COMSALES",
+    "INDREVENUE",
+    "INDSALES",
+    "OTHREVENUE",
+    "OTHRSALES",
+    "TOTREVENUE",
+    "TOTSALES",
+]
+
+
+def slow_mdav(points: NDArray[np.float64], k: int) -> list[int]:
+    """The definition, word for word: exact rational means, full sorts, one record at a time."""
+    rows = [[float(x) for x in row] for row in points]
+    rest = list(range(len(rows)))
+    labels = [-1] * len(rows)
+
+    def squared(record: int, center: list[float]) -> float:
+        total = 0.0
+        for x, c in zip(rows[record], center, strict=True):
+            total += (x - c) * (x - c)
+        return total
+
+    def take(center: int, group: int) -> None:
+        others = sorted((squared(i, rows[center]), i) for i in rest if i != center)
+        for i in [center, *(i for _, i in others[: k - 1])]:
+            labels[i] = group
+            rest.remove(i)
+
+    def farthest(center: list[float]) -> int:
+        return min(rest, key=lambda i: (-squared(i, center), i))
+
+    def mean() -> list[float]:
+        exact = [sum(Fraction(rows[i][j]) for i in rest) / len(rest) for j in range(points.shape[1])]
+        return [float(m) for m in exact]
+
+    group = 0
+    while len(rest) >= 3 * k:
+        first = farthest(mean())
+        take(first, group)
+        take(farthest(rows[first]), group + 1)
+        group += 2
+    if len(rest) >= 2 * k:
+        take(farthest(mean()), group)
+        group += 1
+    for i in rest:
+        labels[i] = group
+    return labels
+
+
+@st.composite
+def tied_points(draw: st.DrawFn) -> NDArray[np.float64]:
+    shape = (draw(st.integers(1, 60)), draw(st.integers(1, 5)))
+    element = draw(st.sampled_from([st.integers(0, 2), st.integers(-3, 9), st.integers(0, 10**6)]))
+    points = draw(arrays(np.int64, shape, elements=element, fill=st.just(0))).astype(np.float64)
+    scale = draw(st.sampled_from([1.0, 0.1, 1 / 3]))
+    return standardise(points) if draw(st.booleans()) else points * scale
+
+
+@settings(max_examples=150)
+@given(points=tied_points(), k=st.integers(1, 7))
+def test_fast_and_slow_agree(points: NDArray[np.float64], k: int) -> None:
+    k = min(k, len(points))
+    assert partition(points, k).tolist() == slow_mdav(points, k)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_fast_and_slow_agree_on_larger_tied_files(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, rng.choice([2, 5, 40]), size=(260, int(rng.integers(1, 9)))).astype(np.float64)
+    points = standardise(values / 10)
+    k = int(rng.integers(2, 9))
+    assert mdav(points, k).tolist() == slow_mdav(points, k)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mean_decides_ties_exactly(seed: int) -> None:
+    """In a file that is its own mirror image, the last bit of the mean decides which end is the farthest."""
+    rng = np.random.default_rng(seed)
+    half = rng.integers(0, 5, size=(70, int(rng.integers(1, 4)))).astype(np.float64)
+    values = np.concatenate([half, half.max() - half]) / 10
+    points = standardise(values) if seed % 2 else values
+    assert mdav(points, 3).tolist() == slow_mdav(points, 3)
+
+
+@settings(max_examples=100)
+@given(points=tied_points(), k=st.integers(1, 12))
+def test_groups_have_k_to_2k_minus_1_records(points: NDArray[np.float64], k: int) -> None:
+    k = min(k, len(points))
+    sizes = np.bincount(partition(points, k))
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+    assert np.count_nonzero(sizes != k) <= 1
+
+
+def test_as_many_records_as_k_are_one_group() -> None:
+    points = np.arange(12.0).reshape(6, 2)
+    assert partition(points, 6).tolist() == [0] * 6
+
+
+def test_records_without_coordinates_are_grouped_in_order() -> None:
+    assert partition(np.empty((7, 0)), 3).tolist() == [0, 0, 0, 1, 1, 1, 1]
+
+
+def test_more_than_there_are_is_infeasible() -> None:
+    with pytest.raises(InfeasibleError, match="5 records cannot form a group of 6"):
+        partition(np.zeros((5, 1)), 6)
+
+
+@pytest.mark.parametrize(
+    ("points", "k", "message"),
+    [
+        (np.zeros((5, 1)), 0, "group of 0"),
+        (np.array([[0.0], [np.nan]]), 1, "record 2, column 1"),
+        (np.array([[0.0, np.inf]]), 1, "record 1, column 2"),
+        (np.array([[1e200], [0.0]]), 1, "too large"),
+    ],
+)
+def test_bad_arguments_are_named(points: NDArray[np.float64], k: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        partition(points, k)
+
+
+def test_standardise() -> None:
+    z = standardise(np.array([[1.0, 0.1, 1e300], [2.0, 0.1, -1e300], [6.0, 0.1, 5e299]]))
+    assert z.mean(axis=0) == pytest.approx(0, abs=1e-15)
+    assert z.var(axis=0) == pytest.approx([1, 0, 1])
+    assert not z[:, 1].any()
+
+
+def test_standardise_keeps_missing_values_and_counts_the_others() -> None:
+    z = standardise(np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]]))
+    assert z[[0, 2], 0].tolist() == [-1, 1]
+    assert np.isnan(z).tolist() == [[False, True], [True, True], [False, True]]
+    with pytest.raises(UsageError, match="infinite"):
+        standardise(np.array([[np.inf]]))
+
+
+@given(
+    values=st.lists(
+        st.one_of(st.integers(-(10**6), 10**6).map(float), st.floats(allow_nan=False, allow_infinity=False)),
+        max_size=20,
+    )
+)
+def test_integers_are_exact(values: list[float]) -> None:
+    integers, exponent = as_integers(np.array(values, dtype=np.float64))
+    assert [int(i) * Fraction(2) ** exponent for i in integers] == [Fraction(v) for v in values]
+    assert int(integers.sum()) * Fraction(2) ** exponent == sum(map(Fraction, values))
+
+
+def test_small_integers_stay_machine_integers() -> None:
+    assert as_integers(np.arange(1000.0))[0].dtype == np.int64
+    assert as_integers(np.array([1e300, 1e-300]))[0].dtype == object
+
+
+def read(path: Path, names: list[str] | None) -> NDArray[np.float64]:
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return np.array([[float(row[name]) for name in names or row] for row in rows])
+
+
+def loss(points: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
+    sizes = np.bincount(labels)
+    means = np.stack([np.bincount(labels, weights=column) / sizes for column in points.T], axis=1)
+    return float(100 * np.square(points - means[labels]).sum() / np.square(points).sum())
+
+
+@pytest.mark.parametrize(
+    ("file", "names", "k", "published"),
+    [
+        ("census.csv", None, 3, 5.692),
+        ("census.csv", None, 4, 7.495),
+        ("census.csv", None, 5, 9.088),
+        ("census.csv", None, 10, 14.156),
+        ("eia.csv", EIA, 3, 0.483),
+        ("eia.csv", EIA, 4, 0.671),
+        ("eia.csv", EIA, 5, 1.667),
+        ("eia.csv", EIA, 10, 3.840),
+    ],
+)
+def test_published_figures(shared_data: Path, file: str, names: list[str] | None, k: int, published: float) -> None:
+    points = standardise(read(shared_data / file, names))
+    assert round(loss(points, partition(points, k)), 3) == published

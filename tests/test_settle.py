@@ -1,0 +1,206 @@
+"""Grids, recipes and the search: exact, nearest first, and readable alike by every engine."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from masktron.constraints import Linear, Monomial, Product, Range
+from masktron.read.lexical import parse_number, reads_alike
+from masktron.read.records import Column, Field
+from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, significant_digits
+from masktron.settle.lattice import Search
+from masktron.settle.system import Equality, equalities, recipes
+
+TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
+PRODUCT = Product((Monomial(Fraction(1), (("P", 1), ("Q", 1))),), "=", Monomial(Fraction(1), (("R", 1),)))
+
+
+def column(*lexemes: str) -> Column:
+    values = np.array([parse_number(lexeme) for lexeme in lexemes])
+    decimals = max(len(lexeme.partition(".")[2]) for lexeme in lexemes)
+    return Column(
+        Field("A", "A"), np.array(lexemes, dtype=object), np.zeros(len(lexemes), np.uint8), values, decimals
+    )
+
+
+# grids
+
+
+@given(st.floats(-1e9, 1e9), st.integers(0, 6))
+def test_rounding_is_to_the_nearest_point(value: float, decimals: int) -> None:
+    grid = Grid(decimals)
+    rounded = grid.round(value)
+    assert grid.holds(rounded)
+    assert abs(rounded - Fraction(value)) <= grid.step(value) / 2
+
+
+@given(st.floats(1e-6, 1e12), st.booleans())
+def test_long_fields_keep_their_significant_digits(size: float, negative: bool) -> None:
+    value = -size if negative else size
+    grid = Grid(15, digits=9)
+    rounded = grid.round(value)
+    assert significant_digits(rounded) <= 9
+    assert abs(float(rounded) - value) <= abs(value) * 1e-8
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**9), max_value=10**9))
+def test_a_lexeme_denotes_its_number(number: Decimal) -> None:
+    value = Fraction(number)
+    assert Fraction(Grid(4).lexeme(value)) == value
+    assert "e" not in Grid(4).lexeme(value).lower()
+    padded = Grid(4, padded=True).lexeme(value)
+    assert Fraction(padded) == value
+    assert len(padded.partition(".")[2]) == 4
+
+
+def test_the_grid_is_that_of_the_original() -> None:
+    assert grid_of(column("1", "-20"), tied=False) == Grid(0)
+    assert grid_of(column("1.50", "2.25"), tied=True) == Grid(2, padded=True)
+    assert grid_of(column("1.5", "2.25"), tied=True) == Grid(2)
+    assert grid_of(column("0.123456789"), tied=True).digits == 9
+    assert grid_of(column("0.123456789"), tied=False).digits == 15
+
+
+def test_only_decimals_get_a_finer_grid() -> None:
+    assert Grid(2).finer(1).decimals == 3
+    assert Grid(0).finer(1) == Grid(0)
+    assert Grid(12, digits=9).finer(2) == Grid(12, digits=9)
+
+
+@given(st.floats(0.001, 1000))
+def test_free_long_values_are_read_alike(value: float) -> None:
+    grid = Grid(17, digits=15)
+    assert reads_alike(readable(grid, grid.round(value)))
+
+
+def test_digits_of_numbers() -> None:
+    assert fraction_digits(Fraction(1, 8)) == 3
+    assert fraction_digits(Fraction(1, 3)) is None
+    assert significant_digits(Fraction(1500)) == 2
+    assert significant_digits(Fraction(1, 3)) == float("inf")
+
+
+# recipes
+
+
+def test_totals_and_products_are_solved_before_their_parts() -> None:
+    (linear,), (product,) = equalities([TOTAL]), equalities([PRODUCT])
+    assert linear.pivots()[0] == "T"
+    assert product.pivots()[0] == "R"
+    assert recipes(["A", "B", "T"], [linear])[0].free == ("A", "B")
+
+
+@given(st.tuples(*[st.integers(-1000, 1000)] * 3))
+def test_every_recipe_satisfies_every_equality(numbers: tuple[int, int, int]) -> None:
+    chain = Linear((("R", Fraction(1)), ("S", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(5))
+    system = equalities([PRODUCT, chain])
+    ways = recipes(["P", "Q", "R", "S", "T"], system)
+    assert len(ways) > 1
+    for way in ways:
+        values = way.complete(dict(zip(way.free, map(Fraction, numbers), strict=False)))
+        if values is None:
+            assert 0 in numbers
+            continue
+        assert values["P"] * values["Q"] == values["R"]
+        assert values["R"] + values["S"] - values["T"] == 5
+
+
+def test_a_total_of_totals_is_solved_in_order() -> None:
+    upper = Linear((("T", Fraction(1)), ("C", Fraction(1)), ("U", Fraction(-1))), "=", Fraction(0))
+    way = recipes(["A", "B", "T", "C", "U"], equalities([upper, TOTAL]))[0]
+    assert way.free == ("A", "B", "C")
+    assert [pivot for pivot, _ in way.steps] == ["T", "U"]
+
+
+def test_circular_equalities_are_solved_as_far_as_possible() -> None:
+    other = Linear((("A", Fraction(2)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
+    square = Product((Monomial(Fraction(1), (("A", 2),)),), "=", Monomial(Fraction(1), (("B", 1), ("T", 1))))
+    ways = recipes(["A", "B", "T"], equalities([TOTAL, other, square]))
+    assert ways
+    assert all(len(way.steps) <= 2 for way in ways)
+
+
+def test_constants_go_into_the_coefficients() -> None:
+    (product,) = equalities([PRODUCT])
+    given_q = product.given({"Q": Fraction(3)})
+    assert given_q.variables == {"P", "R"}
+    assert given_q.solve("R", {"P": Fraction(5)}) == 15
+    assert given_q.solve("P", {"R": Fraction(6)}) == 2
+
+
+def test_division_by_zero_has_no_solution() -> None:
+    (product,) = equalities([PRODUCT])
+    assert product.solve("P", {"Q": Fraction(0), "R": Fraction(1)}) is None
+    quotient = Equality((Monomial(Fraction(1), (("A", -1),)), Monomial(Fraction(-1), (("B", 1),))))
+    assert quotient.solve("B", {"A": Fraction(0)}) is None
+
+
+def test_ranges_are_no_equalities() -> None:
+    assert equalities([Range("A", Fraction(0), Fraction(1)), TOTAL, TOTAL]) == equalities([TOTAL])
+
+
+# search
+
+
+def search(grid: Grid, names: str, holds: object = lambda values: True) -> Search:
+    return Search(
+        grids=dict.fromkeys(names, grid),
+        scale=dict.fromkeys(names, 1.0),
+        tied=frozenset(names),
+        holds=holds,  # type: ignore[arg-type]
+    )
+
+
+@given(st.tuples(st.floats(-99, 99), st.floats(-99, 99)))
+def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, float]) -> None:
+    target = {"A": parts[0], "B": parts[1], "T": parts[0] + parts[1]}
+    ways = recipes(["A", "B", "T"], equalities([TOTAL]))
+
+    def adds_up(candidate: dict[str, str]) -> bool:
+        return float(candidate["A"]) + float(candidate["B"]) == float(candidate["T"])
+
+    offers = itertools.islice(search(Grid(2), "ABT").candidates(target, ways), 200)
+    found = next((offer for offer in offers if adds_up(dict(offer.lexemes))), None)
+    assert found is not None
+    assert found.stage in ("rounded", "lattice")
+    assert all(reads_alike(lexeme) for lexeme in found.lexemes.values())
+    assert all(abs(float(found.lexemes[name]) - target[name]) < 0.1 for name in "ABT")
+
+
+@given(st.integers(1, 9999), st.floats(1e-4, 0.9))
+def test_products_are_exact_in_doubles(factor: int, ratio: float) -> None:
+    target = {"P": float(factor), "Q": ratio, "R": factor * ratio}
+    grids = {"P": Grid(0), "Q": Grid(17, digits=9), "R": Grid(17, digits=9)}
+    hunt = Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), lambda values: True)
+    offers = itertools.islice(hunt.candidates(target, recipes(["P", "Q", "R"], equalities([PRODUCT]))), 30)
+    assert any(float(o.lexemes["P"]) * float(o.lexemes["Q"]) == float(o.lexemes["R"]) for o in offers)
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5))
+def test_the_lattice_is_walked_by_distance(a: float, b: float) -> None:
+    assume(abs(a % 1 - 0.5) > 1e-6 and abs(b % 1 - 0.5) > 1e-6)
+    target = {"A": a, "B": b}
+    offers = list(itertools.islice(search(Grid(0), "AB").candidates(target, recipes(["A", "B"], [])), 25))
+    distances = [(int(o.lexemes["A"]) - a) ** 2 + (int(o.lexemes["B"]) - b) ** 2 for o in offers]
+    assert distances == sorted(distances)
+    assert len({tuple(o.lexemes.values()) for o in offers}) == 25
+
+
+def test_what_the_rules_refuse_is_not_offered() -> None:
+    hunt = search(Grid(0), "A", lambda values: values["A"] >= 10)
+    first = next(hunt.candidates({"A": 7.2}, recipes(["A"], [])))
+    assert first.lexemes == {"A": "10"}
+    assert first.stage == "lattice"
+
+
+def test_decimals_get_finer_when_the_grid_has_no_solution() -> None:
+    hunt = search(Grid(1), "A", lambda values: Fraction("0.11") <= values["A"] <= Fraction("0.13"))
+    first = next(hunt.candidates({"A": 0.12}, recipes(["A"], [])))
+    assert first.lexemes == {"A": "0.12"}
+    assert first.stage == "finer"

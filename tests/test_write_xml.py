@@ -1,0 +1,254 @@
+"""The masked file is the source with other values: the oracle is the same file generated from the new values."""
+
+from __future__ import annotations
+
+import codecs
+import tempfile
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from masktron.errors import DocumentError, UsageError
+from masktron.read.layout import detect_layout, survey
+from masktron.read.microdata import read_records
+from masktron.write.xml import write_masked
+
+FIELDS = ("@id", "@n:w", "A", "B", "n:C", "D")
+NAMES = ("@id", "@w", "A", "B", "C", "D")
+ENCODINGS = ("UTF-8", "UTF-16", "ISO-8859-1", "windows-1252", "US-ASCII")
+
+
+def _build(rows, *, encoding="UTF-8", end="\n", nested=False, mark=False, spell=None) -> bytes:
+    """Write records as a careful human would, without a library; ``spell`` writes the text of a field."""
+    spell = spell or _escaped
+    pad = "  " if end else ""
+    deep = end + pad * (2 if nested else 1)
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<!-- made by hand -->\n<?style a b?>\n'
+    text += '<n:Data xmlns:n="urn:n" xmlns="urn:d" year="2024">'
+    text += f'{end}{pad}<List of="x">' if nested else ""
+    for row in rows:
+        text += f"{deep}<Record"
+        for name, lexeme in zip(FIELDS[:2], row[:2], strict=True):
+            text += "" if lexeme is None else f" {name[1:]}={_quoted(lexeme)}"
+        present = [(n, lexeme) for n, lexeme in zip(FIELDS[2:], row[2:], strict=True) if lexeme is not None]
+        text += ">" if present else "/>"
+        for name, lexeme in present:
+            text += f"{deep}{pad}" + (f"<{name}>{spell(lexeme)}</{name}>" if lexeme else f"<{name}/>")
+        text += f"{deep}</Record>" if present else ""
+    text += f"{end}{pad}</List>" if nested else ""
+    text += f"{end}</n:Data>\n<!-- end -->\n"
+    codec = {"UTF-16": "utf-16-be"}.get(encoding, encoding)
+    prefix = codecs.BOM_UTF16_BE if encoding == "UTF-16" else codecs.BOM_UTF8 if mark else b""
+    return prefix + text.encode(codec, errors="xmlcharrefreplace")
+
+
+def _escaped(text: str) -> str:
+    return escape(text, {"\r": "&#13;"})
+
+
+def _as_cdata(text: str) -> str:
+    return "".join(f"<![CDATA[{c}]]>" if c not in "]\r" and c.isascii() else f"&#x{ord(c):x};" for c in text)
+
+
+def _with_remarks(text: str) -> str:
+    return "".join(f"<!-- {i} --><?p {i}?>{_escaped(c)}" for i, c in enumerate(text))
+
+
+def _quoted(text: str) -> str:
+    return '"' + quoteattr(text + "'")[1:-2].replace('"', "&quot;") + '"'
+
+
+LEXEMES = st.sampled_from(["1", "-2.50", "", " ", " 7\n", "é", "a<&>\"'b", "]]>", "€", "\r", "\U0001f600", "x\ty"])
+LEXEMES |= st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=4)
+ROW = st.tuples(*[st.none() | LEXEMES] * 6)
+FULL = st.tuples(*[LEXEMES] * 6)
+STYLE = st.fixed_dictionaries(
+    {"encoding": st.sampled_from(ENCODINGS), "end": st.sampled_from(["", "\n"]), "nested": st.booleans()}
+)
+
+
+def _write(source: bytes, change=None, **options) -> tuple[bytes, int]:
+    """Write with new rows made by ``change(columns)``."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, target = Path(folder, "in.xml"), Path(folder, "out.xml")
+        path.write_bytes(source)
+        layout, shape = survey(path)
+        assert shape.flat
+        count = write_masked(path, target, layout, change or {}, **options)
+        assert path.read_bytes() == source
+        return target.read_bytes(), count
+
+
+def _arrays(rows) -> dict[str, np.ndarray]:
+    arrays = {}
+    for j, name in enumerate(NAMES):
+        arrays[name] = np.empty(len(rows), dtype=object)
+        arrays[name][:] = [row[j] for row in rows]
+    return arrays
+
+
+@given(FULL, st.lists(ROW, max_size=5), STYLE, st.booleans())
+def test_no_change_gives_the_same_bytes(first, rest, style, mark):
+    source = _build([first, *rest], mark=mark and style["encoding"] == "UTF-8", **style)
+    assert _write(source) == (source, 1 + len(rest))
+
+
+@pytest.mark.parametrize("spell", [_as_cdata, _with_remarks])
+@given(rows=st.lists(ROW, min_size=1, max_size=4), style=STYLE)
+def test_other_spellings_become_plain_text(spell, rows, style):
+    assert _write(_build(rows, spell=spell, **style))[0] == _build(rows, **style)
+
+
+@given(FULL, FULL, st.lists(st.tuples(ROW, ROW), max_size=5), STYLE, st.sets(st.sampled_from(NAMES)))
+def test_new_values_give_the_file_made_from_them(first, new_first, rest, style, masked):
+    old = [first, *(pair[0] for pair in rest)]
+    new = [
+        tuple(after if name in masked else before for name, before, after in zip(NAMES, *pair, strict=True))
+        for pair in [(first, new_first), *rest]
+    ]
+    change = {name: array for name, array in _arrays(new).items() if name in masked}
+    written, _ = _write(_build(old, **style), change)
+    assert _canonical(written) == _canonical(_build(new, **style))
+    assert _read_back(written) == _read_back(_build(new, **style)) == [list(row) for row in new]
+
+
+def _canonical(text: bytes) -> bytes:
+    """Attributes in one order: a new one stands last, which XML does not tell apart."""
+    return etree.tostring(etree.fromstring(text), method="c14n")
+
+
+def _read_back(text: bytes) -> list[list[str | None]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "in.xml")
+        path.write_bytes(text)
+        columns = read_records(path, detect_layout(path)).columns
+    # an XML parser makes a space of a tab or line end that is not escaped; quoteattr escapes them
+    cells = [columns[name].lexemes.tolist() for name in NAMES]
+    return [list(row) for row in zip(*cells, strict=True)]
+
+
+@given(FULL, st.lists(ROW, max_size=6), STYLE, st.data())
+def test_records_are_left_out_and_reordered(first, rest, style, data):
+    rows = [first, *rest]
+    order = data.draw(st.permutations(range(len(rows))))
+    keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
+    source = _build(rows, **style)
+    for permutation in (list(range(len(rows))), order):
+        expected = [rows[i] for i in permutation if keep[i]]
+        written, count = _write(source, keep=np.array(keep), order=np.array(permutation, dtype=np.intp))
+        assert count == len(expected)
+        if expected:
+            assert written == _build(expected, **style)
+    streamed, count = _write(source, keep=np.array(keep))
+    expected = [row for row, wanted in zip(rows, keep, strict=True) if wanted]
+    assert count == len(expected)
+    if expected:
+        assert streamed == _build(expected, **style)
+    else:
+        assert b"Record" not in streamed.replace(b"\0", b"")
+
+
+@given(FULL, st.lists(ROW, max_size=5), STYLE, st.sets(st.sampled_from(NAMES), min_size=1))
+def test_removed_fields_are_gone_from_every_record(first, rest, style, removed):
+    rows = [first, *rest]
+    expected = [tuple(None if n in removed else v for n, v in zip(NAMES, r, strict=True)) for r in rows]
+    assert _write(_build(rows, **style), removed=removed)[0] == _build(expected, **style)
+
+
+SECRETS = b"""<!DOCTYPE Data>
+<Data>
+  <!-- secret 1 -->
+  <Record><!-- secret 2 -->
+    <A>1<!-- secret 3 -->2<?secret 4?><![CDATA[<3]]>&#52;</A><?secret 5?>
+    <B>5</B><!-- secret 6 -->
+  </Record>
+  <?secret 7?>
+  <Record/>
+  <!-- secret 8 -->
+</Data>
+<!-- kept -->"""
+
+
+def test_what_could_carry_original_values_is_dropped():
+    written, _ = _write(SECRETS)
+    assert b"secret" not in written
+    assert written.startswith(b"<!DOCTYPE Data>\n<Data>\n  <Record>\n")
+    assert written.endswith(b"</Data>\n<!-- kept -->\n")
+    assert b"<A>12&lt;34</A>" in written
+    assert b"secret" not in _write(SECRETS, order=np.array([1, 0]), keep=np.array([True, False]))[0]
+
+
+def test_the_standalone_declaration_stays():
+    source = b"<?xml version='1.0' encoding='utf-8'   standalone='yes'?>\n<D><R><A>1</A></R></D>\n"
+    assert _write(source)[0] == source
+
+
+@pytest.mark.parametrize("source", [b"<D/>\n", b'<n:D xmlns:n="u" a="1"/>\n'])
+def test_no_records(source):
+    assert _write(source) == (source, 0)
+
+
+def test_records_across_chunks_and_blocks():
+    rows = [(str(i), None, "x" * (i % 50), str(i), None, "y" if i % 7 else None) for i in range(12_000)]
+    rows[0] = ("0", "w", "a", "b", "c", "d")
+    source = _build(rows)
+    assert _write(source) == (source, 12_000)
+    new = [(*row[:3], "masked", *row[4:]) for row in rows]
+    assert _write(source, {"B": _arrays(new)["B"]})[0] == _build(new)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "line"),
+    [
+        ("<R>\n<A>1</A><A>2</A></R>", "the field A occurs more than once in a R", 3),
+        ("<R>\n<A><X>2</X></A></R>", "the field A has the child element X", 3),
+        ("<R>\n<A u='1'>2</A></R>", "the field A has the attribute u", 3),
+        ("<R>\nx<A>2</A></R>", "there is text between the fields of R", 3),
+        ("\n<T>99</T>", "T stands beside the records", 3),
+    ],
+)
+def test_what_is_not_flat_is_refused(body, reason, line, tmp_path):
+    path = tmp_path / "in.xml"
+    path.write_text(f"<D>\n<R><A>1</A></R><R/>{body}</D>")
+    with pytest.raises(DocumentError, match=f"cannot be masked: {reason}") as caught:
+        write_masked(path, tmp_path / "out.xml", detect_layout(path), {})
+    assert caught.value.where == f"{path}:{line}"
+    assert not (tmp_path / "out.xml").exists()
+
+
+def _objects(*values) -> np.ndarray:
+    return np.array(values, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"replacements": {"X": _objects("1", "2")}}, UsageError, "no field 'X'"),
+        ({"removed": ["X"]}, UsageError, "no field 'X'"),
+        ({"replacements": {"A": _objects("1")}}, UsageError, "file has 2 records"),
+        ({"replacements": {"A": _objects("1", "2")}, "removed": ["A"]}, UsageError, "both replaced and removed"),
+        ({"keep": np.array([True])}, UsageError, "keep has the shape"),
+        ({"order": np.array([0, 0])}, UsageError, "not a permutation"),
+        ({"replacements": {"A": _objects("1", "\x01")}}, DocumentError, "new value of 'A' in record 2"),
+        ({"replacements": {"A": _objects("1", 2)}}, DocumentError, "new value of 'A' in record 2"),
+    ],
+)
+def test_wrong_arguments(arguments, error, message, tmp_path):
+    path = tmp_path / "in.xml"
+    path.write_text("<D><R><A>1</A></R><R/></D>")
+    with pytest.raises(error, match=message):
+        write_masked(path, tmp_path / "out.xml", detect_layout(path), **{"replacements": {}, **arguments})
+
+
+def test_a_source_that_changed_meanwhile_is_refused(tmp_path):
+    path = tmp_path / "in.xml"
+    path.write_text("<D><R><A>1</A></R></D>")
+    layout = detect_layout(path)
+    path.write_text("<D><R><A>1</A><NAME>Smith</NAME></R></D>")
+    with pytest.raises(DocumentError, match="not the one that was read before"):
+        write_masked(path, tmp_path / "out.xml", layout, {})
