@@ -42,7 +42,7 @@ def business(draws: Draws, serial: int) -> Record:
         "PartTime": str(part),
         "Staff": str(full + part),
         **_accounts(draws, sector, full, part),
-        **_goods(draws, sector),
+        **_main_product(draws),
         **_energy(draws, full + part),
         **_plans(draws),
     }
@@ -89,9 +89,7 @@ def _quarters(draws: Draws, turnover: int) -> tuple[int, int, int, int]:
     return first, second, third, turnover - first - second - third
 
 
-def _goods(draws: Draws, sector: str) -> Record:
-    if sector not in ("C", "G"):
-        return {"Price": None, "Quantity": None, "Sales": None}
+def _main_product(draws: Draws) -> Record:
     price = draws.lognormal(2_600, 0.9, 90_000)
     quantity = draws.lognormal(900, 1.0, 40_000)
     while not all(p * q == s for p, q, s in readings(cents(price), str(quantity), cents(price * quantity))):

@@ -204,7 +204,7 @@ def grid(*values: int | str) -> tuple[Fraction, ...]:
 
 
 GRID = grid(-2, -1, 0, "1/4", "1/2", 1, 2, 3, 4)
-NAMES = {"M": "mean", "G": "geometric mean", "D": "median", "O": "mode", "I": "medoid"}
+NAMES = {"M": "mean", "G": "geometric_mean", "D": "median", "O": "mode", "I": "medoid"}
 
 
 def linear(relation: Relation, bound: int, **terms: int) -> Linear:
@@ -346,7 +346,7 @@ def cautious(case: Case, aggregator: Aggregator) -> bool:
 
 
 def tolerance_of(aggregator: Aggregator) -> Fraction:
-    return TOLERANCE if aggregator.name == "geometric mean" else Fraction(0)
+    return TOLERANCE if aggregator.name == "geometric_mean" else Fraction(0)
 
 
 @pytest.mark.parametrize(("case", "aggregator"), PAIRS, ids=name_of)

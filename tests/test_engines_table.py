@@ -22,7 +22,7 @@ from saxonche import PySaxonProcessor
 from masktron.read.rulebook import XPathVersion
 from masktron.validate.deviations import DEVIATIONS, Deviation, Outcome, explanations
 from masktron.validate.judge import CRASHES
-from masktron.validate.traits import oddity
+from masktron.validate.traits import Oddity, oddity, read
 
 PAGE = Path(__file__).parents[1] / "docs" / "engines.md"
 BINDINGS: dict[XPathVersion, str] = {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}
@@ -120,15 +120,18 @@ def test_the_engine_answers_as_the_row_says(
 @pytest.mark.parametrize(("row", "xpath"), EXPLAINING)
 def test_a_row_explains_its_own_example(row: Deviation, xpath: XPathVersion) -> None:
     namespaces = {"xs": "http://www.w3.org/2001/XMLSchema"}
-    assert row in explanations(row.test, (), ("Record",), xpath, namespaces)
-    assert oddity(etree.fromstring(row.record)) & row.needs == row.needs
+    reading = read(row.test, (), ("Record",), xpath, namespaces)
+    assert row in explanations(reading)
+    flags = oddity(etree.fromstring(row.record)).values()
+    assert not row.needs or any(row.needs in flag for flag in flags)
 
 
 @pytest.mark.parametrize("row", [d for d in DEVIATIONS if d.explains and d.rulebook], ids=lambda d: str(d.id))
 def test_a_rulebook_row_explains_its_own_example(row: Deviation) -> None:
     rule = next(etree.fromstring(f"<r>{row.rulebook}</r>").iter("rule"))
     check = next(rule.iter("assert"))
-    assert row in explanations(str(check.attrib["test"]), (), (str(rule.attrib["context"]),), row.versions[0], {})
+    reading = read(str(check.attrib["test"]), (), (str(rule.attrib["context"]),), row.versions[0], {})
+    assert row in explanations(reading)
 
 
 @pytest.mark.parametrize("xpath", list(BINDINGS))
@@ -145,7 +148,8 @@ def test_a_rulebook_row_explains_its_own_example(row: Deviation) -> None:
 )
 def test_plain_rules_on_plain_records_are_never_explained_away(test: str, xpath: XPathVersion) -> None:
     plain = oddity(etree.fromstring("<Record><V1>5</V1><V2>-12.5</V2><V3>0</V3></Record>"))
-    known = [d for d in explanations(test, (), ("Record",), xpath, {}) if d.needs & plain == d.needs]
+    assert plain == {"V2": Oddity.FRACTION}
+    known = [d for d in explanations(read(test, (), ("Record",), xpath, {})) if d.needs & Oddity.FRACTION == d.needs]
     exact = {"decimal-literal", "decimal-arithmetic"} if xpath == "1.0" and "1.0" in test else set()
     assert {d.id for d in known} == exact
 
@@ -195,7 +199,7 @@ def section(row: Deviation) -> str:
             "\n| | |\n| --- | --- |",
             f"| Standard | {outcome.get(row.standard, row.standard)}.{agree} |",
             f"| {row.engine} | {outcome.get(row.measured, row.measured)} |",
-            f"| Why | {row.says} |".replace("a | b", "a \\| b"),
+            f"| Why | {row.says} |",
             f"| Paragraph | {row.paragraph} |",
             f"| masktron | {row.remedy} |",
         ]

@@ -346,8 +346,9 @@ def test_a_known_deviation_is_named_and_does_not_block(tmp_path: Path) -> None:
 
 def test_an_unexplained_difference_blocks(tmp_path: Path) -> None:
     inside = asserts("number(V1) = 5")
-    result = opinion(tmp_path, inside, "<V1>5</V1>", "<V1>1_0</V1>", "<V1>6</V1>")
-    ours = evaluation([[2], [1], [2]])  # wrong on the first record; on the second the underscore explains it
+    result = opinion(tmp_path, inside, "<V1>5</V1><V2>1_0</V2>", "<V1>1_0</V1>", "<V1>6</V1>")
+    # Wrong on the first record, where another field has an underscore; on the second it explains the difference.
+    ours = evaluation([[2], [1], [2]])
     agreement = compare(ours, result, rulebook(tmp_path, inside))
     assert [(d.deviation and d.deviation.id, d.examples) for d in agreement.disagreements] == [
         (None, (0,)),

@@ -127,7 +127,6 @@ def test_every_kind_of_value_occurs(name: str) -> None:
         ("household", ("HourlyWage", "Hours", "WeeklyPay")),
         ("household", ("Rent", "Energy", "Housing")),
         ("household", ("Food", "Transport", "Leisure", "Savings")),
-        ("business", ("Price", "Quantity", "Sales")),
         ("business", ("Power", "Fuels", "Energy")),
         ("business", ("Capex", "Research", "Stocks")),
     ],

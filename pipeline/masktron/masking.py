@@ -52,7 +52,8 @@ class MaskedBlock:
 
     def lexemes(self, position: int) -> NDArray[np.object_]:
         """Masked lexemes of the variable at a position of the block, record by record."""
-        return self.settled.lexemes[self.grouping.labels, position]
+        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
+        return column
 
 
 def mask_records(
@@ -143,7 +144,7 @@ class _Masker:
 
     def _points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         parts = [
-            _standardised(self.values[name])[:, None]
+            standardise(self.values[name][:, None])
             if name in self.numeric
             else encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_))
             for name in variables
@@ -166,21 +167,20 @@ class _Masker:
     def settle(self, block: Block, grouping: Grouping) -> Settled:
         """Find the prototypes of one block."""
         values = self._coded(block.variables)
-        # No aggregate stands for these groups: the medoid does. Zeros keep the aggregator from refusing them.
-        beyond = grouping.pooled | (grouping.mixed & block.one_signed)
-        usable = np.where(beyond[grouping.labels, None], 0.0, values)
         aggregator = _aggregator(block)
-        observed = isinstance(aggregator, ObservedAggregator)
-        targets = aggregator.aggregate(usable, grouping.labels, self.weights)
+        # No aggregate stands for these groups: the medoid does. Zeros keep the aggregator from refusing them.
+        beyond = grouping.pooled | (grouping.mixed & block.one_signed) | isinstance(aggregator, Medoid)
+        usable = np.where(beyond[grouping.labels, None], 0.0, values)
+        observed = aggregator if isinstance(aggregator, ObservedAggregator) else None
         forms = self._forms(block)
         tied = _tied(forms)
-        all_numeric = self.numeric.issuperset(block.variables)
         task = Task(
             variables=block.variables,
             columns=self.columns,
             members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
             conditions=block.conditions,
-            targets=targets,
+            points=self._points(block.variables),
+            targets=aggregator.aggregate(usable, grouping.labels, self.weights),
             search=Search(
                 grids={name: grid_of(self.columns[name], tied=name in tied) for name in block.variables},
                 scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
@@ -189,11 +189,9 @@ class _Masker:
             ),
             ways=self._ways(block, forms, grouping),
             pooled=beyond,
-            medians=Median().choose(usable, grouping.labels, self.weights) if all_numeric and not observed else None,
-            observed=aggregator.name if observed else None,
-            choices=aggregator.choose(usable, grouping.labels, self.weights)
-            if isinstance(aggregator, ObservedAggregator)
-            else None,
+            medians=None if observed else Median().choose(usable, grouping.labels, self.weights),
+            observed=observed.name if observed else None,
+            choices=observed.choose(usable, grouping.labels, self.weights) if observed else None,
         )
         return settle(task, self._judge(block))
 
@@ -222,7 +220,10 @@ class _Masker:
 
     def _ways(self, block: Block, forms: Sequence[Form], grouping: Grouping) -> Callable[[int], Sequence[Recipe]]:
         """Recipes of a group: the equalities of the disjuncts that its records share, solved."""
-        shares = [_shared(self._satisfied(form), grouping) for form in forms]
+        shares = [
+            _shared(self._satisfied(form), grouping) if len(form) > 1 else np.zeros(grouping.groups, dtype=np.intp)
+            for form in forms
+        ]
         first = np.unique(grouping.labels, return_index=True)[1]
         cache: dict[tuple[object, ...], list[Recipe]] = {}
 
@@ -296,13 +297,6 @@ def _codes(lexemes: NDArray[np.object_]) -> NDArray[np.intp]:
     """Number the distinct lexemes in sorted order, absent ones first."""
     _, codes = np.unique(np.array(["" if text is None else f"={text}" for text in lexemes]), return_inverse=True)
     return codes.ravel().astype(np.intp)
-
-
-def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    known = ~np.isnan(values)
-    points = np.full(values.shape, np.nan)
-    points[known] = standardise(values[known, None])[:, 0]
-    return points
 
 
 def _shared(satisfied_by: NDArray[np.bool_], grouping: Grouping) -> NDArray[np.intp]:

@@ -34,7 +34,7 @@ class GeometricMean(Aggregator):
     Source: edit-constraint microaggregation, EC-NLC (products).
     """
 
-    name: ClassVar[str] = "geometric mean"
+    name: ClassVar[str] = "geometric_mean"
 
     def keeps(self, atom: Atom, context: GroupContext) -> bool:
         """Theorem: monomial relations and posynomial <= monomial survive inside one sign pattern.

@@ -90,11 +90,7 @@ class Amounts:
                 number = number_of(text)
                 return NOT_A_NUMBER if number is None else constant(number)
             case Negative(operand=operand):
-                return lift(
-                    lambda zero, amount: replace(negate(amount), poles=(*zero.poles, *amount.poles)),
-                    constant(0),
-                    self.of(operand),
-                )
+                return lift(subtract, constant(0), self.of(operand))
             case Arithmetic(operator=operator, left=left, right=right):
                 return self._arithmetic(operator, self.of(left), self.of(right))
             case If(condition=condition, then=then, otherwise=otherwise):

@@ -8,7 +8,7 @@ from typing import Literal
 from masktron.classify.amounts import Amounts
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide
-from masktron.classify.formula import FALSE, TRUE, All, Choice, Formula, Leaf, Negation, Some
+from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
 from masktron.classify.numbers import Amount, Comparing, UntranslatableError, compare, constant, lift, subtract
 from masktron.classify.values import (
     castable,
@@ -163,7 +163,7 @@ class Conditions:
             case Not(operand=operand) | Call(name="empty", arguments=(operand,)):
                 return Negation(self.truth(operand) if isinstance(expression, Not) else self._exists(operand))
             case If(condition=condition, then=then, otherwise=otherwise):
-                return Choice(self.truth(condition), self.truth(then), self.truth(otherwise))
+                return choice(self.truth(condition), self.truth(then), self.truth(otherwise))
             case Quantified(every=every, cases=cases):
                 return self._quantified(every, cases)
             case Comparison():
@@ -299,7 +299,7 @@ class Conditions:
         if self.modern and {kind_of(expression.left), kind_of(expression.right)} != {"boolean"}:
             return self.engine(expression)
         left, right = self.truth(expression.left), self.truth(expression.right)
-        same = Choice(left, right, Negation(right))
+        same = choice(left, right, Negation(right))
         return same if expression.operator == "=" else Negation(same)
 
     def _as_text(self, kinds: tuple[Kind, Kind], expression: Comparison) -> bool:

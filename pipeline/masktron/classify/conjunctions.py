@@ -40,6 +40,8 @@ def sort_key(atom: Atom) -> tuple[int, str, str]:
 def _stable_text(atom: Atom) -> str:
     if isinstance(atom, Member):
         return f"{sorted(map(str, atom.values))}{atom.negated}"
+    if isinstance(atom, Range):
+        return f"{'below' if atom.low is None else 'from'} {atom!r}"
     return repr(atom)
 
 
@@ -302,6 +304,29 @@ def _within(known: Atom, atom: Range | Linear) -> bool:
         return False
     inner, outer = bounds_of(known), bounds_of(atom)
     return intersection(inner, outer) == inner
+
+
+def opposites(atom: Atom) -> tuple[Atom, ...] | None:
+    """Return atoms of which one holds wherever an atom does not; None where they are not known."""
+    match atom:
+        case Range() | Linear():
+            return tuple(_beyond(terms_of(atom), bounds_of(atom)))
+        case Member(variable=name, values=values) if not any(isinstance(value, Fraction) for value in values):
+            return (Member(name, values, not atom.negated),)
+        case Missing(variable=name):
+            return (Range(name, None, None),)
+        case Present(variable=name, negated=negated):
+            return (Present(name, not negated),)
+        case _:
+            return None
+
+
+def _beyond(terms: Terms, interval: Range) -> Iterator[Atom]:
+    if interval.low is not None:
+        yield from bounded(terms, Range("", None, interval.low, high_open=not interval.low_open))
+    if interval.high is not None:
+        yield from bounded(terms, Range("", interval.high, None, low_open=not interval.high_open))
+    yield from (Missing(name) for name, _ in terms)
 
 
 def slots(conjunction: Conjunction) -> Mapping[tuple[str, object], frozenset[Atom]]:

@@ -22,7 +22,7 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.read.xpath_source import decimal_text
+from masktron.read.xpath_source import decimal_text, quoted
 
 __all__ = ["render_atom", "render_form", "variables_of"]
 
@@ -43,7 +43,8 @@ def render_form(form: Form) -> str:
     rest = [conjunction for conjunction in form if is_about_missing(conjunction)]
     several = len(form) > 1
     shown = [_conjunction(c, grouped=several) for c in usual]
-    if len(rest) <= _SHOWN_MISSING:
+    untranslated = any(isinstance(atom, Untranslated) for conjunction in rest for atom in conjunction)
+    if len(rest) <= _SHOWN_MISSING and not (untranslated and usual):
         shown += [_conjunction(c, grouped=several) for c in rest]
         return " or ".join(shown)
     return f"{' or '.join(shown)}{', or ' if shown else ''}{len(rest)} alternatives with missing fields"
@@ -55,9 +56,11 @@ def render_atom(atom: Atom) -> str:
         case Linear():
             return _linear(atom)
         case Product(left=left, relation=relation, right=right):
-            return f"{' + '.join(_monomial(m) for m in left)} {relation} {_monomial(right)}"
+            return f"{' + '.join(sorted(map(_monomial, left), key=_natural))} {relation} {_monomial(right)}"
         case Range():
             return _range(atom)
+        case Member(variable=name, values=values, negated=negated) if len(values) == 1:
+            return f"{name} {'!=' if negated else '='} {_single(values)}"
         case Member(variable=name, values=values, negated=negated):
             return f"{name} {'not in' if negated else 'in'} {_set(values)}"
         case Whole(variable=name):
@@ -75,11 +78,20 @@ def render_atom(atom: Atom) -> str:
 
 
 def _conjunction(conjunction: tuple[Atom, ...], *, grouped: bool) -> str:
-    bounded = _two_sided(conjunction)
-    parts = [*bounded.values(), *(render_atom(atom) for atom in conjunction if atom not in bounded)]
+    said = _two_sided(conjunction) | _not_a_number(conjunction)
+    parts = [*said.values(), *(render_atom(atom) for atom in conjunction if atom not in said)]
     parts = [part for part in parts if part]
     text = " and ".join(parts)
     return f"({text})" if grouped and len(parts) > 1 else text or "always"
+
+
+def _not_a_number(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
+    """A field that is there and is missing as a number."""
+    texts: dict[Atom, str] = {}
+    for atom in conjunction:
+        if isinstance(atom, Missing) and Present(atom.variable) in conjunction:
+            texts |= {atom: f"{atom.variable} is not a number", Present(atom.variable): ""}
+    return texts
 
 
 def _two_sided(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
@@ -158,7 +170,8 @@ def _equality(plus: list[tuple[str, Fraction]], minus: list[tuple[str, Fraction]
 
 
 def _monomial(monomial: Monomial) -> str:
-    factors = [name if power == 1 else f"{name}^{power}" for name, power in monomial.powers]
+    powers = sorted(monomial.powers, key=lambda factor: _natural(factor[0]))
+    factors = [name if power == 1 else f"{name}^{power}" for name, power in powers]
     if monomial.coefficient != 1 or not factors:
         factors.insert(0, decimal_text(monomial.coefficient))
     return " * ".join(factors)
@@ -185,6 +198,11 @@ def _set(values: frozenset[Fraction] | frozenset[str]) -> str:
     if len(shown) > _SHOWN_VALUES:
         shown = [*shown[: _SHOWN_VALUES - 1], f"... {len(shown) - _SHOWN_VALUES + 1} more"]
     return f"{{{', '.join(shown)}}}"
+
+
+def _single(values: frozenset[Fraction] | frozenset[str]) -> str:
+    (value,) = values
+    return decimal_text(value) if isinstance(value, Fraction) else quoted(value)
 
 
 def _word(text: str) -> str:

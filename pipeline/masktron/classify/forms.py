@@ -12,6 +12,7 @@ from masktron.classify.conjunctions import (
     bounds_of,
     implies,
     normalise,
+    opposites,
     slots,
     sort_key,
     terms_of,
@@ -59,6 +60,9 @@ MAX_DISJUNCTS = 256
 """A rule with more alternatives than this is not understood."""
 
 
+_WEAKENED = 64
+
+
 class TooManyDisjunctsError(Exception):
     """A form grows beyond `MAX_DISJUNCTS`; caught by the classification, which calls the rule opaque."""
 
@@ -94,7 +98,41 @@ def _reduced(conjunctions: Iterable[Conjunction | None]) -> Form:
         _insert(kept, candidate)
         if len(kept) > MAX_DISJUNCTS:
             raise TooManyDisjunctsError
+    _weaken(kept)
     return tuple(sorted(kept, key=_disjunct_key))
+
+
+def _weaken(kept: list[Conjunction]) -> None:
+    """Drop atoms without which a disjunct says no more than the form does: (a and not b) or b is a or b; in place."""
+    changed = 1 < len(kept) <= _WEAKENED
+    while changed:
+        changed = False
+        for conjunction in kept:
+            weaker = next((w for w in _weaker(conjunction) if _covered(w, conjunction, kept)), None)
+            if weaker is not None:
+                kept.remove(conjunction)
+                _insert(kept, weaker)
+                changed = len(kept) > 1
+                break
+
+
+def _weaker(conjunction: Conjunction) -> Iterable[Conjunction]:
+    for atom in conjunction:
+        yield tuple(other for other in conjunction if other != atom)
+
+
+def _covered(weaker: Conjunction, conjunction: Conjunction, kept: list[Conjunction]) -> bool:
+    """Whether other disjuncts hold wherever the weaker one does and the atom that it lacks does not."""
+    (atom,) = set(conjunction) - set(weaker)
+    others = [known for known in kept if known != conjunction]
+    alternatives = opposites(atom)
+    if alternatives is None:
+        return False
+    for alternative in alternatives:
+        part = normalise((*weaker, alternative))
+        if part is not None and not any(_absorbs(other, part) for other in others):
+            return False
+    return True
 
 
 def _insert(kept: list[Conjunction], candidate: Conjunction) -> None:
@@ -237,9 +275,9 @@ def _starts_later(one: Range, two: Range) -> bool:
 
 
 def _disjunct_key(conjunction: Conjunction) -> tuple[object, ...]:
-    """Disjuncts about missing values come last."""
-    unusual = any(isinstance(atom, Missing) or (isinstance(atom, Present) and atom.negated) for atom in conjunction)
-    return (unusual, tuple(sort_key(atom) for atom in conjunction))
+    """Disjuncts about single variables come first, those about missing values last."""
+    joint = any(len(variables_of_atom(atom)) > 1 for atom in conjunction)
+    return (is_about_missing(conjunction), joint, tuple(sort_key(atom) for atom in conjunction))
 
 
 # --- what others ask of forms -----------------------------------------------------------------------------------

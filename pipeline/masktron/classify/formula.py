@@ -52,6 +52,17 @@ class Choice:
     otherwise: Formula
 
 
+def choice(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
+    """IF ... THEN ... ELSE, as an implication or a conjunction where a branch is constant."""
+    if otherwise == TRUE:
+        return Some((Negation(condition), then))
+    if otherwise == FALSE:
+        return All((condition, then))
+    if then == TRUE:
+        return Some((condition, otherwise))
+    return All((Negation(condition), otherwise)) if then == FALSE else Choice(condition, then, otherwise)
+
+
 type Formula = Leaf | All | Some | Negation | Choice
 
 TRUE = Leaf(ALWAYS, NEVER)

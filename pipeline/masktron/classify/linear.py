@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from masktron.classify.conjunctions import Conjunction, Terms, terms_of
 from masktron.classify.polynomial import Polynomial
-from masktron.constraints import Form, Linear, LinearEdit, Product, Range, Relation, Untranslated
+from masktron.constraints import Atom, Form, Linear, LinearEdit, Product, Range, Relation, Untranslated
 
 
 def as_linear(polynomial: Polynomial, relation: Relation) -> Linear | Range | None:
@@ -45,7 +45,8 @@ def is_order(atom: Linear) -> bool:
 
 def linear_edit(core: Form, form: Form) -> LinearEdit | None:
     """All alternatives bound the same linear expressions, and not only by orders."""
-    expressions = {_expressions(conjunction) for conjunction in without_poles(core)}
+    core = without_poles(core)
+    expressions = {_expressions(conjunction) for conjunction in core}
     if len(expressions) != 1 or not next(iter(expressions)):
         return None
     atoms = [atom for conjunction in core for atom in conjunction]
@@ -61,15 +62,17 @@ def _expressions(conjunction: Conjunction) -> frozenset[Terms]:
 def without_poles(core: Form) -> Form:
     """Leave out the alternatives that a division adds where its divisor is zero.
 
-    The mark of a division is a variable that is zero there and either positive or negative in all other alternatives.
+    The mark of a divisor is that it is zero there, and positive or negative wherever the relation itself is asked.
     """
-    for conjunction in core:
-        for atom in conjunction:
-            if isinstance(atom, Range) and atom.low == atom.high == 0:
-                others = tuple(c for c in core if atom not in c)
-                if others and all(_one_signed(c, atom.variable) for c in others):
-                    return others
-    return core
+    relations = [c for c in core if any(isinstance(atom, Linear | Product) for atom in c)]
+    kept = tuple(c for c in core if not any(_is_pole(atom, relations) for atom in c))
+    return kept or core
+
+
+def _is_pole(atom: Atom, relations: list[Conjunction]) -> bool:
+    if not isinstance(atom, Range) or not atom.low == atom.high == 0:
+        return False
+    return bool(relations) and all(_one_signed(conjunction, atom.variable) for conjunction in relations)
 
 
 def _one_signed(conjunction: Conjunction, variable: str) -> bool:

@@ -28,7 +28,7 @@ def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: 
     references = {n for expression in expressions for n in walk(expression) if isinstance(n, FieldRef)}
     names = frozenset(field.name for field in layout.fields) if layout else known
     for reference in sorted(references, key=lambda r: r.name):
-        lint = _minus(reference.name, names) or (_in_layout(reference, layout) if layout else None)
+        lint = _minus(reference.name, names - {reference.name} if layout is None else names) or (_in_layout(reference, layout) if layout else None)
         if lint:
             found.append(lint)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from masktron.classify.formula import FALSE, All, Choice, Formula, Leaf, Some
+from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
 from masktron.classify.linear import as_linear
 from masktron.classify.polynomial import Polynomial
@@ -158,10 +158,10 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
     """Compare two amounts as XPath does: false with NaN, except ``!=``."""
     if isinstance(left, Cases):
         then, otherwise = (compare(operator, part, right, how) for part in (left.then, left.otherwise))
-        return Choice(left.condition, then, otherwise)
+        return choice(left.condition, then, otherwise)
     if isinstance(right, Cases):
         then, otherwise = (compare(operator, left, part, how) for part in (right.then, right.otherwise))
-        return Choice(right.condition, then, otherwise)
+        return choice(right.condition, then, otherwise)
     for side in (left, right):
         if isinstance(side, Unresolved):
             return how.otherwise(side.reason)
@@ -176,27 +176,65 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
 
 
 def _leaf(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Formula:
-    present: Form = (tuple(Present(name) for name in sorted(how.direct)),)
-    absent = _any_of(Present(name, negated=True) for name in sorted(how.direct | difference.empties))
     if difference.nan:
-        return Leaf(present, absent) if operator == "!=" else FALSE
+        there: Form = (tuple(Present(name) for name in sorted(how.direct)),)
+        lacking = _any_of(Present(name, negated=True) for name in sorted(how.direct | difference.empties))
+        return Leaf(there, lacking) if operator == "!=" else FALSE
     if difference.poles and not _simple(difference.poles):
         return _with_poles(operator, difference, how)
-    less, more = _related(difference, "<"), _related(negate(difference), "<")
-    equal = _related(difference, "=")
-    not_number = disjoin(
-        _any_of(Missing(name) for name in sorted(difference.operands - difference.empties)), _undefined(difference)
+    absent = _any_of(Present(name, negated=True) for name in sorted(how.direct | difference.empties))
+    return _two_sided(lambda: _true(operator, difference, how), lambda: _false(operator, difference, absent), how)
+
+
+def _two_sided(positive: Callable[[], Form], negative: Callable[[], Form], how: Comparing) -> Formula:
+    """Make a leaf; where only one side has a form, the engine decides the other."""
+    sides: list[Form | None] = []
+    reason = ""
+    for side in (positive, negative):
+        try:
+            sides.append(side())
+        except UntranslatableError as error:
+            sides.append(None)
+            reason = error.reason
+    if None not in sides:
+        return Leaf(sides[0] or NEVER, sides[1] or NEVER)
+    engine = how.otherwise(reason)
+    if sides == [None, None] or not isinstance(engine, Leaf):
+        return engine
+    return Leaf(
+        engine.positive if sides[0] is None else sides[0],
+        engine.negative if sides[1] is None else sides[1],
     )
-    missing = disjoin(not_number, _any_of(Present(n, negated=True) for n in sorted(difference.empties)))
+
+
+def _true(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Form:
+    """Where ``difference operator 0``."""
+    if operator != "!=":
+        return _related(difference, "=" if operator == "=" else "<=" if operator == "<=" else "<")
+    present: Form = (tuple(Present(name) for name in sorted(how.direct)),)
+    return conjoin(disjoin(_unequal(difference), _not_a_number(difference)), present)
+
+
+def _false(operator: ComparisonOperator, difference: Quantity, absent: Form) -> Form:
+    """Where not ``difference operator 0``: the reverse, or an operand is no number."""
     match operator:
+        case "!=":
+            return disjoin(_related(difference, "="), absent)
         case "=":
-            return Leaf(equal, disjoin(less, more, missing))
-        case "<":
-            return Leaf(less, disjoin(more, equal, missing))
-        case "<=":
-            return Leaf(disjoin(less, equal), disjoin(more, missing))
+            reverse = _unequal(difference)
         case _:
-            return Leaf(conjoin(disjoin(less, more, not_number), present), disjoin(equal, absent))
+            reverse = _related(negate(difference), "<=" if operator == "<" else "<")
+    lacking = _any_of(Present(name, negated=True) for name in sorted(difference.empties))
+    return disjoin(reverse, _not_a_number(difference), lacking)
+
+
+def _unequal(difference: Quantity) -> Form:
+    return disjoin(_related(difference, "<"), _related(negate(difference), "<"))
+
+
+def _not_a_number(difference: Quantity) -> Form:
+    missing = _any_of(Missing(name) for name in sorted(difference.operands - difference.empties))
+    return disjoin(missing, _undefined(difference))
 
 
 def _with_poles(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Formula:
@@ -205,7 +243,7 @@ def _with_poles(operator: ComparisonOperator, difference: Quantity, how: Compari
     infinite = operator == "=" and len(difference.poles) == 1
     at_zero = FALSE if infinite else how.otherwise("a divisor is zero")
     poles = tuple(dict.fromkeys(difference.poles))
-    return Choice(Some(tuple(_is_zero(pole) for pole in poles)), at_zero, regular)
+    return choice(Some(tuple(_is_zero(pole) for pole in poles)), at_zero, regular)
 
 
 def _simple(poles: tuple[Polynomial, ...]) -> bool:

@@ -76,7 +76,8 @@ def _of_sign(monomial: Monomial, sign: int) -> Form:
 
 def product_edit(core: Form, form: Form) -> ProductEdit | None:
     """All alternatives relate the same monomials."""
-    monomials = {_monomials(conjunction) for conjunction in without_poles(core)}
+    core = without_poles(core)
+    monomials = {_monomials(conjunction) for conjunction in core}
     if len(monomials) != 1 or not next(iter(monomials)):
         return None
     if any(isinstance(atom, Untranslated) for conjunction in core for atom in conjunction):

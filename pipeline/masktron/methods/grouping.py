@@ -211,4 +211,5 @@ def codes_of(columns: NDArray[np.generic]) -> NDArray[np.intp]:
     if columns.shape[1] == 0:
         return np.zeros(len(columns), dtype=np.intp)
     _, codes = np.unique(columns, axis=0, return_inverse=True)
-    return codes.ravel().astype(np.intp)
+    flat: NDArray[np.intp] = codes.ravel().astype(np.intp)
+    return flat

@@ -97,7 +97,8 @@ class Column:
     @property
     def present(self) -> NDArray[np.bool_]:
         """Mask of the cells that hold a value."""
-        return self.status == Status.PRESENT
+        mask: NDArray[np.bool_] = self.status == Status.PRESENT
+        return mask
 
     @property
     def is_number(self) -> NDArray[np.bool_]:

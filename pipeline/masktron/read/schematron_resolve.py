@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +54,8 @@ def resolve(
     """
     active = _phase(schema, phase, sources)
     _prepare(schema)
-    tree = SchemaParser().parse(schema)
+    # elementpath selects from the document: beside a comment before the root, pyschematron would find no pattern.
+    tree = SchemaParser().parse(deepcopy(schema))
     tree = ResolveExtendsVisitor(tree).apply(tree)
     tree = ResolveAbstractPatternsVisitor(tree).apply(tree)
     tree = PhaseSelectionVisitor(tree, active or _ALL).apply(tree)

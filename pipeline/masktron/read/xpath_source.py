@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from masktron.read.xpath_ir import (
@@ -31,6 +32,7 @@ from masktron.read.xpath_ir import (
     Variable,
 )
 
+_SIMPLE = re.compile(r"[\w:.-]+\([^()]*\)")
 _VALUE_OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _ATOMIC = (
     Number,
@@ -135,4 +137,5 @@ def _quantified(every: bool, cases: tuple[tuple[Expression, Expression], ...]) -
 
 def _grouped(expression: Expression) -> str:
     source = source_of(expression)
-    return source if isinstance(expression, _ATOMIC) else f"({source})"
+    plain = isinstance(expression, _ATOMIC) or (isinstance(expression, Unknown) and _SIMPLE.fullmatch(source))
+    return source if plain else f"({source})"

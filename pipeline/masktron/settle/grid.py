@@ -58,7 +58,7 @@ class Grid:
     def holds(self, value: Fraction) -> bool:
         """Tell whether a number can be written on the grid; on a long field, any of at most 17 digits."""
         if self.digits is None:
-            return (value * 10**self.decimals).denominator == 1
+            return bool((value * 10**self.decimals).denominator == 1)
         return significant_digits(value) <= SOLVED_DIGITS
 
     def finer(self, digits: int) -> Grid:

@@ -28,11 +28,12 @@ class Candidate:
     Attributes
     ----------
     lexemes : mapping of field name to str
+        None where the field is absent.
     stage : {"rounded", "lattice", "finer"}
         What it took to find it.
     """
 
-    lexemes: Mapping[str, str]
+    lexemes: Mapping[str, str | None]
     stage: Stage
 
 

@@ -54,6 +54,8 @@ class Task:
         Records of each group.
     conditions : tuple of str
         Unmasked fields that the rules read.
+    points : ndarray of float64, shape (n, d)
+        Standardised coordinates of the block, in which the medoid is nearest to the mean; NaN where missing.
     targets : ndarray of float64, shape (groups, p)
         Aggregates; NaN where the group has no values.
     search : Search
@@ -69,6 +71,7 @@ class Task:
     columns: Mapping[str, Column]
     members: tuple[NDArray[np.intp], ...]
     conditions: tuple[str, ...]
+    points: NDArray[np.float64]
     targets: NDArray[np.float64]
     search: Search
     ways: Callable[[int], Sequence[Recipe]]
@@ -165,12 +168,10 @@ def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:
 def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
     """Members of a group, the nearest to their mean first: the first is the medoid."""
     members = task.members[group]
-    values = np.stack([task.columns[name].values[members] for name in task.variables], axis=1)
-    scale = np.array([task.search.scale[name] for name in task.variables])
-    known = ~np.isnan(values)
-    count = np.maximum(known.sum(axis=0), 1)
-    centre = np.where(known, values, 0.0).sum(axis=0) / count
-    distance = (np.where(known, (values - centre) / scale, 0.0) ** 2).sum(axis=1)
+    points = task.points[members]
+    known = ~np.isnan(points)
+    centre = np.where(known, points, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    distance = (np.where(known, points - centre, 0.0) ** 2).sum(axis=1)
     return members[np.lexsort((members, distance))]
 
 

@@ -7,7 +7,7 @@ value the row needs, the disagreement is reported and does not block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +23,6 @@ from masktron.validate.traits import (
     converts,
     kind,
     prints_numbers,
-    read,
     uses,
 )
 
@@ -841,8 +840,8 @@ _RULEBOOKS = (
         rulebook=f'<!-- Edits --><schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern>{_RULE}</pattern></schema>',
         standard="true",
         measured="not fired",
-        says="Comments are allowed everywhere. Where the root element has siblings, elementpath looks for the patterns "
-        "from the document, not from the schema: no pattern is found, and every document is valid.",
+        says="Comments are allowed everywhere. Where the root element has siblings, elementpath looks for the "
+        "patterns from the document, not from the schema: it finds none, and every document is valid.",
         paragraph="5.1",
     ),
     _silence(
@@ -851,7 +850,7 @@ _RULEBOOKS = (
         rulebook=f'<schema xmlns="http://www.ascc.net/xml/schematron"><pattern>{_RULE}</pattern></schema>',
         standard="true",
         measured="not fired",
-        says="Elements of the old namespace, or of none, are skipped: there is no pattern, and every document is valid.",
+        says="Elements of the old namespace, or of none, are skipped: no pattern, so every document is valid.",
         paragraph="annex A (the namespace is not that of the standard)",
         remedy="The old namespace and none are read like the standard's.",
     ),
@@ -1046,37 +1045,25 @@ _RULEBOOKS = (
 DEVIATIONS: tuple[Deviation, ...] = (*_COMPARISONS, *_NUMBERS, *_TRUTHS, *_STRINGS, *_RULEBOOKS)
 
 
-def explanations(
-    test: str,
-    lets: tuple[str, ...],
-    contexts: tuple[str, ...],
-    version: XPathVersion,
-    namespaces: Mapping[str, str],
-) -> tuple[Deviation, ...]:
+def explanations(reading: Reading) -> tuple[Deviation, ...]:
     """Return the deviations that can make pyschematron and us differ about a check.
 
     Parameters
     ----------
-    test : str
-    lets : tuple of str
-        Values of the variables in scope.
-    contexts : tuple of str
-        Of its rule and of the rules before it in its pattern.
-    version : str
-        Of XPath.
-    namespaces : mapping of str to str
+    reading : Reading
+        The expressions that decide about it.
 
     Returns
     -------
     tuple of Deviation
-        In the order of the table, the ones that need a certain value in the record first.
+        Those of pyschematron before those of the engine that decides for us; among them, those that need a certain
+        value in the record before the others.
     """
-    reading = read(test, lets, contexts, version, namespaces)
-    measured = "3.1" if version == "3.0" else version
-    decider = "libxml2" if version == "1.0" else "Saxon"
+    measured = "3.1" if reading.version == "3.0" else reading.version
+    decider = "libxml2" if reading.version == "1.0" else "Saxon"
     found = [
         d
         for d in DEVIATIONS
         if d.explains and measured in d.versions and d.engine in ("pyschematron", decider) and d.explains(reading)
     ]
-    return tuple(sorted(found, key=lambda d: not d.needs))
+    return tuple(sorted(found, key=lambda d: (d.engine != "pyschematron", not d.needs)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from lxml import etree
 
@@ -14,6 +14,8 @@ from masktron.validate.stylesheet import EngineName
 from masktron.validate.stylesheet_scope import ORIGINAL, ORIGINAL_URI
 
 _BASE_URL = "/masktron/rules.xsl"
+_lxml: Any = etree
+"""lxml without its type stubs, which do not know the XSLT classes."""
 
 
 class EngineError(Exception):
@@ -67,17 +69,17 @@ def compile_program(text: str, engine: EngineName, original: Original | None = N
     return _Saxon(text, original) if engine == "saxon" else _Libxml2(text, original)
 
 
-class _OriginalResolver(etree.Resolver):
+class _OriginalResolver(_lxml.Resolver):  # type: ignore[misc]
     """Answers for the original and for nothing else."""
 
     def __init__(self, original: Original | None) -> None:
         self.original = original
 
-    def resolve(self, system_url: str, public_id: str, context: object) -> object:
+    def resolve(self, system_url: str, public_id: str, context: Any) -> Any:
         """Return the original; refuse everything else, which the screening of rules has refused before."""
         if self.original is None or not system_url.endswith(f"/{ORIGINAL_URI}"):
             raise RulebookError(f"a rule asks for the document {system_url!r}, which is not the original")
-        return self.resolve_string(self.original.text, context)  # type: ignore[attr-defined]
+        return self.resolve_string(self.original.text, context)
 
 
 class _Libxml2:
@@ -85,7 +87,7 @@ class _Libxml2:
         parser = etree.XMLParser(no_network=True, resolve_entities=False)
         parser.resolvers.add(_OriginalResolver(original))
         # even what the resolver answers needs the right to read files
-        access = etree.XSLTAccessControl(
+        access = _lxml.XSLTAccessControl(
             read_file=original is not None,
             write_file=False,
             create_dir=False,
@@ -93,7 +95,7 @@ class _Libxml2:
             write_network=False,
         )
         try:
-            self._transform = etree.XSLT(etree.fromstring(text, parser, base_url=_BASE_URL), access_control=access)
+            self._transform = _lxml.XSLT(etree.fromstring(text, parser, base_url=_BASE_URL), access_control=access)
         except etree.XSLTParseError as error:
             raise EngineError(_messages(error)) from None
 

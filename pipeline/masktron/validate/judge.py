@@ -42,7 +42,7 @@ CRASHES: tuple[type[Exception], ...] = (
 """What pyschematron and elementpath let through when an expression is beyond them."""
 
 type _Matches = dict[tuple[int, int, int], frozenset[int]]
-"""Identities of the nodes that a context query finds, by query, variable scope and node it is evaluated at."""
+"""Identities of the nodes that a context query finds from a node or those above it, by query, scope and node."""
 
 
 class _Context(XPathEvaluationContext):
@@ -105,21 +105,23 @@ class _RuleValidator(stock._RuleValidator):
 
     def matches(self, node: Any, context: Any, cache: _Matches) -> bool:
         """Return whether the context of the rule, seen from some ancestor of the node, contains the node."""
-        current = node
-        while current is not None:
-            current = current.parent
-            key = (id(self._context_query), id(context), id(current))
-            if (found := cache.get(key)) is None:
-                result = self._context_query.evaluate(context.with_context_item(current))
-                found = cache[key] = frozenset(id(n) for n in result or () if isinstance(n, XPathNode))
-            if id(node) in found:
-                return True
-        return False
+        return id(node) in self._found(node.parent, context, cache)
 
-    def decide(self, node: Any, context: Any) -> list[tuple[int, Verdict, str]]:
-        """Return the index, the verdict and the error of each check on a node that the context matches."""
+    def _found(self, ancestor: Any, context: Any, cache: _Matches) -> frozenset[int]:
+        """Return what the context finds from a node or those above it; from the document when there is no node."""
+        key = (id(self._context_query), id(context), id(ancestor))
+        if (found := cache.get(key)) is None:
+            result = self._context_query.evaluate(context.with_context_item(ancestor))
+            found = frozenset(id(match) for match in result or () if isinstance(match, XPathNode))
+            if ancestor is not None:
+                found |= self._found(ancestor.parent, context, cache)
+            cache[key] = found
+        return found
+
+    def decide(self, here: Any) -> list[tuple[int, Verdict, str]]:
+        """Return the index, the verdict and the error of each check on the node of an evaluation context."""
         try:
-            inner = self._extend_context_with_context_variables(node, context)
+            inner = stock._get_context_with_variables(self._variable_evaluators, here)
         except CRASHES as error:
             return [(check.index, Verdict.ERROR, describe(error)) for check in self._check_validators]
         return [(check.index, *check.decide(inner)) for check in self._check_validators]
@@ -156,8 +158,10 @@ class _PatternValidator(stock._PatternValidator):
         for rule in self._pattern.rules[position:]:
             self.crashed |= {_index(check): describe(error) for check in rule.checks}
 
-    def decide(self, node: Any, context: Any, cache: _Matches) -> list[tuple[int, Verdict, str]]:
-        """Return the decisions of the first rule that matches the node."""
+    def decide(
+        self, node: Any, context: Any, cache: _Matches, here: dict[int, Any]
+    ) -> list[tuple[int, Verdict, str]]:
+        """Return the decisions of the first rule that matches the node; ``here`` holds contexts made for the node."""
         first: list[tuple[int, Verdict, str]] | None = None
         for position, rule in enumerate(self._rule_validators):
             try:
@@ -167,7 +171,9 @@ class _PatternValidator(stock._PatternValidator):
                 del self._rule_validators[position:]
                 break
             if matched:
-                decisions = rule.decide(node, context)
+                if id(context) not in here:
+                    here[id(context)] = context.with_context_item(node)
+                decisions = rule.decide(here[id(context)])
                 first = decisions if first is None else first
         return first or []
 
@@ -261,8 +267,9 @@ class Judge(stock.SimpleSchematronXMLValidator):
         for node in tree.iter_lazy():
             if isinstance(node, TextNode):
                 continue
+            here: dict[int, Any] = {}
             for pattern, scope in scopes:
-                for index, verdict, problem in pattern.decide(node, scope, cache):
+                for index, verdict, problem in pattern.decide(node, scope, cache, here):
                     yield node, index, verdict, problem
 
     def _scopes(self, context: Any) -> Iterator[tuple[_PatternValidator, Any]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from importlib.metadata import version
+from operator import or_
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -24,7 +26,7 @@ from masktron.read.rulebook import Check, Rulebook, XPathVersion
 from masktron.validate.deviations import Deviation, explanations
 from masktron.validate.findings import Evaluation, Verdict
 from masktron.validate.judge import Judge
-from masktron.validate.traits import Oddity, oddity
+from masktron.validate.traits import Oddity, Reading, names, oddity, read
 
 _BINDINGS: Mapping[XPathVersion, str] = MappingProxyType(
     {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}
@@ -55,8 +57,8 @@ class Opinion:
         Checks that pyschematron cannot judge on any document, with its error.
     problems : mapping of int to str
         The first error of each check that has errors.
-    oddities : ndarray of int64, shape (n,)
-        `Oddity` flags of the values of each record.
+    oddities : tuple of mapping of str to Oddity, n of them
+        Of each record, the fields whose values engines read differently, by local name.
     engine : str
     """
 
@@ -69,7 +71,7 @@ class Opinion:
     not_compared: Mapping[int, str]
     crashed: Mapping[int, str]
     problems: Mapping[int, str]
-    oddities: NDArray[np.int64]
+    oddities: tuple[Mapping[str, Oddity], ...]
     engine: str
 
 
@@ -230,7 +232,7 @@ class _Tally:
         self._beyond = {index: why for index, why in enumerate(locality(rulebook, layout)) if why}
         self._verdicts: list[NDArray[np.uint8]] = []
         self._records: list[NDArray[np.intp]] = []
-        self._oddities: list[int] = []
+        self._oddities: list[Mapping[str, Oddity]] = []
         self._counts = np.zeros((len(Verdict), self._checks), dtype=np.int64)
         self._problems: dict[int, str] = {}
 
@@ -269,7 +271,7 @@ class _Tally:
             not_compared=dict(sorted(self._beyond.items())),
             crashed={i: e for i, e in crashed.items() if i not in self._beyond},
             problems={i: e for i, e in self._problems.items() if i not in self._beyond},
-            oddities=np.array(self._oddities, dtype=np.int64),
+            oddities=tuple(self._oddities),
             engine=f"pyschematron {version('pyschematron')}, elementpath {version('elementpath')}",
         )
 
@@ -297,9 +299,9 @@ def compare(ours: Evaluation, theirs: Opinion, rulebook: Rulebook) -> Agreement:
     rulebook : Rulebook
         The one that both evaluated.
     """
-    reasons = _reasons(rulebook)
+    readings = _readings(rulebook)
     compared = [check for check in rulebook.checks if check.index not in theirs.not_compared]
-    disagreements = [d for check in compared for d in _differences(check, ours, theirs, reasons)]
+    disagreements = [d for check in compared for d in _differences(check, ours, theirs, readings)]
     return Agreement(
         records=len(theirs.records),
         checks=len(compared),
@@ -309,8 +311,8 @@ def compare(ours: Evaluation, theirs: Opinion, rulebook: Rulebook) -> Agreement:
     )
 
 
-def _reasons(rulebook: Rulebook) -> Callable[[int], tuple[Deviation, ...]]:
-    """Return a function from the index of a check to the deviations that may concern it."""
+def _readings(rulebook: Rulebook) -> Callable[[int], Reading]:
+    """Return a function from the index of a check to the expressions that decide about it."""
     situations: dict[int, tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
     for pattern in rulebook.patterns:
         contexts: tuple[str, ...] = ()
@@ -319,11 +321,11 @@ def _reasons(rulebook: Rulebook) -> Callable[[int], tuple[Deviation, ...]]:
             lets = tuple(let.value for let in (*rulebook.lets, *pattern.lets, *rule.lets))
             situations |= {check.index: (check.test, lets, contexts) for check in rule.checks}
     namespaces = dict(rulebook.namespaces)
-    return lambda index: explanations(*situations[index], rulebook.version, namespaces)
+    return lambda index: read(*situations[index], rulebook.version, namespaces)
 
 
 def _differences(
-    check: Check, ours: Evaluation, theirs: Opinion, reasons: Callable[[int], tuple[Deviation, ...]]
+    check: Check, ours: Evaluation, theirs: Opinion, readings: Callable[[int], Reading]
 ) -> Iterator[Disagreement]:
     index = check.index
     a = _merged(ours.verdicts[theirs.records, index])
@@ -335,13 +337,13 @@ def _differences(
     differing = np.flatnonzero(a != b)
     if not len(differing) and mine == other:
         return
-    known = reasons(index)
+    reading = readings(index)
+    known, fields = explanations(reading), names(reading)
     crash = theirs.crashed.get(index, "")
-    anywhere = int(np.bitwise_or.reduce(theirs.oddities, initial=0))
     grouped: dict[Deviation | None, list[int]] = {}
     for place in differing:
         # What crashes on one record is lost for all of them.
-        flags = Oddity(anywhere if crash else int(theirs.oddities[place]))
+        flags = _flags(theirs.oddities if crash else theirs.oddities[place : place + 1], fields)
         failed = bool(crash) or theirs.verdicts[place, index] == Verdict.ERROR
         grouped.setdefault(_reason(known, flags, failed=failed), []).append(int(theirs.records[place]))
     if not grouped:
@@ -349,6 +351,12 @@ def _differences(
     error = crash or theirs.problems.get(index, "")
     for reason, records in grouped.items():
         yield Disagreement(index, check.id, len(records), tuple(records[:5]), mine, other, reason, error)
+
+
+def _flags(oddities: Iterable[Mapping[str, Oddity]], fields: frozenset[str] | None) -> Oddity:
+    """Return the flags of the values that a check reads, in all the records."""
+    found = [flags for o in oddities for name, flags in o.items() if fields is None or name in fields]
+    return reduce(or_, found, Oddity.NONE)
 
 
 def _reason(known: tuple[Deviation, ...], flags: Oddity, *, failed: bool) -> Deviation | None:

@@ -32,6 +32,7 @@ _SURROGATES = 0xD800
 _PLANE = 0x10000
 _ERR = "http://www.w3.org/2005/xqt-errors"
 _MAP = "http://www.w3.org/2005/xpath-functions/map"
+_XS = "http://www.w3.org/2001/XMLSchema"
 _EVERYWHERE = "(/descendant-or-self::node(), /descendant::*/@*)"
 _KINDS = ("element", "attribute", "text", "comment", "processing-instruction", "document")
 
@@ -127,7 +128,11 @@ class _Stylesheet:
             for i, tag in enumerate(self.layout.record_path)
             if tag.startswith("{")
         )
-        saxon = f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" exclude-result-prefixes="#all"' if self.saxon else ""
+        saxon = (
+            f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" xmlns:m-xs="{_XS}" exclude-result-prefixes="#all"'
+            if self.saxon
+            else ""
+        )
         parameter = f'<m-xsl:param name="{ORIGINAL}"/>' if self.saxon and self.rulebook.documents else ""
         return (
             f'<m-xsl:stylesheet version="{"3.0" if self.saxon else "1.0"}" xmlns:m-xsl="{XSL}" {saxon} {prefixes} '
@@ -231,8 +236,8 @@ class _Stylesheet:
             self.need(named, scope)
         absolute = rule.context.lstrip().startswith("/") and "|" not in rule.context
         return (
-            f'<m-xsl:variable name="{name}" as="map(*)"><m-xsl:variable name="ids" as="xs:string*" '
-            f"{self.mode}><m-xsl:for-each select="{"/" if absolute else _EVERYWHERE}">'
+            f'<m-xsl:variable name="{name}" as="map(*)"><m-xsl:variable name="ids" as="m-xs:string*" '
+            f'{self.mode}><m-xsl:for-each select="{"/" if absolute else _EVERYWHERE}">'
             '<m-xsl:variable name="at" select="."/><m-xsl:try>'
             f"{scope.declarations(rule.context)}"
             f"<m-xsl:for-each select={scope.attribute(f'({rule.context})', rule.origin)}>"
@@ -265,7 +270,7 @@ class _Stylesheet:
             f'{head}<m-xsl:variable name="hit" as="item()"><m-xsl:try>{scope.declarations(rule.context)}'
             f"<m-xsl:sequence select={quoteattr(f'boolean({expression})')}/>"
             '<m-xsl:catch select="string($m-err:description)"/></m-xsl:try></m-xsl:variable>'
-            f'<m-xsl:choose><m-xsl:when test="$hit instance of xs:string">{errors}</m-xsl:when>'
+            f'<m-xsl:choose><m-xsl:when test="$hit instance of m-xs:string">{errors}</m-xsl:when>'
             f'<m-xsl:when test="$hit">{fire}</m-xsl:when>'
             f"<m-xsl:otherwise>{following}</m-xsl:otherwise></m-xsl:choose></m-xsl:template>"
         )
@@ -360,9 +365,7 @@ def _kinds(path: ContextPath) -> tuple[str, ...]:
             return (kind,)
 
 
-def _loops(
-    paths: list[tuple[ContextPath, ...] | None], namespaces: tuple[tuple[str, str], ...]
-) -> list[_Loop]:
+def _loops(paths: list[tuple[ContextPath, ...] | None], namespaces: tuple[tuple[str, str], ...]) -> list[_Loop]:
     """Return the visits that reach every node that one of the contexts may match."""
     loops: list[_Loop] = []
     for kind in _KINDS:

@@ -41,8 +41,6 @@ class Oddity(IntFlag):
     """An integer of more than 15 digits."""
     FRACTION = auto()
     """A number with digits behind the point."""
-    REPEATED = auto()
-    """Two fields with one name."""
 
 
 _PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,14})")
@@ -71,17 +69,17 @@ def oddities_of(lexeme: str) -> Oddity:
     return flags if reads_alike(text) else flags | Oddity.MISREAD
 
 
-def oddity(record: etree._Element) -> Oddity:
-    """Return the flags of a whole record: its fields, its attributes and what is nested in them."""
-    flags, seen = Oddity.NONE, set()
-    for element in record.iter():
-        if element is not record and len(element) == 0 and isinstance(element.tag, str):
-            flags |= oddities_of(element.text or "")
-        for value in element.attrib.values():
-            flags |= oddities_of(str(value))
-        if element.getparent() is record:
-            flags |= Oddity.REPEATED if element.tag in seen else Oddity.NONE
-            seen.add(element.tag)
+def oddity(record: etree._Element) -> dict[str, Oddity]:
+    """Return the flags of the fields and attributes of a record, and of what is nested in them, by local name."""
+    flags: dict[str, Oddity] = {}
+    for element in record.iter(etree.Element):
+        values = [(key, str(value)) for key, value in element.attrib.items()]
+        if element is not record and len(element) == 0:
+            values.append((element.tag, element.text or ""))
+        for tag, value in values:
+            if found := oddities_of(value):
+                name = str(tag).rpartition("}")[2]
+                flags[name] = flags.get(name, Oddity.NONE) | found
     return flags
 
 
@@ -207,6 +205,16 @@ def read(
     return Reading(
         next(parsed((test,)), None), tuple(parsed(lets)), tuple(parsed(contexts)), (test, *lets, *contexts), version
     )
+
+
+_UNNAMED = frozenset({"*", "..", "node", "parent", "ancestor", "text", "self"})
+
+
+def names(reading: Reading) -> frozenset[str] | None:
+    """Return the local names in the expressions, or None where they may read fields without naming them."""
+    if any(t.symbol in _UNNAMED and not (t.symbol == "*" and len(t) == 2) for t in reading.tokens):
+        return None
+    return frozenset(str(t.value).rpartition(":")[2] for t in reading.tokens if t.symbol == "(name)")
 
 
 def compares(reading: Reading, operators: frozenset[str], *pairs: tuple[Kind, Kind]) -> bool:

@@ -1,0 +1,227 @@
+"""The normal form means what the expression means: libxml2 (XPath 1.0) and Saxon (2.0) are the oracles.
+
+Numbers are small multiples of a quarter and divisors are powers of two, so that doubles are exact and any difference
+is a difference of logic: missing values, empty texts, texts that are no numbers, negation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import assume, given, settings
+from lxml import etree
+from masktron.classify import Edit, classify
+from masktron.classify.forms import Value, form_of, holds, number_of, satisfied
+from masktron.constraints import OpaqueEdit
+from masktron.read.saxon import processor
+from rulebook_builder import edit_of, rulebook
+from saxonche import PySaxonApiError
+
+NUMBERS = ("V1", "V2", "V3")
+DIVISORS = ("D1", "D2")
+TEXTS = ("T1", "T2")
+WORDS = ("a", "b", "", "5", "5.0", "ab")
+
+fields = st.sampled_from(NUMBERS)
+constants = st.sampled_from(("0", "1", "-1", "2.5", "0.25", "5", "4"))
+relations = st.sampled_from(("=", "!=", "<", "<=", ">", ">="))
+words = st.sampled_from(WORDS).map(lambda word: f"'{word}'")
+numerals = st.integers(-12, 12).map(lambda n: f"{n / 4:g}")
+divisor_values = st.sampled_from(("0", "1", "2", "-2", "4", "0.5"))
+
+
+def record_of(number: st.SearchStrategy[str | None]) -> st.SearchStrategy[dict[str, str | None]]:
+    return st.fixed_dictionaries(
+        {
+            **dict.fromkeys(NUMBERS, number),
+            **dict.fromkeys(DIVISORS, st.one_of(divisor_values, divisor_values, st.none())),
+            **dict.fromkeys(TEXTS, st.one_of(st.sampled_from(WORDS), st.none())),
+        }
+    )
+
+
+loose_records = record_of(
+    st.one_of(numerals, numerals, numerals, st.sampled_from((None, "", "abc", " 2 ", "5.0")))
+)
+clean_records = record_of(st.one_of(numerals, numerals, numerals, st.none()))
+
+
+def amounts(plain: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.one_of(
+            st.tuples(inner, st.sampled_from(("+", "-", "*")), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+            st.tuples(inner, st.sampled_from(DIVISORS)).map(lambda p: f"({p[0]} div {p[1]})"),
+            inner.map(lambda a: f"-{a}"),
+        )
+
+    return st.recursive(plain, grow, max_leaves=3)
+
+
+plain_1 = st.one_of(
+    fields,
+    fields.map(lambda f: f"number({f})"),
+    constants,
+    st.sampled_from(("sum(V1 | V2)", "count(V1 | V2 | V3)", "number(V1 > 1)", "sum(V3)")),
+)
+amounts_1 = amounts(plain_1)
+
+
+def combined(simple: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.recursive(
+        simple,
+        lambda inner: st.one_of(
+            st.tuples(inner, st.sampled_from(("and", "or")), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+            inner.map(lambda test: f"not({test})"),
+            st.tuples(inner, inner).map(lambda p: f"boolean({p[0]}) = boolean({p[1]})"),
+        ),
+        max_leaves=4,
+    )
+
+
+text_tests = st.one_of(
+    st.tuples(st.sampled_from(TEXTS), st.sampled_from(("=", "!=")), words).map(" ".join),
+    st.tuples(st.sampled_from(TEXTS), st.sampled_from(("=", "!=")), words).map(
+        lambda p: f"string({p[0]}) {p[1]} {p[2]}"
+    ),
+    st.sampled_from(
+        (
+            "contains('|a|b|', concat('|', T1, '|'))",
+            "starts-with(T1, 'a')",
+            "string-length(T2) > 0",
+            "string-length(T1) = 1",
+            "string-length(T1) = 0",
+            "T1 = T2",
+            "T1",
+            "not(T2)",
+            "string(T1)",
+            "normalize-space(T1)",
+            "T1/text()",
+            "T1/text() = 'a'",
+            "T1 = 'a' or T1 = 'b' or T1 = ''",
+            "concat(T1, T2) = 'ab'",
+        )
+    ),
+)
+simple_1 = st.one_of(
+    st.tuples(amounts_1, relations, amounts_1).map(" ".join),
+    st.tuples(fields, relations, constants).map(" ".join),
+    st.tuples(fields, relations, words).map(" ".join),
+    fields.map(lambda f: f"floor({f}) = {f}"),
+    fields.map(lambda f: f"{f} mod 1 = 0"),
+    fields.map(lambda f: f"{f} mod 2 = 1"),
+    fields.map(lambda f: f"number({f})"),
+    fields,
+    text_tests,
+)
+
+
+def element(record: Mapping[str, str | None]) -> etree._Element:
+    made = etree.Element("Record")
+    for name, text in record.items():
+        if text is not None:
+            etree.SubElement(made, name).text = text
+    return made
+
+
+def form_holds(edit: Edit, record: Mapping[str, Value]) -> bool:
+    assume(not (isinstance(edit.constraint, OpaqueEdit) and "alternatives" in edit.constraint.reason))
+    if isinstance(edit.constraint, OpaqueEdit):
+        assume(False)
+    return holds(form_of(edit.constraint), record)
+
+
+@settings(max_examples=1500)
+@given(combined(simple_1), loose_records)
+def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
+    expected = bool(etree.XPath(f"boolean({test})")(element(record)))
+    assert form_holds(edit_of(test), record) == expected
+
+
+@settings(max_examples=300)
+@given(simple_1, simple_1, simple_1, simple_1, loose_records)
+def test_contexts_and_rule_order_are_antecedents(
+    first: str, second: str, one: str, two: str, record: dict[str, str | None]
+) -> None:
+    edits = classify(rulebook([(f"Record[boolean({first})]", one), (f"Record[boolean({second})]", two)]))
+    node = element(record)
+    true = {test: bool(etree.XPath(f"boolean({test})")(node)) for test in (first, second, one, two)}
+    fired = [true[first], true[second] and not true[first]]
+    for edit, fires, test in zip(edits, fired, (one, two), strict=True):
+        if not isinstance(edit.constraint, OpaqueEdit):
+            assert holds(form_of(edit.constraint), record) == (not fires or true[test])
+
+
+plain_2 = st.one_of(
+    fields,
+    fields.map(lambda f: f"number({f})"),
+    fields.map(lambda f: f"xs:decimal({f})"),
+    constants,
+    st.sampled_from(
+        (
+            "sum((V1, V2))",
+            "sum((number(V1), 1, V2))",
+            "abs(V1 - 1)",
+            "max((number(V1), number(V2)))",
+            "min((V1, V2, 1))",
+            "(if (V1 > 1) then V2 else 1)",
+            "count((V1, V2))",
+            "avg((V1, V2))",
+        )
+    ),
+)
+amounts_2 = amounts(plain_2)
+simple_2 = st.one_of(
+    st.tuples(amounts_2, relations, amounts_2).map(" ".join),
+    st.tuples(amounts_2, relations, constants).map(lambda p: f"abs({p[0]}) {p[1]} {p[2]}"),
+    st.tuples(fields, st.sampled_from(("eq", "ne", "lt", "le", "gt", "ge")), constants).map(
+        lambda p: f"number({p[0]}) {p[1]} {p[2]}"
+    ),
+    st.tuples(st.sampled_from(("some", "every")), relations, constants).map(
+        lambda p: f"({p[0]} $x in (V1, V2) satisfies $x {p[1]} {p[2]})"
+    ),
+    st.tuples(st.sampled_from(("some", "every")), fields).map(
+        lambda p: f"({p[0]} $x in (1, 2.5) satisfies {p[1]} > $x)"
+    ),
+    st.tuples(fields, relations).map(lambda p: f"{p[0]} {p[1]} (1, 2.5)"),
+    fields.map(lambda f: f"{f} = (1 to 3)"),
+    fields.map(lambda f: f"{f} = (0 to 20)"),
+    fields.map(lambda f: f"{f} = (1, 2, 3, 4, 5, 6, 7, 8, 9, 0.25, 0.5)"),
+    fields.map(lambda f: f"(if ({f} > 1) then V1 > number(V2) else V3 <= 2)"),
+    fields.map(lambda f: f"exists({f})"),
+    fields.map(lambda f: f"empty({f})"),
+    fields.map(lambda f: f"round({f}) = {f}"),
+    st.tuples(st.sampled_from(TEXTS), relations, words).map(" ".join),
+    st.sampled_from(("T1 = ('a', 'b')", "T1 != ('a', 'b')", "matches(T1, '^a')", "T1 = T2", "T1 < T2", "T1 eq 'a'")),
+)
+
+
+@settings(max_examples=1000)
+@given(combined(simple_2), clean_records)
+def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
+    engine = processor().new_xpath_processor()
+    engine.declare_namespace("xs", "http://www.w3.org/2001/XMLSchema")
+    document = processor().parse_xml(xml_text=etree.tostring(element(record), encoding="unicode"))
+    engine.set_context(xdm_item=document.children[0])
+    try:
+        expected = engine.effective_boolean_value(test)
+    except PySaxonApiError:
+        assume(False)
+    assert form_holds(edit_of(test, version="2.0"), record) == expected
+
+
+@settings(max_examples=300)
+@given(combined(simple_1), st.lists(loose_records, min_size=1, max_size=5))
+def test_columns_agree_with_single_records(test: str, records: list[dict[str, str | None]]) -> None:
+    edit = edit_of(test)
+    assume(not isinstance(edit.constraint, OpaqueEdit))
+    texts, columns = {}, {}
+    for name in records[0]:
+        texts[name] = np.array([record[name] for record in records], dtype=object)
+        numbers = [number_of(record[name]) for record in records]
+        columns[name] = np.array([np.nan if n is None else float(n) for n in numbers])
+    for conjunction in form_of(edit.constraint):
+        for atom in conjunction:
+            expected = [holds(atom, record) for record in records]
+            assert satisfied(atom, columns, texts).tolist() == expected, atom
