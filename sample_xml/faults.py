@@ -109,7 +109,8 @@ HOUSEHOLD = (
     Fault(("housing-balance",), 2, _shift_cents("Housing", 100), _stated("Rent")),
     Fault(("tenant-rent",), 2, _free_tenant, lambda r: r["Tenure"] == "RENT" and r["Rent"] != "-9"),
     Fault(("owner-rent",), 1, _rent_for_owner, _is("Tenure", "OWN", "MORT")),
-    Fault(("unstated-tenant",), 1, _put(Rent="-9", Housing="-9"), _is("Tenure", "FREE")),
+    Fault(("free-rent",), 1, _put(Rent="-9", Housing="-9"), _is("Tenure", "FREE")),
+    Fault(("free-rent",), 1, _put(Tenure="BOAT"), _is("Tenure", "FREE")),
     Fault(("savings-range",), 2, _put(Savings="-5")),
 )  # fmt: skip
 BUSINESS = (

@@ -12,12 +12,13 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import assume, given, settings
 from lxml import etree
+from saxonche import PySaxonApiError
+
 from masktron.classify import Edit, classify
 from masktron.classify.forms import Value, form_of, holds, number_of, satisfied
 from masktron.constraints import OpaqueEdit
 from masktron.read.saxon import processor
 from rulebook_builder import edit_of, rulebook
-from saxonche import PySaxonApiError
 
 NUMBERS = ("V1", "V2", "V3")
 DIVISORS = ("D1", "D2")
@@ -42,9 +43,7 @@ def record_of(number: st.SearchStrategy[str | None]) -> st.SearchStrategy[dict[s
     )
 
 
-loose_records = record_of(
-    st.one_of(numerals, numerals, numerals, st.sampled_from((None, "", "abc", " 2 ", "5.0")))
-)
+loose_records = record_of(st.one_of(numerals, numerals, numerals, st.sampled_from((None, "", "abc", " 2 ", "5.0"))))
 clean_records = record_of(st.one_of(numerals, numerals, numerals, st.none()))
 
 
@@ -53,7 +52,7 @@ def amounts(plain: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         return st.one_of(
             st.tuples(inner, st.sampled_from(("+", "-", "*")), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
             st.tuples(inner, st.sampled_from(DIVISORS)).map(lambda p: f"({p[0]} div {p[1]})"),
-            inner.map(lambda a: f"-{a}"),
+            inner.map(lambda a: f"(0 - {a})"),  # not -a: Saxon finds '0' = -0.0 false
         )
 
     return st.recursive(plain, grow, max_leaves=3)
@@ -122,7 +121,7 @@ def element(record: Mapping[str, str | None]) -> etree._Element:
     for name, text in record.items():
         if text is not None:
             etree.SubElement(made, name).text = text
-    return made
+    return etree.fromstring(etree.tostring(made))  # as parsed: without empty text nodes
 
 
 def form_holds(edit: Edit, record: Mapping[str, Value]) -> bool:
@@ -132,14 +131,14 @@ def form_holds(edit: Edit, record: Mapping[str, Value]) -> bool:
     return holds(form_of(edit.constraint), record)
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(combined(simple_1), loose_records)
 def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(simple_1, simple_1, simple_1, simple_1, loose_records)
 def test_contexts_and_rule_order_are_antecedents(
     first: str, second: str, one: str, two: str, record: dict[str, str | None]
@@ -197,7 +196,7 @@ simple_2 = st.one_of(
 )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(combined(simple_2), clean_records)
 def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     engine = processor().new_xpath_processor()
@@ -211,7 +210,7 @@ def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[s
     assert form_holds(edit_of(test, version="2.0"), record) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(combined(simple_1), st.lists(loose_records, min_size=1, max_size=5))
 def test_columns_agree_with_single_records(test: str, records: list[dict[str, str | None]]) -> None:
     edit = edit_of(test)

@@ -218,6 +218,25 @@ def test_document_is_the_original_file(tmp_path: Path, call: str, test: str) -> 
     assert result.verdicts.tolist() == [[Verdict.HOLDS], [Verdict.FAILS]]
 
 
+def test_only_paths_into_the_original_are_remembered(tmp_path: Path) -> None:
+    inside = """<let name="o" value="document('o.xml')"/><pattern><rule context="Record"><let name="r" value="."/>
+        <assert test="$r/V1 = 1">m</assert><assert test="$o//V1 = 1">m</assert></rule></pattern>"""
+    path = data(tmp_path, "<V1>1</V1>", "<V1>2</V1>")
+    result = evaluate_with_pyschematron(
+        path, rulebook(tmp_path, inside, "xslt2"), detect_layout(path, record="Record")
+    )
+    assert result.verdicts.tolist() == [[1, 1], [2, 1]]
+
+
+def test_a_message_can_make_attributes_visible(tmp_path: Path) -> None:
+    inside = """<pattern><rule context="Record"><assert test="V1"><value-of select="@a"/></assert></rule></pattern>
+        <pattern><rule context="@a"><assert test=". = 2">m</assert></rule></pattern>"""
+    book = rulebook(tmp_path, inside, "xslt2")
+    document = etree.ElementTree(etree.fromstring('<Data><Record a="1"><V1/></Record></Data>'))
+    assert [(i, v) for _, i, v, _ in Judge(book.schema).decide(document)] == [(0, 1), (1, 2)]
+    assert SimpleSchematronXMLValidator(book.schema).validate_xml(document).has_failed_asserts()
+
+
 def test_a_fired_report_fails_and_the_first_rule_decides(tmp_path: Path) -> None:
     inside = """<pattern><rule context="Record[V1 > 5]"><report test="V2 > 1">m</report></rule>
         <rule context="Record"><assert test="V2 > 1">m</assert></rule></pattern>"""

@@ -1,4 +1,4 @@
-"""The sample surveys, their rulebooks and configurations agree with each other, judged by engines alone."""
+"""The sample surveys, their rulebooks and configurations agree with each other, judged by independent engines."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from masktron.api import explain, validate
 from xslt_oracle import SCH, Engine, evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +56,7 @@ def test_the_committed_files_come_out_of_the_generator_byte_for_byte(tmp_path: P
         assert (tmp_path / name).read_bytes() == (SAMPLES / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("seed", ["1", "2", "3"])
+@pytest.mark.parametrize("seed", ["1", "2"])
 def test_any_seed_obeys_the_rules(tmp_path: Path, seed: str) -> None:
     run("generate.py", "--out", str(tmp_path), "--seed", seed, "--records", "1000")
     for name, engine in ENGINES:
@@ -85,6 +86,26 @@ def test_a_file_that_is_its_own_original_keeps_its_domain(name: str, engine: Eng
     outcome = evaluate(RULES / f"{name}.sch", SAMPLES / f"{name}-invalid.xml", engine=engine)
     others = {check: count for check, count in expected(name).items() if not check.endswith("-domain")}
     assert outcome.broken == others
+
+
+@pytest.mark.parametrize("name", ["household", "business"])
+def test_masktron_counts_what_the_independent_engines_count(name: str) -> None:
+    rules, data, original = RULES / f"{name}.sch", SAMPLES / f"{name}-invalid.xml", SAMPLES / f"{name}.xml"
+    outcome = evaluate(rules, data, original, "saxon")
+    rows = validate(data, rules, original=original).as_dict()["rules"]
+    assert {row["id"]: row["fired"] for row in rows} == outcome.fired
+    assert {row["id"]: row["failed"] for row in rows} == outcome.failed
+    assert not any(row["errors"] for row in rows)
+    assert sum(row["soft"] for row in rows) == 1
+
+
+def test_the_rulebooks_cover_every_class_and_all_is_understood() -> None:
+    classes = {
+        row["class"]
+        for name in ("household", "business")
+        for row in explain(RULES / f"{name}.sch", SAMPLES / f"{name}.xml").as_dict()["rules"]
+    }
+    assert classes == {"linear", "product", "values", "governing", "domain", "cross-record"}
 
 
 def test_the_business_sample_holds_as_libxml2_reads_its_decimals() -> None:

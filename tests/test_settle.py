@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -153,6 +154,7 @@ def search(grid: Grid, names: str, holds: object = lambda values: True) -> Searc
         grids=dict.fromkeys(names, grid),
         scale=dict.fromkeys(names, 1.0),
         tied=frozenset(names),
+        codes={},
         holds=holds,  # type: ignore[arg-type]
     )
 
@@ -177,7 +179,7 @@ def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, flo
 def test_products_are_exact_in_doubles(factor: int, ratio: float) -> None:
     target = {"P": float(factor), "Q": ratio, "R": factor * ratio}
     grids = {"P": Grid(0), "Q": Grid(17, digits=9), "R": Grid(17, digits=9)}
-    hunt = Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), lambda values: True)
+    hunt = Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), {}, lambda values: True)
     offers = itertools.islice(hunt.candidates(target, recipes(["P", "Q", "R"], equalities([PRODUCT]))), 30)
     assert any(float(o.lexemes["P"]) * float(o.lexemes["Q"]) == float(o.lexemes["R"]) for o in offers)
 
@@ -204,3 +206,9 @@ def test_decimals_get_finer_when_the_grid_has_no_solution() -> None:
     first = next(hunt.candidates({"A": 0.12}, recipes(["A"], [])))
     assert first.lexemes == {"A": "0.12"}
     assert first.stage == "finer"
+
+
+def test_no_prototype_is_a_missing_code() -> None:
+    hunt = replace(search(Grid(0), "A"), codes={"A": frozenset({Fraction(-9)})})
+    first = next(hunt.candidates({"A": -9.1}, recipes(["A"], [])))
+    assert first.lexemes == {"A": "-10"}

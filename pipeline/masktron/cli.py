@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -240,14 +241,13 @@ def demo(
 
 def main() -> None:
     """Run the command line; every error of masktron ends in one message and its exit code."""
+    # A terminated run cleans up like any other: no temporary file stays behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except MasktronError as error:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/] {escape(str(error))}")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("interrupted; nothing was written")
-        sys.exit(130)
 
 
 def _settings(path: Path | None, role: list[str] | None, missing: list[str] | None, **changes: Any) -> Config:
@@ -280,10 +280,11 @@ def _refuse_overwrite(outputs: Mapping[str, Path | None], *inputs: Path | None) 
 
 def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) -> None:
     """Print the tables; with ``--json -`` standard output is for the JSON alone."""
-    from masktron.report.tables import show
+    from masktron.report.tables import WIDTH, show
 
     to_stdout = json is not None and str(json) == "-"
-    show(tables, Console(stderr=to_stdout, highlight=False))
+    console = Console(stderr=to_stdout, highlight=False)
+    show(tables, console if console.is_terminal else Console(stderr=to_stdout, highlight=False, width=WIDTH))
     if to_stdout:
         import json as codec
 
@@ -298,11 +299,15 @@ def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) ->
 def _progress() -> Iterator[Progress]:
     """Show the stage and the records done on standard error, where somebody watches."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda stage, done: None
-        return
-    with console.status("starting") as status:
-        yield _updater(status.update)
+    try:
+        if not console.is_terminal:
+            yield lambda stage, done: None
+            return
+        with console.status("starting") as status:
+            yield _updater(status.update)
+    except KeyboardInterrupt:
+        console.print("interrupted; nothing was written")
+        raise
 
 
 def _updater(update: Callable[[str], None]) -> Progress:

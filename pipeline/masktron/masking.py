@@ -63,6 +63,7 @@ def mask_records(
     rulebook: Rulebook,
     *,
     original: Path,
+    keep_missing: bool = False,
     progress: Callable[[Block], None] | None = None,
 ) -> list[MaskedBlock]:
     """Mask all blocks of a plan.
@@ -73,13 +74,16 @@ def mask_records(
         Those to release, without the ones that break a rule.
     original : Path
         What ``document()`` in the rules means.
+    keep_missing : bool
+        Stop where records would have to take over another pattern of missing values.
     progress : callable, optional
         Called with each block before it is settled.
 
     Raises
     ------
     InfeasibleError
-        There are fewer than k records, or a group has no prototype that satisfies the rules.
+        There are fewer than k records, a group has no prototype that satisfies the rules, or a pattern of missing
+        values is rarer than k and has to be kept.
     """
     if len(records) < plan.k:
         raise InfeasibleError(
@@ -91,6 +95,13 @@ def mask_records(
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
         grouping = masker.group(partition)
+        if keep_missing and grouping.pooled.any():
+            raise InfeasibleError(
+                f"fewer than k = {plan.k} records share their pattern of missing values in "
+                f"{', '.join(partition.variables)}, so that they would take over another's",
+                where=str(records.source),
+                hint="run without --keep-missing, or lower k",
+            )
         for block in partition.blocks:
             if progress:
                 progress(block)
@@ -111,6 +122,7 @@ class _Masker:
         self.edits = {edit.check.index: edit for edit in edits}
         self.rulebook = rulebook
         self.original = original
+        self.codes = {fact.name: _numbers_in(fact.codes) for fact in plan.fields}
         self.numeric = {fact.name for fact in plan.fields if fact.numeric}
         weight = plan.by_role(Role.WEIGHT)
         self.weights = self.columns[weight[0]].values if weight else None
@@ -185,6 +197,7 @@ class _Masker:
                 grids={name: grid_of(self.columns[name], tied=name in tied) for name in block.variables},
                 scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
                 tied=tied,
+                codes=self.codes,
                 holds=self._quick_test(block, forms),
             ),
             ways=self._ways(block, forms, grouping),
@@ -216,7 +229,10 @@ class _Masker:
             if form and all(variables_of(atom) <= masked for conjunction in form for atom in conjunction)
         ]
 
-        return lambda values: all(holds(form, values) for form in plain)
+        def test(values: Mapping[str, Fraction | None]) -> bool:
+            return all(holds(form, values) for form in plain)
+
+        return test
 
     def _ways(self, block: Block, forms: Sequence[Form], grouping: Grouping) -> Callable[[int], Sequence[Recipe]]:
         """Recipes of a group: the equalities of the disjuncts that its records share, solved."""
@@ -257,6 +273,10 @@ class _Masker:
             return np.asarray((verdicts[:, own] < Verdict.FAILS).all(axis=1))
 
         return judge
+
+
+def _numbers_in(codes: Sequence[str]) -> frozenset[Fraction]:
+    return frozenset(Fraction(code.strip()) for code in codes if not np.isnan(parse_number(code)))
 
 
 def _needs_strata(form: Form, block: Block) -> bool:

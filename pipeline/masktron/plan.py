@@ -9,8 +9,10 @@ Navarro-Arribas (2009), section 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from masktron.aggregators import ALL as AGGREGATORS
@@ -21,8 +23,9 @@ from masktron.aggregators.mode import Mode
 from masktron.classify import Edit
 from masktron.classify.forms import form_of
 from masktron.config import Config, Role
-from masktron.constraints import CrossRecordEdit, Missing, OpaqueEdit, Present, Whole
+from masktron.constraints import Atom, CrossRecordEdit, Member, Missing, OpaqueEdit, Present, Whole
 from masktron.errors import InfeasibleError
+from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts
 
 
@@ -214,16 +217,18 @@ def _choose(
     )
     refusals: list[str] = []
     for aggregator in AGGREGATORS:
-        obstacle = _obstacle(aggregator, context, edits, all(fact.numeric for fact in facts))
+        obstacle = _obstacle(aggregator, context, edits, {fact.name: fact for fact in facts})
         if obstacle is None:
             return aggregator, _reason(aggregator, edits, refusals)
         refusals.append(obstacle)
     raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {'; '.join(refusals)}")
 
 
-def _obstacle(aggregator: Aggregator, context: GroupContext, edits: Sequence[Edit], numeric: bool) -> str | None:
+def _obstacle(
+    aggregator: Aggregator, context: GroupContext, edits: Sequence[Edit], facts: Mapping[str, FieldFacts]
+) -> str | None:
     """Say what keeps an aggregator from being used; None when nothing does."""
-    if not numeric and not isinstance(aggregator, Mode | Medoid):
+    if not all(fact.numeric for fact in facts.values()) and not isinstance(aggregator, Mode | Medoid):
         return f"{aggregator.name} needs numbers"
     if isinstance(aggregator, GeometricMean):
         context = replace(context, one_signed=context.replaced)
@@ -232,14 +237,41 @@ def _obstacle(aggregator: Aggregator, context: GroupContext, edits: Sequence[Edi
             return f"{aggregator.name} cannot vouch for {edit.check.id}, which is not understood"
         for conjunction in form_of(edit.constraint):
             for atom in conjunction:
-                match atom:
-                    case Missing() | Present():
-                        continue  # groups never mix patterns of missing values, except under the medoid
-                    case Whole() if not isinstance(aggregator, ObservedAggregator):
-                        continue  # settle rounds to the integer grid
-                    case _ if not aggregator.preserves(atom, context):
-                        return f"{aggregator.name} would break {edit.check.id} ({edit.name})"
+                if not _kept(aggregator, atom, context, facts):
+                    return f"{aggregator.name} would break {edit.check.id} ({edit.name})"
     return None
+
+
+def _kept(aggregator: Aggregator, atom: Atom, context: GroupContext, facts: Mapping[str, FieldFacts]) -> bool:
+    """Whether an atom survives aggregation and settling in groups that share one pattern of missing values."""
+    match atom:
+        case Missing() | Present():
+            return True  # groups never mix patterns of missing values, except under the medoid
+        case Whole() if not isinstance(aggregator, ObservedAggregator):
+            return True  # settle rounds to the integer grid
+        case Member(variable=name) if name in facts and facts[name].numeric:
+            reduced = _among_numbers(atom, facts[name])
+            return reduced is None or aggregator.preserves(reduced, context)
+        case _:
+            return aggregator.preserves(atom, context)
+
+
+def _among_numbers(atom: Member, fact: FieldFacts) -> Member | None:
+    """Reduce a set to the values that a group of numbers can have; None where nothing is left to keep.
+
+    Theorem: with one pattern of missing values per group, the atom is kept if the reduced one is. Proof: where the
+    field is missing, the group keeps its common lexeme, and with it the truth of the atom. Where it holds numbers,
+    none of the dropped values occurs: they are missing codes or no numbers. If all records are in the set, they are
+    in the reduced set, or there is no such group when that is empty; and a prototype, which settle keeps off the
+    missing codes, is outside the dropped values as well, so that it is outside the set if outside the reduced one.
+    """
+    codes = {number for code in fact.codes if not math.isnan(number := parse_number(code))}
+    numbers = {value: float(value) if isinstance(value, Fraction) else parse_number(value) for value in atom.values}
+    left = [value for value, number in numbers.items() if not math.isnan(number) and number not in codes]
+    if not left:
+        return None
+    texts = frozenset(value for value in left if isinstance(value, str))
+    return replace(atom, values=texts or frozenset(value for value in left if isinstance(value, Fraction)))
 
 
 def _reason(aggregator: Aggregator, edits: Sequence[Edit], refusals: list[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from masktron.config import Config, Role, did_you_mean
+from masktron.config import ALL_FIELDS, Config, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.read.records import Column, Records
 
@@ -24,12 +24,15 @@ class FieldFacts:
         Masked as a number; otherwise as categories.
     lowest : float
         Smallest number that it holds; minus infinity where it holds none or text.
+    codes : tuple of str
+        Lexemes that mean 'missing' in it.
     """
 
     name: str
     role: Role
     numeric: bool
     lowest: float
+    codes: tuple[str, ...] = ()
 
 
 def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
@@ -47,7 +50,7 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
         A numeric field holds text, or a weight is missing, negative or not a number.
     """
     _refuse_unknown(config.roles, records, "a role")
-    _refuse_unknown({name: None for name in config.missing if name != "*"}, records, "missing codes")
+    _refuse_unknown({name: None for name in config.missing if name != ALL_FIELDS}, records, "missing codes")
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
     if len(weights) > 1:
@@ -79,8 +82,9 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     numbers = int(column.is_number[column.present].sum())
     texts = int(column.present.sum()) - numbers
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
+    codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED):
-        return FieldFacts(name, role, texts == 0 and numbers > 0, lowest)
+        return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes)
     if texts and numbers > texts:
         _refuse_text(column, records)
     if texts and role is None:
@@ -91,8 +95,8 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
         )
     if not texts and not numbers and role is None:
         # A field that never holds a value has nothing to mask; it is written as it is.
-        return FieldFacts(name, Role.UNTOUCHED, False, lowest)
-    return FieldFacts(name, role or Role.CONFIDENTIAL, texts == 0, lowest)
+        return FieldFacts(name, Role.UNTOUCHED, False, lowest, codes)
+    return FieldFacts(name, role or Role.CONFIDENTIAL, texts == 0, lowest, codes)
 
 
 def _refuse_text(column: Column, records: Records) -> None:

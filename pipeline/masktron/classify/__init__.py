@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from masktron.classify.conditions import Conditions
 from masktron.classify.crossrecord import CrossRecordError, cross_record_edit
-from masktron.classify.formula import All, Formula, Negation, dnf, implication
 from masktron.classify.forms import ALWAYS, MAX_DISJUNCTS, TooManyDisjunctsError, complete, conjoin
+from masktron.classify.formula import All, Formula, Negation, dnf, implication
 from masktron.classify.governing import governing_edit
 from masktron.classify.linear import linear_edit
 from masktron.classify.lints import equality_lints, name_lints, shadow_lint, truth_lints
@@ -36,7 +36,17 @@ from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook
 from masktron.read.xpath import ROOT, Scope, translate
 from masktron.read.xpath_context import Place, context_names, places
-from masktron.read.xpath_ir import Expression, FieldRef, Unknown, Variable, fields_of, reads_everything, walk
+from masktron.read.xpath_ir import (
+    ContextRecord,
+    Expression,
+    FieldRef,
+    OtherNodes,
+    Unknown,
+    Variable,
+    fields_of,
+    reads_everything,
+    walk,
+)
 
 __all__ = ["CLASSES", "Edit", "classify"]
 
@@ -73,7 +83,7 @@ class Edit:
     lints: tuple[str, ...]
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # noqa: PLR0911 -- one branch per class
         """Name of the class, as users know it."""
         match self.constraint:
             case LinearEdit():
@@ -117,7 +127,7 @@ def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ..
 
 
 def _record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:
-    """Local names of record elements: the file's, or what most rules fire on and no test asks for as a field."""
+    """Local names of record elements: the file's, or the element on which most checks read children."""
     if layout is not None:
         return frozenset({layout.record_tag.rpartition("}")[2]})
     bare = Scope(namespaces=dict(rulebook.namespaces))
@@ -126,13 +136,27 @@ def _record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:
     for pattern in rulebook.patterns:
         for rule in pattern.rules:
             try:
-                votes.update(dict.fromkeys(context_names(rule.context, bare), len(rule.checks)))
-                for check in rule.checks:
-                    asked |= fields_of(translate(check.test, bare))
+                tests = [translate(check.test, bare) for check in rule.checks]
+                names = context_names(rule.context, bare)
             except RulebookError:
                 continue
-    names = [name for name, _ in votes.most_common() if name not in asked] or [name for name, _ in votes.most_common()]
-    return frozenset(names[:1])
+            asked.update(*(fields_of(test) for test in tests))
+            votes.update(dict.fromkeys(names, sum(not _reads_itself(test, names) for test in tests)))
+    ranked = sorted(((count, name in asked, name) for name, count in votes.items() if count), reverse=True)
+    return frozenset(name for _, _, name in ranked[:1])
+
+
+def _reads_itself(test: Expression, names: tuple[str, ...]) -> bool:
+    """Whether a test reads the value of its context node, or a sibling of another name: the node is a field then."""
+    for node in walk(test):
+        match node:
+            case ContextRecord() | Unknown(source="number()" | "string()" | "string-length()" | "data()"):
+                return True
+            case OtherNodes(path=path) if path.startswith("../") and "/" not in path[3:] and path[3:] not in names:
+                return True
+            case _:
+                pass
+    return False
 
 
 @dataclass(slots=True)
@@ -173,9 +197,7 @@ class _Reading:
         lints = [*conditions.lints, *name_lints(expressions, self.layout, known), *self._rule_lints(form)]
         return Edit(self.check, self.pattern.id, constraint, variables, tuple(dict.fromkeys(lints)))
 
-    def _constraint(
-        self, conditions: Conditions, variables: tuple[str, ...]
-    ) -> tuple[Constraint, Form | None]:
+    def _constraint(self, conditions: Conditions, variables: tuple[str, ...]) -> tuple[Constraint, Form | None]:
         try:
             form = ALWAYS
             for place in self._places(self.position):
@@ -202,10 +224,8 @@ class _Reading:
             raise CrossRecordError(test) from None
         if self.check.kind == "report":
             wanted = Negation(wanted)
-        antecedents = [*_place_formulas(place, conditions)]
-        for earlier in self._earlier(place):
-            antecedents.append(Negation(All(tuple(_place_formulas(earlier, conditions, bare=True)))))
-        return implication(antecedents, wanted)
+        taken = (All(tuple(_place_formulas(earlier, conditions, bare=True))) for earlier in self._earlier(place))
+        return implication([*_place_formulas(place, conditions), *map(Negation, taken)], wanted)
 
     def _places(self, position: int) -> tuple[Place, ...]:
         return places(self.pattern.rules[position].context, self._outer(), self.fields)
@@ -279,4 +299,3 @@ def _of_form(form: Form, reasons: list[str], variables: tuple[str, ...]) -> Cons
         if (edit := as_edit(core, form)) is not None:
             return edit
     return opaque_edit(reasons, variables)
-

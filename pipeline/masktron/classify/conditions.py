@@ -10,6 +10,7 @@ from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
 from masktron.classify.numbers import Amount, Comparing, UntranslatableError, compare, constant, lift, subtract
+from masktron.classify.truth import number_of
 from masktron.classify.values import (
     castable,
     domain_of,
@@ -24,7 +25,6 @@ from masktron.classify.values import (
     whole,
     whole_test,
 )
-from masktron.classify.truth import number_of
 from masktron.constraints import Form, Lexical, Untranslated
 from masktron.read.rulebook import XPathVersion
 from masktron.read.xpath_ir import (
@@ -64,15 +64,19 @@ _NUMBERS = frozenset(
     ("number", "sum", "count", "floor", "ceiling", "round", "abs", "string-length", "min", "max", "avg")
 )
 _STRINGS = frozenset(
-    ("string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate")
-    + ("upper-case", "lower-case", "replace", "string-join")
+    {
+        *("string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate"),
+        *("upper-case", "lower-case", "replace", "string-join"),
+    }
 )
 _BOOLEANS = frozenset(
     ("boolean", "contains", "starts-with", "ends-with", "matches", "exists", "empty", "lang", "deep-equal")
 )
 _NUMERIC_TYPES = frozenset(
-    ("decimal", "integer", "double", "float", "int", "long", "short", "byte")
-    + ("nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")
+    {
+        *("decimal", "integer", "double", "float", "int", "long", "short"),
+        *("byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong"),
+    }
 )
 _REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
     "=": "=",
@@ -84,7 +88,7 @@ _REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
 }
 
 
-def kind_of(expression: Expression) -> Kind:
+def kind_of(expression: Expression) -> Kind:  # noqa: PLR0911 -- one branch per kind of node
     """Return the static type that decides how XPath compares an expression."""
     match expression:
         case FieldRef():
@@ -152,7 +156,7 @@ class Conditions:
         found = self._connective(expression)
         return found if found is not None else self._simple(expression)
 
-    def _connective(self, expression: Expression) -> Formula | None:
+    def _connective(self, expression: Expression) -> Formula | None:  # noqa: PLR0911 -- as above
         match expression:
             case Boolean(value=value):
                 return TRUE if value else FALSE
@@ -171,7 +175,7 @@ class Conditions:
             case _:
                 return None
 
-    def _simple(self, expression: Expression) -> Formula:
+    def _simple(self, expression: Expression) -> Formula:  # noqa: PLR0911 -- as above
         match expression:
             case FieldRef() | Sequence() | OtherNodes():
                 return self._exists(expression)
@@ -224,9 +228,12 @@ class Conditions:
 
     def _over_document(self, every: bool, item: OtherNodes, condition: Expression) -> Formula:
         """``some $x in $original//V1 satisfies $x = V1``."""
-        if item.document is not None and not every and isinstance(condition, Comparison):
-            if condition.operator == "=" and item in (condition.left, condition.right):
+        elsewhere = item.document is not None and not every
+        match condition:
+            case Comparison(operator="=", left=left, right=right) if elsewhere and item in (left, right):
                 return self.comparison(condition)
+            case _:
+                pass
         return self.engine(Quantified(every, ((item, condition),)))
 
     def engine(self, expression: Expression, reason: str = "") -> Formula:
@@ -317,9 +324,9 @@ class Conditions:
         left, right = expression.left, expression.right
         if isinstance(left, Text) and not isinstance(right, Text):
             left, right = right, left
-        if expression.operator in ("=", "!=") and isinstance(right, Text) and kind_of(left) != "number":
-            if (found := equals_text(left, right.value)) is not None:
-                return found if expression.operator == "=" else _differs(found, left)
+        comparable = expression.operator in ("=", "!=") and kind_of(left) != "number"
+        if comparable and isinstance(right, Text) and (found := equals_text(left, right.value)) is not None:
+            return found if expression.operator == "=" else _differs(found, left)
         self._doubtful(expression)
         return self.engine(expression, "it compares text, not numbers")
 

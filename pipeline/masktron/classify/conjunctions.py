@@ -6,6 +6,7 @@ Every step is an equivalence, on records with missing values too: an atom about 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,17 +32,23 @@ type Terms = tuple[tuple[str, Fraction], ...]
 _ORDER = (Product, Linear, Range, Member, Whole, Lexical, InDomain, Untranslated, Present, Missing)
 
 
-def sort_key(atom: Atom) -> tuple[int, str, str]:
-    """Order atoms: conditions on several variables first, then by variable."""
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key of a name: V9 comes before V10."""
+    parts = re.split(r"(\d+)", name)
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
+
+
+def sort_key(atom: Atom) -> tuple[object, ...]:
+    """Order atoms: conditions on several variables first, then by variable, then by value."""
     rank = _ORDER.index(type(atom))
-    return (rank, " ".join(variables_of_atom(atom)), _stable_text(atom))
+    low = atom.low if isinstance(atom, Range) else None
+    names = tuple(natural(name) for name in variables_of_atom(atom))
+    return (rank, names, low is not None, low or Fraction(0), _stable_text(atom))
 
 
 def _stable_text(atom: Atom) -> str:
     if isinstance(atom, Member):
         return f"{sorted(map(str, atom.values))}{atom.negated}"
-    if isinstance(atom, Range):
-        return f"{'below' if atom.low is None else 'from'} {atom!r}"
     return repr(atom)
 
 

@@ -64,9 +64,9 @@ def _kind(expression: Expression) -> Kind:
 def _is_unique(node: Expression) -> bool:
     match node:
         case Comparison(
-            left=Call(name="count", arguments=(OtherNodes() as nodes,)), operator=operator, right=Number()
+            left=Call(name="count", arguments=(OtherNodes() as nodes,)), operator=operator, right=Number(value=limit)
         ):
-            return operator in ("=", "<", "<=") and node.right.value <= 2 and _same_value(nodes)
+            return operator in ("=", "<", "<=") and limit <= 2 and _same_value(nodes)
         case Comparison(operator="=", left=Call(name="count") as one, right=Call(name="count") as two):
             return any(isinstance(n, Call) and n.name == "distinct-values" for c in (one, two) for n in walk(c))
         case Comparison(operator="!=", left=FieldRef() as own, right=OtherNodes() as nodes):

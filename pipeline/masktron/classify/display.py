@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 from typing import assert_never
 
+from masktron.classify.conjunctions import natural
 from masktron.classify.forms import is_about_missing, variables_of
 from masktron.constraints import (
     Atom,
@@ -50,13 +51,13 @@ def render_form(form: Form) -> str:
     return f"{' or '.join(shown)}{', or ' if shown else ''}{len(rest)} alternatives with missing fields"
 
 
-def render_atom(atom: Atom) -> str:
+def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of atom
     """Write one atom."""
     match atom:
         case Linear():
             return _linear(atom)
         case Product(left=left, relation=relation, right=right):
-            return f"{' + '.join(sorted(map(_monomial, left), key=_natural))} {relation} {_monomial(right)}"
+            return f"{' + '.join(sorted(map(_monomial, left), key=natural))} {relation} {_monomial(right)}"
         case Range():
             return _range(atom)
         case Member(variable=name, values=values, negated=negated) if len(values) == 1:
@@ -113,14 +114,8 @@ def _two_sided(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
     return texts
 
 
-def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """V9 comes before V10."""
-    parts = re.split(r"(\d+)", name)
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
-
-
 def _leading(atom: Linear) -> Fraction:
-    return min(atom.terms, key=lambda term: _natural(term[0]))[1]
+    return min(atom.terms, key=lambda term: natural(term[0]))[1]
 
 
 def _term(name: str, coefficient: Fraction) -> str:
@@ -128,12 +123,12 @@ def _term(name: str, coefficient: Fraction) -> str:
 
 
 def _sum(terms: list[tuple[str, Fraction]]) -> str:
-    return " + ".join(_term(name, c) for name, c in sorted(terms, key=lambda term: _natural(term[0])))
+    return " + ".join(_term(name, c) for name, c in sorted(terms, key=lambda term: natural(term[0])))
 
 
 def _sides(terms: tuple[tuple[str, Fraction], ...]) -> str:
     """Write a linear expression with its signs, a positive term first."""
-    ordered = sorted(terms, key=lambda term: _natural(term[0]))
+    ordered = sorted(terms, key=lambda term: natural(term[0]))
     ordered.sort(key=lambda term: term[1] < 0)
     text = _term(*ordered[0])
     for name, coefficient in ordered[1:]:
@@ -160,7 +155,7 @@ def _equality(plus: list[tuple[str, Fraction]], minus: list[tuple[str, Fraction]
     """Put the shorter side on the right, and the constant where it is positive."""
     if not plus or not minus:
         return f"{_sum(plus or minus)} = {decimal_text(bound if plus else -bound)}"
-    if len(minus) > len(plus) or (len(minus) == len(plus) and _natural(minus[0][0]) < _natural(plus[0][0])):
+    if len(minus) > len(plus) or (len(minus) == len(plus) and natural(minus[0][0]) < natural(plus[0][0])):
         plus, minus, bound = minus, plus, -bound
     if bound == 0:
         return f"{_sum(plus)} = {_sum(minus)}"
@@ -170,7 +165,7 @@ def _equality(plus: list[tuple[str, Fraction]], minus: list[tuple[str, Fraction]
 
 
 def _monomial(monomial: Monomial) -> str:
-    powers = sorted(monomial.powers, key=lambda factor: _natural(factor[0]))
+    powers = sorted(monomial.powers, key=lambda factor: natural(factor[0]))
     factors = [name if power == 1 else f"{name}^{power}" for name, power in powers]
     if monomial.coefficient != 1 or not factors:
         factors.insert(0, decimal_text(monomial.coefficient))
@@ -193,7 +188,7 @@ def _range(atom: Range) -> str:
 
 def _set(values: frozenset[Fraction] | frozenset[str]) -> str:
     numbers = sorted(value for value in values if isinstance(value, Fraction))
-    texts = sorted((value for value in values if isinstance(value, str)), key=_natural)
+    texts = sorted((value for value in values if isinstance(value, str)), key=natural)
     shown = [*(decimal_text(number) for number in numbers), *(_word(text) for text in texts)]
     if len(shown) > _SHOWN_VALUES:
         shown = [*shown[: _SHOWN_VALUES - 1], f"... {len(shown) - _SHOWN_VALUES + 1} more"]

@@ -33,7 +33,7 @@ def decide(test: str, version: str, values: Mapping[str, str | None]) -> bool:
             if text is not None and name.startswith("@"):
                 record.set(name[1:], text)
             elif text is not None:
-                etree.SubElement(record, name).text = text
+                etree.SubElement(record, name).text = text or None  # "" would make an empty text node
     except ValueError:
         return False
     return _libxml2(test, record) if version == "1.0" else _saxon(test, record)

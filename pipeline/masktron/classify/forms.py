@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from masktron.classify.conjunctions import (
@@ -60,7 +61,8 @@ MAX_DISJUNCTS = 256
 """A rule with more alternatives than this is not understood."""
 
 
-_WEAKENED = 64
+_WEAKENED = 32
+"""Longer forms are not tried for atoms that can be dropped, which takes cubic time."""
 
 
 class TooManyDisjunctsError(Exception):
@@ -91,51 +93,31 @@ def disjoin(*forms: Form) -> Form:
     return _reduced(normalise(conjunction) for form in forms for conjunction in form)
 
 
+@dataclass(frozen=True, slots=True)
+class _Disjunct:
+    """A conjunction with what comparing it to others needs."""
+
+    atoms: Conjunction
+    variables: frozenset[str]
+    slots: Mapping[tuple[str, object], frozenset[Atom]]
+
+
+def _disjunct(atoms: Conjunction) -> _Disjunct:
+    return _Disjunct(atoms, frozenset(name for atom in atoms for name in variables_of_atom(atom)), slots(atoms))
+
+
 def _reduced(conjunctions: Iterable[Conjunction | None]) -> Form:
     """Drop what is contradictory or absorbed, and merge what differs in one place."""
-    kept: list[Conjunction] = []
+    kept: list[_Disjunct] = []
     for candidate in dict.fromkeys(c for c in conjunctions if c is not None):
-        _insert(kept, candidate)
+        _insert(kept, _disjunct(candidate))
         if len(kept) > MAX_DISJUNCTS:
             raise TooManyDisjunctsError
     _weaken(kept)
-    return tuple(sorted(kept, key=_disjunct_key))
+    return tuple(sorted((disjunct.atoms for disjunct in kept), key=_disjunct_key))
 
 
-def _weaken(kept: list[Conjunction]) -> None:
-    """Drop atoms without which a disjunct says no more than the form does: (a and not b) or b is a or b; in place."""
-    changed = 1 < len(kept) <= _WEAKENED
-    while changed:
-        changed = False
-        for conjunction in kept:
-            weaker = next((w for w in _weaker(conjunction) if _covered(w, conjunction, kept)), None)
-            if weaker is not None:
-                kept.remove(conjunction)
-                _insert(kept, weaker)
-                changed = len(kept) > 1
-                break
-
-
-def _weaker(conjunction: Conjunction) -> Iterable[Conjunction]:
-    for atom in conjunction:
-        yield tuple(other for other in conjunction if other != atom)
-
-
-def _covered(weaker: Conjunction, conjunction: Conjunction, kept: list[Conjunction]) -> bool:
-    """Whether other disjuncts hold wherever the weaker one does and the atom that it lacks does not."""
-    (atom,) = set(conjunction) - set(weaker)
-    others = [known for known in kept if known != conjunction]
-    alternatives = opposites(atom)
-    if alternatives is None:
-        return False
-    for alternative in alternatives:
-        part = normalise((*weaker, alternative))
-        if part is not None and not any(_absorbs(other, part) for other in others):
-            return False
-    return True
-
-
-def _insert(kept: list[Conjunction], candidate: Conjunction) -> None:
+def _insert(kept: list[_Disjunct], candidate: _Disjunct) -> None:
     """Add a disjunct to a reduced list, in place; merged ones are tried again."""
     while True:
         if any(_absorbs(known, candidate) for known in kept):
@@ -145,30 +127,56 @@ def _insert(kept: list[Conjunction], candidate: Conjunction) -> None:
             merged = _merged(known, candidate)
             if merged is not None:
                 del kept[position]
-                candidate = merged
+                candidate = _disjunct(merged)
                 break
         else:
             kept.append(candidate)
             return
 
 
-def _absorbs(weak: Conjunction, strong: Conjunction) -> bool:
-    return all(implies(strong, atom) for atom in weak)
+def _absorbs(weak: _Disjunct, strong: _Disjunct) -> bool:
+    return weak.variables <= strong.variables and all(implies(strong.atoms, atom) for atom in weak.atoms)
 
 
-def _merged(one: Conjunction, two: Conjunction) -> Conjunction | None:
+def _merged(one: _Disjunct, two: _Disjunct) -> Conjunction | None:
     """Write two disjuncts as one where they differ in what they ask of one variable or one expression."""
-    ours, theirs = slots(one), slots(two)
-    if ours.keys() != theirs.keys():
+    if one.slots.keys() != two.slots.keys():
         return None
-    differing = [key for key in ours if ours[key] != theirs[key]]
+    differing = [key for key, atoms in one.slots.items() if atoms != two.slots[key]]
     if len(differing) != 1:
         return None
     (key,) = differing
-    union = _union(tuple(ours[key]), tuple(theirs[key]))
+    union = _union(tuple(one.slots[key]), tuple(two.slots[key]))
     if union is None:
         return None
-    return normalise([*(atom for k, atoms in ours.items() if k != key for atom in atoms), *union])
+    return normalise([*(atom for k, atoms in one.slots.items() if k != key for atom in atoms), *union])
+
+
+def _weaken(kept: list[_Disjunct]) -> None:
+    """Drop atoms without which a disjunct says no more than the form does: (a and not b) or b is a or b; in place."""
+    changed = 1 < len(kept) <= _WEAKENED
+    while changed:
+        changed = False
+        for position, disjunct in enumerate(kept):
+            others = kept[:position] + kept[position + 1 :]
+            weaker = next((w for w in _weaker(disjunct, others)), None)
+            if weaker is not None:
+                kept[:] = others
+                _insert(kept, _disjunct(weaker))
+                changed = len(kept) > 1
+                break
+
+
+def _weaker(disjunct: _Disjunct, others: list[_Disjunct]) -> Iterable[Conjunction]:
+    """Yield the disjunct without an atom, where others hold whenever this atom is what fails."""
+    for atom in disjunct.atoms:
+        rest = tuple(other for other in disjunct.atoms if other != atom)
+        alternatives = opposites(atom)
+        if alternatives is None:
+            continue
+        parts = (normalise((*rest, alternative)) for alternative in alternatives)
+        if all(p is None or any(_absorbs(other, _disjunct(p)) for other in others) for p in parts):
+            yield rest
 
 
 def _union(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
@@ -184,8 +192,6 @@ def _union(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | N
             return ()
         case (Present(), Present()):
             return ()
-        case (Present(negated=True), Member(negated=True)) | (Member(negated=True), Present(negated=True)):
-            return None
         case _:
             return None
 

@@ -28,7 +28,9 @@ def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: 
     references = {n for expression in expressions for n in walk(expression) if isinstance(n, FieldRef)}
     names = frozenset(field.name for field in layout.fields) if layout else known
     for reference in sorted(references, key=lambda r: r.name):
-        lint = _minus(reference.name, names - {reference.name} if layout is None else names) or (_in_layout(reference, layout) if layout else None)
+        lint = _minus(reference.name, names - {reference.name} if layout is None else names) or (
+            _in_layout(reference, layout) if layout else None
+        )
         if lint:
             found.append(lint)
     return found
@@ -69,7 +71,9 @@ def truth_lints(test: Expression, form: Form | None, kind: str) -> list[str]:
 
 def shadow_lint(context: str, earlier: str, line: int) -> str:
     """A rule that never fires."""
-    return f"this rule never fires: every node of {context} is taken by the rule with context {earlier} in line {line}"
+    return (
+        f"this rule never fires: every node of {context} is taken by the rule with context {earlier} in line {line}"
+    )
 
 
 def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> list[str]:
@@ -83,7 +87,7 @@ def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> lis
     """
     names = sorted({_shown(conjunction, decimals) for conjunction in form} - {""})
     return [
-        f"equality on decimals ({name}) without tolerance: it may fail by rounding; write abs(difference) <= tolerance"
+        f"equality on decimals ({name}) without tolerance may fail by rounding: write abs(difference) <= tolerance"
         for name in names
     ]
 

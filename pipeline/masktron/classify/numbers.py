@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
+from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
 from masktron.classify.linear import as_linear
 from masktron.classify.polynomial import Polynomial
 from masktron.classify.product import as_product, signs
@@ -146,8 +146,14 @@ def divide(left: Quantity, right: Quantity) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """How to compare: ``direct`` are the node sets among the operands (XPath 1.0), ``otherwise`` says what a
-    comparison becomes that has no form.
+    """How to compare.
+
+    Attributes
+    ----------
+    otherwise : callable
+        What a comparison becomes that has no form, given the reason.
+    direct : frozenset of str
+        The node sets among the operands (XPath 1.0).
     """
 
     otherwise: Callable[[str], Formula]

@@ -78,7 +78,7 @@ class Polynomial:
         return Polynomial(tuple(term for term in self.terms if variable not in dict(term[0])))
 
     def primitive(self) -> Polynomial:
-        """Scale by a positive number so that the coefficients of the variables are integers without common divisor."""
+        """Scale by a positive number: the coefficients of the variables become coprime integers."""
         coefficients = [coefficient for powers, coefficient in self.terms if powers]
         if not coefficients:
             return self

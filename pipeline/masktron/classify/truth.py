@@ -58,7 +58,7 @@ def number_of(value: Value) -> Fraction | None:
     return None if np.isnan(parse_number(text)) else Fraction(text)
 
 
-def holds(
+def holds(  # noqa: PLR0911 -- one branch per kind of atom
     form: Form | Atom,
     values: Mapping[str, Value],
     *,
@@ -162,7 +162,7 @@ def _maybe_text(value: Value) -> str | None:
 # --- columns ----------------------------------------------------------------------------------------------------
 
 
-def satisfied(
+def satisfied(  # noqa: PLR0911 -- one branch per kind of atom
     atom: Atom,
     columns: Mapping[str, NDArray[np.float64]],
     texts: Mapping[str, NDArray[np.object_]],
@@ -198,12 +198,12 @@ def satisfied(
         case Range(variable=name):
             return _in_range(atom, columns[name])
         case Whole(variable=name):
-            return np.isfinite(columns[name]) & (columns[name] == np.floor(columns[name]))
+            return np.asarray(np.isfinite(columns[name]) & (columns[name] == np.floor(columns[name])))
         case Missing(variable=name):
             return np.isnan(columns[name])
         case Member(variable=name, values=members, negated=negated) if _numeric(members):
             known = np.isin(columns[name], [float(member) for member in members if isinstance(member, Fraction)])
-            return (known ^ negated) & ~np.isnan(columns[name])
+            return np.asarray((known ^ negated) & ~np.isnan(columns[name]))
         case Member(variable=name, values=members, negated=negated):
             return _each(texts[name], lambda text: (text in members) is not negated)
         case Present(variable=name, negated=negated):

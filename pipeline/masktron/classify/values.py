@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
+from itertools import product
+from math import isqrt, prod
 
+from masktron.classify.forms import disjoin, variables_of, variables_of_atom
 from masktron.classify.formula import FALSE, Formula, Leaf, Some
-from masktron.classify.forms import variables_of
 from masktron.classify.numbers import Amount, Quantity
 from masktron.constraints import (
+    Atom,
     DomainEdit,
     Form,
     InDomain,
@@ -42,6 +44,7 @@ from masktron.read.xpath_ir import (
 _ROUNDINGS = ("floor", "ceiling", "round", "round-half-to-even")
 _LONG_SPAN = 10
 _SPLIT = 8
+_MAX_COMBINATIONS = 1000
 
 
 def field_of(expression: Expression) -> FieldRef | None:
@@ -258,13 +261,15 @@ def value_edit(core: Form, form: Form) -> ValueEdit | None:
     atoms = [atom for conjunction in core for atom in conjunction]
     if any(isinstance(atom, Linear | Product | Untranslated | InDomain) for atom in atoms):
         return None
-    if len(core) <= 1 or len(variables_of(core)) <= 1 or _combinations(core):
-        return ValueEdit(form)
-    return None
+    if _combinations(core):
+        return ValueEdit((*_canonical(core), *(conjunction for conjunction in form if conjunction not in core)))
+    return ValueEdit(form) if len(core) <= 1 or len(variables_of(core)) <= 1 else None
 
 
 def _combinations(core: Form) -> bool:
-    """Whether every alternative names the categories of the same variables."""
+    """Whether several alternatives name the categories of the same variables, several too."""
+    if len(core) < 2 or len(variables_of(core)) < 2:
+        return False
     named = {frozenset(_category(atom) for atom in conjunction) for conjunction in core}
     return len(named) == 1 and "" not in next(iter(named))
 
@@ -277,6 +282,32 @@ def _category(atom: object) -> str:
             return name
         case _:
             return ""
+
+
+def _canonical(core: Form) -> Form:
+    """Write allowed combinations in one way: spread out, then joined variable by variable from the last."""
+    names = variables_of(core)
+    rows: set[tuple[frozenset[Fraction] | frozenset[str], ...]] = set()
+    for conjunction in core:
+        by_name = {variables_of_atom(atom)[0]: _values(atom) for atom in conjunction}
+        if prod(len(values) for values in by_name.values()) > _MAX_COMBINATIONS:
+            return core
+        rows.update(product(*([frozenset({value}) for value in by_name[name]] for name in names)))
+    for position in reversed(range(len(names))):
+        joined: dict[object, tuple[frozenset[Fraction] | frozenset[str], ...]] = {}
+        for row in rows:
+            key = row[:position] + row[position + 1 :]
+            known = joined.get(key, row)
+            union: frozenset[Fraction] | frozenset[str] = known[position] | row[position]  # type: ignore[operator]
+            joined[key] = (*row[:position], union, *row[position + 1 :])
+        rows = set(joined.values())
+    return disjoin(tuple(tuple(Member(n, v) for n, v in zip(names, row, strict=True)) for row in rows))
+
+
+def _values(atom: Atom) -> frozenset[Fraction] | frozenset[str]:
+    if isinstance(atom, Range):
+        return frozenset({atom.low or Fraction(0)})
+    return atom.values if isinstance(atom, Member) else frozenset()
 
 
 def domain_edit(core: Form, form: Form) -> DomainEdit | None:

@@ -70,7 +70,6 @@ def run_mask(
     _refuse_paths(data, rules, out, manifest)
     job = open_job(data, rules, record=config.record, phase=config.phase)
     require_flat(job)
-    require_known_fields(job)
     records = read_records(data, job.layout, missing=config.missing)
     if not len(records):
         raise DocumentError(
@@ -78,6 +77,7 @@ def run_mask(
             where=str(data),
             hint=f"records are looked for as /{'/'.join(job.layout.record_path)}; name another with --record",
         )
+    require_known_fields(job)
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
@@ -88,6 +88,7 @@ def run_mask(
         job.edits,
         job.rulebook,
         original=data,
+        keep_missing=config.keep_missing,
         progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
     )
     return run.publish(blocks, out, manifest, progress)

@@ -60,6 +60,9 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
     version = _version(binding, schema, sources)
     flatten(schema)
     check_structure(schema, sources)
+    for attribute in ("diagnostics", "properties", "subject"):
+        if schema.find(f".//*[@{attribute}]") is not None:
+            sources.note(f"{path}: the attribute {attribute!r} is not used in reports")
     namespaces = tuple((ns.get("prefix", ""), ns.get("uri", "")) for ns in iso_children(schema, "ns"))
     resolved, lets, patterns = resolve(schema, sources, phase)
     rulebook = Rulebook(

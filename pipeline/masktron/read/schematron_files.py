@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.read.parser import parse_tree
+from masktron.read.parser import parse_tree, scan
 from masktron.read.rulebook import Origin
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
@@ -87,10 +88,21 @@ def _read(path: Path, shown: str, sources: Sources) -> etree._Element:
     root = parse_tree(path, RulebookError).getroot()
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     _to_iso(root, shown, sources)
-    for element in root.iter():
+    for element, line in zip(root.iter(), _lines(path), strict=True):
         element.set(MARK, str(len(sources.origins)))
-        sources.origins.append(Origin(shown, int(str(element.sourceline))))
+        sources.origins.append(Origin(shown, line))
     return root
+
+
+def _lines(path: Path) -> list[int]:
+    """Return the line on which each element begins; libxml2 gives the one on which its start tag ends."""
+    lines: list[int] = []
+
+    def attach(parser: Any) -> None:
+        parser.StartElementHandler = lambda _name, _attributes: lines.append(parser.CurrentLineNumber)
+
+    scan(path, attach, RulebookError)
+    return lines
 
 
 def _to_iso(root: etree._Element, shown: str, sources: Sources) -> None:

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from elementpath.xpath_tokens import XPathFunction
 
+from masktron.errors import RulebookError
 from masktron.read.xpath_ir import (
     And,
     Arithmetic,
@@ -47,12 +48,10 @@ from masktron.read.xpath_ir import (
 )
 from masktron.read.xpath_parser import parse
 
+_GENERAL: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 _COMPARISONS: Mapping[str, tuple[ComparisonOperator, bool]] = {
-    **{symbol: (cast(ComparisonOperator, symbol), True) for symbol in ("=", "!=", "<", "<=", ">", ">=")},
-    **{
-        name: (cast(ComparisonOperator, symbol), False)
-        for name, symbol in (("eq", "="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))
-    },
+    **{symbol: (symbol, True) for symbol in _GENERAL},
+    **{name: (symbol, False) for name, symbol in zip(("eq", "ne", "lt", "le", "gt", "ge"), _GENERAL, strict=True)},
 }
 _OUTSIDE_AXES = frozenset(
     ("preceding-sibling", "following-sibling", "preceding", "following", "ancestor", "ancestor-or-self")
@@ -109,9 +108,13 @@ def translate(source: str, scope: Scope) -> Expression:
     Raises
     ------
     RulebookError
-        The expression is not XPath.
+        The expression is not XPath, or nested too deeply.
     """
-    return translate_token(parse(source, scope.namespaces), scope)
+    token = parse(source, scope.namespaces)
+    try:
+        return translate_token(token, scope)
+    except RecursionError as error:
+        raise RulebookError("the expression is nested too deeply", where=f"{source.strip()[:60]} ...") from error
 
 
 def translate_token(token: Any, scope: Scope) -> Expression:
@@ -140,6 +143,8 @@ def unknown(token: Any, scope: Scope) -> Unknown:
             skipped.add(id(part[0]))
         elif part.symbol == "(name)" and id(part) not in skipped and part.value not in scope.record_names:
             names.add(str(part.value))
+        elif part.symbol in ("position", "last"):
+            outside |= not filtered
         elif part.symbol in _OUTSIDE or (part.symbol in ("/", "//") and len(part) < 2):
             outside |= not (in_field and str(part.symbol).endswith("-sibling"))
         elif _is_wildcard(part) or part.symbol in ("name", "local-name", "node"):
@@ -254,7 +259,7 @@ def _prefixed(token: Any, scope: Scope) -> Expression | None:
     return _path(token, scope)
 
 
-def _call(name: str, token: Any, scope: Scope) -> Expression | None:
+def _call(name: str, token: Any, scope: Scope) -> Expression | None:  # noqa: PLR0911 -- one per function
     arguments = tuple(translate_token(part, scope) for part in token)
     match name, arguments:
         case (("true" | "false"), ()):
@@ -474,7 +479,9 @@ def _from_record(axis: str, test: Any, predicates: list[Any], token: Any, scope:
     if axis == "self":
         return None if predicates else ContextRecord()
     if axis == "parent" or axis in _OUTSIDE_AXES:
-        return OtherNodes(str(token.source), None, str(token.source), _outside_field(test, scope))
+        where = tuple(translate_token(predicate, scope.at(OtherField("."))) for predicate in predicates)
+        path = str(predicates_of(token)[0].source)
+        return OtherNodes(str(token.source), None, path, _outside_field(test, scope), where)
     if axis not in ("child", "descendant", "attribute", "descendant-or-self"):
         return None
     if isinstance(test, XPathFunction) and test.label == "function":

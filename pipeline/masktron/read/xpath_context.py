@@ -79,7 +79,7 @@ def last_name(token: Any) -> str | None:
 
 
 def context_names(context: str, scope: Scope) -> tuple[str, ...]:
-    """Return the names of the elements that a context matches.
+    """Return the names of the elements that a context matches, the document's root element left out.
 
     Raises
     ------
@@ -88,13 +88,14 @@ def context_names(context: str, scope: Scope) -> tuple[str, ...]:
     """
     token = parse(context, scope.namespaces)
     alternatives = spine(token, token.symbol) if token.symbol in ("|", "union") else [token]
-    names = (last_name(alternative) for alternative in alternatives if not _is_attribute(alternative))
+    names = (last_name(alternative) for alternative in alternatives if not _is_root(alternative))
     return tuple(name for name in names if name is not None and name != "*")
 
 
-def _is_attribute(token: Any) -> bool:
+def _is_root(token: Any) -> bool:
+    """``/Records``, or an attribute."""
     step = token[len(token) - 1] if token.symbol in ("/", "//") and len(token) else token
-    return axis_of(predicates_of(step)[0])[0] == "attribute"
+    return (token.symbol == "/" and len(token) < 2) or axis_of(predicates_of(step)[0])[0] == "attribute"
 
 
 def _steps(token: Any) -> list[Any]:
@@ -107,7 +108,7 @@ def _steps(token: Any) -> list[Any]:
     return [token, *steps]
 
 
-def _place(token: Any, scope: Scope, fields: frozenset[str] | None) -> Place:
+def _place(token: Any, scope: Scope, fields: frozenset[str] | None) -> Place:  # noqa: PLR0911 -- one per kind
     steps = _steps(token)
     if not steps:
         return Place("outside", ROOT)
@@ -123,6 +124,8 @@ def _place(token: Any, scope: Scope, fields: frozenset[str] | None) -> Place:
     if axis != "attribute" and name in scope.record_names:
         inner = _at(scope, ContextRecord())
         return Place("record", inner.focus, (*_conditions(predicates, inner), *_above(above, scope)))
+    if token.symbol == "/" and len(token) == 1:
+        return Place("outside", ROOT, tuple(unknown(p, scope.at(ROOT)) for p in predicates))
     field = FieldRef(f"@{name}" if axis == "attribute" else name, namespace)
     if (fields is not None and field.name not in fields) or not _in_record(above, scope):
         return Place("outside", ROOT, tuple(unknown(p, scope.at(ROOT)) for p in predicates))
@@ -137,7 +140,7 @@ def _at(scope: Scope, focus: Expression) -> Scope:
 
 def _in_record(above: list[Any], scope: Scope) -> bool:
     """Whether a path leads through a record, as far as it says."""
-    if not above:
+    if not above or not scope.record_names:
         return True
     name, _ = name_test(axis_of(predicates_of(above[-1])[0])[1])
     return name == "*" or name in scope.record_names

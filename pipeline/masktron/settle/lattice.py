@@ -48,6 +48,8 @@ class Search:
         Unit of distance.
     tied : frozenset of str
         Fields whose doubles have to be read alike by all engines, since an equality depends on them.
+    codes : mapping of field name to frozenset of Fraction
+        Numbers that mean 'missing', which no prototype may have.
     holds : callable
         Quick exact test of the block's rules on numbers; a necessary condition only.
     """
@@ -55,6 +57,7 @@ class Search:
     grids: Mapping[str, Grid]
     scale: Mapping[str, float]
     tied: frozenset[str]
+    codes: Mapping[str, frozenset[Fraction]]
     holds: Callable[[Mapping[str, Fraction | None]], bool]
 
     def candidates(
@@ -95,7 +98,7 @@ class Search:
     ) -> Iterator[Candidate]:
         if values is None or not all(grids[name].holds(value) for name, value in values.items()):
             return
-        if not self.holds(values):
+        if any(value in self.codes.get(name, ()) for name, value in values.items()) or not self.holds(values):
             return
         lexemes = {
             name: grids[name].lexeme(value) if name in self.tied else readable(grids[name], value)

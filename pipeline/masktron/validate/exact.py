@@ -342,6 +342,7 @@ class BatchEvaluator:
         document = Original(original) if rulebook.documents and original is not None else None
         everything = ("",) * len(rulebook.checks)
         self.checks = frozenset(checks)
+        self._layout = layout
         self._width = len(rulebook.checks)
         self._runners = [
             _Runner(run, rulebook, layout, document)
@@ -357,7 +358,8 @@ class BatchEvaluator:
             `Verdict` codes; NOT_FIRED for checks that were not chosen.
         """
         found = [runner.events(root) for runner in self._runners]
-        result = np.zeros((found[0].records if found else 0, self._width), dtype=np.uint8)
+        records = found[0].records if found else len(records_of(root, self._layout))
+        result = np.zeros((records, self._width), dtype=np.uint8)
         for events in found:
             events.fill(result)
         return result

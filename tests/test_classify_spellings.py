@@ -1,0 +1,195 @@
+"""Spelling does not matter: many ways to write a rule, one class and one normal form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from masktron.classify import classify
+from masktron.classify.display import render_form
+from masktron.classify.forms import form_of
+from rulebook_builder import edit_of, rulebook
+
+SUM = "V9 + V10 = V14"
+PRODUCT = "V5 * V15 = V16"
+RANGE = "0 <= V3 <= 7500"
+IF_THEN = "V8 >= 1115 or V13 <= V12 or V8 missing"
+IF_THEN_2 = "V8 >= 1115 or V13 <= V12 or V8 absent"  # XPath 2: text that is no number is an error, not NaN
+ORDER = "V3 <= V7"
+TOLERANCE = "|V1 + V2 - V3| <= 2"
+SET = "SEX in {F, M}"
+WHOLE = "AGE is whole"
+COMBINATIONS = "(PREG = 'no' and SEX in {F, M}) or (PREG = 'yes' and SEX = 'F')"
+
+V2: dict[str, Any] = {"version": "2.0"}
+V31: dict[str, Any] = {"version": "3.1"}
+REPORT: dict[str, Any] = {"kind": "report"}
+
+SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
+    # linear equality
+    ("1.0 * number(V9) + 1.0 * number(V10) = number(V14)", {}, "linear", SUM),
+    ("V9 + V10 = V14", {}, "linear", SUM),
+    ("V14 = V10 + V9", {}, "linear", SUM),
+    ("V14 - V9 = V10", {}, "linear", SUM),
+    ("0 = V14 - (V9 + V10)", {}, "linear", SUM),
+    ("2 * V9 + 2 * V10 - V14 * 2 = 0", {}, "linear", SUM),
+    ("(V9 + V10) div 2 = 0.5 * V14", {}, "linear", SUM),
+    ("not(V9 + V10 != V14)", V2, "linear", SUM + " or V9 absent or V10 absent or V14 absent"),
+    ("V9 + V10 < V14 or V9 + V10 > V14", REPORT, "linear", SUM + " or V9 missing or V10 missing or V14 missing"),
+    ("number(V9) + number(V10) eq number(V14)", V2, "linear", SUM),
+    ("sum((number(V9), number(V10))) = V14", V2, "linear", SUM),
+    ("let $s := V9 + V10 return $s = V14", V31, "linear", SUM),
+    ("$s = V14", {"rule_lets": {"s": "V9 + V10"}}, "linear", SUM),
+    ("V9 + V10 <= V14 and V9 + V10 >= V14", {}, "linear", SUM),
+    ("./V9/text() + self::node()/child::V10 = V14", {}, "linear", SUM),
+    ("sum(V1 | V2 | V3) = V4", {}, "linear", "V1 + V2 + V3 = V4, or 7 alternatives with missing fields"),
+    # product
+    ("number(V5) * number(V15) = number(V16)", {}, "product", PRODUCT),
+    ("V16 = V15 * V5", {}, "product", PRODUCT),
+    ("V5 * V15 - V16 = 0", {}, "product", PRODUCT),
+    ("V16 div V15 = V5", {}, "product", f"({PRODUCT} and V15 < 0) or ({PRODUCT} and V15 > 0)"),
+    ("V5 * (V1 + V2) = V3", {}, "product", "V1 * V5 + V2 * V5 = V3"),
+    ("V5 * V15 <= V16", {}, "product", "V5 * V15 <= V16"),
+    # range
+    ("0 <= number(V3) and number(V3) <= 7500", {}, "values", RANGE),
+    ("V3 >= 0 and 7500 >= V3", {}, "values", RANGE),
+    ("number(V3) ge 0 and number(V3) le 7500", V2, "values", RANGE),
+    ("xs:decimal(V3) ge 0 and xs:decimal(V3) le 7500", V2, "values", RANGE),
+    ("V3 < 0 or V3 > 7500", REPORT, "values", RANGE + " or V3 missing"),
+    ("not(V3 < 0) and not(V3 > 7500)", {}, "values", RANGE + " or V3 missing"),
+    ("abs(V3 - 3750) <= 3750", V2, "values", RANGE),
+    ("(V3 - 3750) * (V3 - 3750) <= 14062500", {}, "values", RANGE),
+    (". >= 0 and . <= 7500", {"context": "Record/V3"}, "values", RANGE + " or V3 absent"),
+    ("V1 != 5", {}, "values", "V1 < 5 or V1 > 5 or V1 is not a number"),
+    # governing: order, IF ... THEN
+    ("V3 <= V7", {}, "governing", ORDER),
+    ("number(V7) ge number(V3)", V2, "governing", ORDER),
+    ("V3 - V7 <= 0", {}, "governing", ORDER),
+    ("every $x in (number(V3)) satisfies $x <= V7", V2, "governing", ORDER),
+    ("../V7 >= .", {"context": "V3"}, "governing", ORDER + " or V3 absent"),
+    ("not(number(V8) < 1115) or (number(V13) <= number(V12))", {}, "governing", IF_THEN),
+    ("not(V8 < 1115 and not(number(V13) <= V12))", {}, "governing", IF_THEN),
+    ("V13 <= V12", {"context": "Record[V8 < 1115]"}, "governing", IF_THEN),
+    ("V8 < 1115 and not(V13 <= V12)", REPORT, "governing", IF_THEN),
+    ("if (V8 < 1115) then V13 <= number(V12) else true()", V2, "governing", IF_THEN_2),
+    ("if (not(V8 < 1115)) then true() else V13 <= number(V12)", V2, "governing", IF_THEN_2),
+    ("SEX = 'M' or PREG = 'no'", {}, "governing", "PREG = 'no' or SEX = 'M'"),
+    ("some $x in (V1, V2) satisfies $x > 0", V2, "governing", "V1 > 0 or V2 > 0"),
+    ("(V1 > 0) + (V2 > 0) >= 1", {}, "governing", "V1 > 0 or V2 > 0"),
+    # balance with tolerance
+    ("abs(V1 + V2 - V3) <= 2", V2, "linear", TOLERANCE),
+    ("abs(V3 - (V1 + V2)) le 2", V2, "linear", TOLERANCE),
+    ("2 >= abs(V1 + V2 - V3)", V2, "linear", TOLERANCE),
+    ("V1 + V2 - V3 <= 2 and V3 - V2 - V1 <= 2", {}, "linear", TOLERANCE),
+    ("(V1 + V2 - V3) * (V1 + V2 - V3) <= 4", {}, "linear", TOLERANCE),
+    ("abs(V1 + V2 - V3) > 2", {**V2, **REPORT}, "linear", TOLERANCE + " or V1 absent or V2 absent or V3 absent"),
+    # sets
+    ("SEX = 'F' or SEX = 'M'", {}, "values", SET),
+    ("SEX = ('F', 'M')", V2, "values", SET),
+    ("contains('|F|M|', concat('|', SEX, '|'))", {}, "values", SET),
+    ("not(SEX != 'F' and SEX != 'M')", {}, "values", SET + " or SEX absent"),
+    ("some $s in ('F', 'M') satisfies SEX = $s", V2, "values", SET),
+    ("V1 = 1 or V1 = 2 or V1 = 3", {}, "values", "V1 in {1, 2, 3}"),
+    ("V1 = 1 to 3", V2, "values", "V1 in {1, 2, 3}"),
+    ("V1 = (0.50, 1.5)", V2, "values", "V1 in {0.5, 1.5}"),
+    ("V1 = 1 to 99", V2, "values", "1 <= V1 <= 99 and V1 is whole"),
+    # integrality, patterns, combinations
+    ("AGE = floor(AGE)", {}, "values", WHOLE),
+    ("number(AGE) mod 1 = 0", {}, "values", WHOLE),
+    ("round(AGE) = number(AGE)", {}, "values", WHOLE),
+    ("AGE castable as xs:integer", V2, "values", WHOLE),
+    ("matches(ID, '^[A-Z]{2}[0-9]+$')", V2, "values", "matches(ID, '^[A-Z]{2}[0-9]+$')"),
+    ("string-length(ID) = 8", {}, "values", "string-length(ID) = 8"),
+    ("string-length(ID) > 0", {}, "values", "ID != '' and ID present"),
+    (
+        "(SEX = 'F' and (PREG = 'yes' or PREG = 'no')) or (SEX = 'M' and PREG = 'no')",
+        {},
+        "values",
+        COMBINATIONS,
+    ),
+    ("(PREG = 'no' and (SEX = 'F' or SEX = 'M')) or (SEX = 'F' and PREG = 'yes')", {}, "values", COMBINATIONS),
+    # domain
+    ("exists(index-of($ original //Record/V1, V1))", {**V2, "rule_lets": {"original": "document('m.xml')"}}, "domain",
+     "V1 in the values of //Record/V1 in m.xml"),
+    ("V1 = $original//Record/V1", {"schema_lets": {"original": "document('m.xml')"}}, "domain",
+     "V1 in the values of //Record/V1 in m.xml"),
+    ("some $v in doc('m.xml')//Record/V1 satisfies V1 = $v", V2, "domain", "V1 in the values of //Record/V1 in m.xml"),
+    ("document('m.xml')//Record[V1 = current()/V1]", {}, "domain", "V1 in the values of //Record/V1 in m.xml"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("test", "options", "name", "form"), SPELLINGS, ids=[s[0] for s in SPELLINGS])
+def test_spelling(test: str, options: dict[str, Any], name: str, form: str) -> None:
+    edit = edit_of(test, **options)
+    assert (edit.name, render_form(form_of(edit.constraint))) == (name, form)
+
+
+CROSS_RECORD = [
+    ("count(//Record[ID = current()/ID]) = 1", "unique"),
+    ("count(/Records/Record[ID = current()/ID]) < 2", "unique"),
+    ("not(ID = preceding-sibling::Record/ID)", "unique"),
+    ("not(preceding-sibling::Record[ID = current()/ID])", "unique"),
+    ("count(//Record/ID) = count(distinct-values(//Record/ID))", "unique"),
+    ("count(//Record) >= 10", "count"),
+    ("sum(//Record/V1) = 1000", "total"),
+    ("V1 <= 0.5 * sum(../Record/V1)", "total"),
+    ("V1 >= preceding-sibling::Record[1]/V1", "other"),
+    ("every $r in //Record satisfies $r/V1 > 0", "other"),
+]
+
+
+@pytest.mark.parametrize(("test", "kind"), CROSS_RECORD)
+def test_cross_record(test: str, kind: str) -> None:
+    edit = edit_of(test, version="2.0")
+    assert edit.name == "cross-record"
+    assert edit.constraint.kind == kind  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("test", "options", "reason"),
+    [
+        ("V1 = V2", {}, "it compares text, not numbers"),
+        ("number(V1) * V2 <= V3 + V4", {}, "it compares sums of products"),
+        ("V1 mod V2 = 0", {}, "it computes with mod"),
+        ("xs:date(D1) <= xs:date(D2)", V2, "no normal form"),
+        ("sum(*) = 100", {}, "not a number that can be computed"),
+        ("$undefined > V1", {}, "no normal form"),
+        ("1 < V1 < 5", {}, "cannot be read"),
+        (" and ".join(f"not(V{i} < 0)" for i in range(9)), {}, "more than 256 alternatives"),
+    ],
+)
+def test_what_is_not_understood_is_opaque_with_the_reason(test: str, options: dict[str, Any], reason: str) -> None:
+    edit = edit_of(test, **options)
+    assert edit.name == "opaque"
+    assert reason in edit.constraint.reason  # type: ignore[union-attr]
+
+
+def test_a_later_rule_holds_only_where_earlier_contexts_do_not_match() -> None:
+    book = rulebook([("Record[V1 > 5]", "V2 > 0"), ("Record[V1 > 3]", "V3 > 0"), ("Record", "V4 > 0")])
+    edits = classify(book)
+    assert [render_form(form_of(edit.constraint)) for edit in edits] == [
+        "V1 <= 5 or V2 > 0 or V1 missing",
+        "V1 <= 3 or V1 > 5 or V3 > 0 or V1 missing",
+        "V1 > 3 or V4 > 0",
+    ]
+    assert [edit.variables for edit in edits] == [("V1", "V2"), ("V1", "V3"), ("V1", "V4")]
+
+
+def test_contexts_of_different_nodes_do_not_shadow_each_other() -> None:
+    edits = classify(rulebook([("V1", ". > 5"), ("Record", "V2 > 0"), ("V2", ". < 9")]))
+    assert [render_form(form_of(edit.constraint)) for edit in edits] == [
+        "V1 > 5 or V1 absent",
+        "V2 > 0",
+        "V2 < 9 or V2 absent",
+    ]
+
+
+def test_every_variable_that_a_rule_reads_is_named() -> None:
+    edit = edit_of("V1 - V1 + V2 > $limit", context="Record[V5 = 1]", rule_lets={"limit": "V9 * 0"})
+    assert edit.variables == ("V1", "V2", "V5", "V9")
+
+
+def test_classification_is_total_and_ordered() -> None:
+    book = rulebook([("Record", "V1 > 0"), ("V3[", "x"), ("Record[V2]", "((((")])
+    edits = classify(book)
+    assert [edit.check.index for edit in edits] == [0, 1, 2]
