@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from masktron.classify import classify
 from masktron.classify.display import render_form
 from masktron.classify.forms import form_of
@@ -113,7 +114,8 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
      "V1 in the values of //Record/V1 in m.xml"),
     ("V1 = $original//Record/V1", {"schema_lets": {"original": "document('m.xml')"}}, "domain",
      "V1 in the values of //Record/V1 in m.xml"),
-    ("some $v in doc('m.xml')//Record/V1 satisfies V1 = $v", V2, "domain", "V1 in the values of //Record/V1 in m.xml"),
+    ("some $v in doc('m.xml')//Record/V1 satisfies V1 = $v", V2, "domain",
+     "V1 in the values of //Record/V1 in m.xml"),
     ("document('m.xml')//Record[V1 = current()/V1]", {}, "domain", "V1 in the values of //Record/V1 in m.xml"),
 ]  # fmt: skip
 

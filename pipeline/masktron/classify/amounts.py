@@ -6,18 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from masktron.classify.comparing import Comparing, all_of, compare
 from masktron.classify.formula import Formula
-from masktron.classify.numbers import (
+from masktron.classify.polynomial import Polynomial
+from masktron.classify.quantities import (
     NOT_A_NUMBER,
     Amount,
     Cases,
-    Comparing,
     Quantity,
     Unresolved,
     UntranslatableError,
     add,
-    all_of,
-    compare,
     constant,
     divide,
     lift,
@@ -25,7 +24,6 @@ from masktron.classify.numbers import (
     subtract,
     total,
 )
-from masktron.classify.polynomial import Polynomial
 from masktron.classify.truth import number_of
 from masktron.classify.values import present
 from masktron.read import xpath_ir as ir

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from masktron.classify.amounts import Amounts
+from masktron.classify.comparing import Comparing, compare
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
-from masktron.classify.numbers import Amount, Comparing, UntranslatableError, compare, constant, lift, subtract
+from masktron.classify.kinds import Kind, kind_of
+from masktron.classify.quantities import Amount, UntranslatableError, constant, lift, subtract
 from masktron.classify.truth import number_of
 from masktron.classify.values import (
     castable,
@@ -29,10 +30,8 @@ from masktron.constraints import Form, Lexical, Untranslated
 from masktron.read.rulebook import XPathVersion
 from masktron.read.xpath_ir import (
     And,
-    Arithmetic,
     Boolean,
     Call,
-    Cast,
     Castable,
     Comparison,
     ComparisonOperator,
@@ -40,7 +39,6 @@ from masktron.read.xpath_ir import (
     Expression,
     FieldRef,
     If,
-    Negative,
     Not,
     Number,
     Or,
@@ -48,7 +46,6 @@ from masktron.read.xpath_ir import (
     OtherNodes,
     Quantified,
     Sequence,
-    Span,
     Text,
     Unknown,
     Variable,
@@ -58,26 +55,6 @@ from masktron.read.xpath_ir import (
 )
 from masktron.read.xpath_source import source_of
 
-type Kind = Literal["node", "number", "string", "boolean", "other"]
-
-_NUMBERS = frozenset(
-    ("number", "sum", "count", "floor", "ceiling", "round", "abs", "string-length", "min", "max", "avg")
-)
-_STRINGS = frozenset(
-    {
-        *("string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate"),
-        *("upper-case", "lower-case", "replace", "string-join"),
-    }
-)
-_BOOLEANS = frozenset(
-    ("boolean", "contains", "starts-with", "ends-with", "matches", "exists", "empty", "lang", "deep-equal")
-)
-_NUMERIC_TYPES = frozenset(
-    {
-        *("decimal", "integer", "double", "float", "int", "long", "short"),
-        *("byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong"),
-    }
-)
 _REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
     "=": "=",
     "!=": "!=",
@@ -86,36 +63,6 @@ _REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
     ">": "<",
     ">=": "<=",
 }
-
-
-def kind_of(expression: Expression) -> Kind:  # noqa: PLR0911 -- one branch per kind of node
-    """Return the static type that decides how XPath compares an expression."""
-    match expression:
-        case FieldRef():
-            return "node"
-        case Number() | Arithmetic() | Negative() | Span():
-            return "number"
-        case Text():
-            return "string"
-        case Boolean() | Comparison() | And() | Or() | Not() | Quantified() | Castable():
-            return "boolean"
-        case Cast(target=target):
-            return "number" if target in _NUMERIC_TYPES else "string" if target == "string" else "other"
-        case Call(name=name):
-            return _kind_of_call(name)
-        case If(then=then, otherwise=otherwise):
-            kind = kind_of(then)
-            return kind if kind == kind_of(otherwise) else "other"
-        case _:
-            return "other"
-
-
-def _kind_of_call(name: str) -> Kind:
-    if name in _NUMBERS:
-        return "number"
-    if name in _STRINGS:
-        return "string"
-    return "boolean" if name in _BOOLEANS else "other"
 
 
 @dataclass(slots=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from masktron.classify.bounds import Terms, bounded, bounds_of, intersection, terms_of
 from masktron.classify.truth import in_range, number_of, variables_of_atom
 from masktron.constraints import (
     Atom,
@@ -27,7 +28,6 @@ from masktron.constraints import (
 )
 
 type Conjunction = tuple[Atom, ...]
-type Terms = tuple[tuple[str, Fraction], ...]
 
 _ORDER = (Product, Linear, Range, Member, Whole, Lexical, InDomain, Untranslated, Present, Missing)
 
@@ -50,55 +50,6 @@ def _stable_text(atom: Atom) -> str:
     if isinstance(atom, Member):
         return f"{sorted(map(str, atom.values))}{atom.negated}"
     return repr(atom)
-
-
-def terms_of(atom: Range | Linear) -> Terms:
-    """Return the expression that an atom bounds, its leading coefficient positive."""
-    if isinstance(atom, Range):
-        return ((atom.variable, Fraction(1)),)
-    return atom.terms if atom.terms[0][1] > 0 else tuple((name, -c) for name, c in atom.terms)
-
-
-def bounds_of(atom: Range | Linear) -> Range:
-    """Return the interval in which `terms_of` lies; its variable has no name where there are several."""
-    if isinstance(atom, Range):
-        return atom
-    if atom.relation == "=":
-        bound = atom.bound if atom.terms[0][1] > 0 else -atom.bound
-        return Range("", bound, bound)
-    is_open = atom.relation == "<"
-    if atom.terms[0][1] > 0:
-        return Range("", None, atom.bound, high_open=is_open)
-    return Range("", -atom.bound, None, low_open=is_open)
-
-
-def bounded(terms: Terms, interval: Range) -> Iterator[Atom]:
-    """Write bounds on an expression as atoms."""
-    if len(terms) == 1:
-        yield replace(interval, variable=terms[0][0])
-        return
-    low, high = interval.low, interval.high
-    if low is not None and low == high:
-        yield Linear(terms, "=", low)
-        return
-    if low is None and high is None:
-        yield from (Range(name, None, None) for name, _ in terms)
-    if low is not None:
-        yield Linear(tuple((name, -c) for name, c in terms), "<" if interval.low_open else "<=", -low)
-    if high is not None:
-        yield Linear(terms, "<" if interval.high_open else "<=", high)
-
-
-def intersection(one: Range, two: Range) -> Range | None:
-    """Intersect two intervals; None where nothing is left."""
-    low, low_open = max(((r.low, r.low_open) for r in (one, two) if r.low is not None), default=(None, False))
-    high, negated_open = min(
-        ((r.high, not r.high_open) for r in (one, two) if r.high is not None), default=(None, True)
-    )
-    high_open = not negated_open
-    if low is not None and high is not None and (low > high or (low == high and (low_open or high_open))):
-        return None
-    return Range(one.variable, low, high, low_open, high_open)
 
 
 @dataclass(slots=True)

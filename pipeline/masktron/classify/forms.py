@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
-from masktron.classify.conjunctions import (
-    Conjunction,
-    among,
-    bounded,
-    bounds_of,
-    implies,
-    normalise,
-    opposites,
-    slots,
-    sort_key,
-    terms_of,
-)
+from masktron.classify.conjunctions import Conjunction, implies, normalise, opposites, slots, sort_key
 from masktron.classify.truth import Value, holds, number_of, satisfied, variables_of_atom
+from masktron.classify.unions import union
 from masktron.constraints import (
     Atom,
     Constraint,
@@ -26,14 +15,11 @@ from masktron.constraints import (
     DomainEdit,
     Form,
     GoverningEdit,
-    Linear,
     LinearEdit,
-    Member,
     Missing,
     OpaqueEdit,
     Present,
     ProductEdit,
-    Range,
     Untranslated,
     ValueEdit,
 )
@@ -146,10 +132,10 @@ def _merged(one: _Disjunct, two: _Disjunct) -> Conjunction | None:
     if len(differing) != 1:
         return None
     (key,) = differing
-    union = _union(tuple(one.slots[key]), tuple(two.slots[key]))
-    if union is None:
+    united = union(tuple(one.slots[key]), tuple(two.slots[key]))
+    if united is None:
         return None
-    return normalise([*(atom for k, atoms in one.slots.items() if k != key for atom in atoms), *union])
+    return normalise([*(atom for k, atoms in one.slots.items() if k != key for atom in atoms), *united])
 
 
 def _weaken(kept: list[_Disjunct]) -> None:
@@ -177,107 +163,6 @@ def _weaker(disjunct: _Disjunct, others: list[_Disjunct]) -> Iterable[Conjunctio
         parts = (normalise((*rest, alternative)) for alternative in alternatives)
         if all(p is None or any(_absorbs(other, _disjunct(p)) for other in others) for p in parts):
             yield rest
-
-
-def _union(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
-    """Unite two conditions of one slot; None where the union is not a single condition."""
-    if len(one) > 1 or len(two) > 1:
-        return _union_of_bounds(one, two)
-    match one[0], two[0]:
-        case (Range() | Member(), Range() | Member()):
-            return _union_of_values(one[0], two[0])
-        case (Linear(), Linear()):
-            return _union_of_bounds(one, two)
-        case (Range(low=None, high=None), Missing()) | (Missing(), Range(low=None, high=None)):
-            return ()
-        case (Present(), Present()):
-            return ()
-        case _:
-            return None
-
-
-def _union_of_values(one: Atom, two: Atom) -> tuple[Atom, ...] | None:
-    if isinstance(one, Range) and isinstance(two, Range):
-        points = _numbers(one), _numbers(two)
-        if points[0] and points[1]:
-            return (among(one.variable, points[0] | points[1]),)
-        return _union_of_bounds((one,), (two,))
-    if isinstance(one, Member) and isinstance(two, Member) and _is_text(one) and _is_text(two):
-        return _union_of_texts(one, two)
-    numbers = _numbers(one), _numbers(two)
-    if numbers[0] and numbers[1] and isinstance(one, Range | Member):
-        return (among(one.variable, numbers[0] | numbers[1]),)
-    return None
-
-
-def _numbers(atom: Atom) -> frozenset[Fraction]:
-    """Return the numbers that a point or a set of numbers admits; empty for anything else."""
-    match atom:
-        case Range(low=low, high=high) if low is not None and low == high:
-            return frozenset({low})
-        case Member(values=values, negated=False):
-            return frozenset(value for value in values if isinstance(value, Fraction))
-        case _:
-            return frozenset()
-
-
-def _is_text(atom: Member) -> bool:
-    return all(isinstance(value, str) for value in atom.values)
-
-
-def _union_of_texts(one: Member, two: Member) -> tuple[Atom, ...]:
-    name = one.variable
-    ours, theirs = ({str(value) for value in atom.values} for atom in (one, two))
-    match one.negated, two.negated:
-        case False, False:
-            return (Member(name, frozenset(ours | theirs)),)
-        case True, True:
-            left = ours & theirs
-        case True, False:
-            left = ours - theirs
-        case _:
-            left = theirs - ours
-    return (Member(name, frozenset(left), negated=True),) if left else ()
-
-
-def _union_of_bounds(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
-    """Unite two intervals of one expression that overlap or touch."""
-    ours = [atom for atom in one if isinstance(atom, Range | Linear)]
-    theirs = [atom for atom in two if isinstance(atom, Range | Linear)]
-    if len(ours) != len(one) or len(theirs) != len(two):
-        return None
-    terms = terms_of(ours[0])
-    hull = _hull(_interval(ours), _interval(theirs))
-    return None if hull is None else tuple(bounded(terms, hull))
-
-
-def _interval(atoms: list[Range | Linear]) -> Range:
-    low, high = Range("", None, None), Range("", None, None)
-    for atom in atoms:
-        bounds = bounds_of(atom)
-        low = bounds if bounds.low is not None else low
-        high = bounds if bounds.high is not None else high
-    return Range("", low.low, high.high, low.low_open, high.high_open)
-
-
-def _hull(one: Range, two: Range) -> Range | None:
-    """Return the union of two intervals that overlap or touch; None where a gap lies between."""
-    if _starts_later(one, two):
-        one, two = two, one
-    if one.high is not None and two.low is not None:
-        gap = two.low > one.high or (two.low == one.high and two.low_open and one.high_open)
-        if gap:
-            return None
-    if one.high is None or two.high is None:
-        return Range("", one.low, None, one.low_open)
-    later = max((one.high, not one.high_open), (two.high, not two.high_open))
-    return Range("", one.low, later[0], one.low_open, not later[1])
-
-
-def _starts_later(one: Range, two: Range) -> bool:
-    if one.low is None or two.low is None:
-        return one.low is not None
-    return (one.low, one.low_open) > (two.low, two.low_open)
 
 
 def _disjunct_key(conjunction: Conjunction) -> tuple[object, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from masktron.classify.conjunctions import Conjunction, Terms, terms_of
+from masktron.classify.bounds import Terms, terms_of
+from masktron.classify.conjunctions import Conjunction
 from masktron.classify.polynomial import Polynomial
 from masktron.constraints import Atom, Form, Linear, LinearEdit, Product, Range, Relation, Untranslated
 

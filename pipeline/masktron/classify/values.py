@@ -9,7 +9,7 @@ from math import isqrt, prod
 
 from masktron.classify.forms import disjoin, variables_of, variables_of_atom
 from masktron.classify.formula import FALSE, Formula, Leaf, Some
-from masktron.classify.numbers import Amount, Quantity
+from masktron.classify.quantities import Amount, Quantity
 from masktron.constraints import (
     Atom,
     DomainEdit,
@@ -40,6 +40,8 @@ from masktron.read.xpath_ir import (
     Span,
     Text,
 )
+
+type Values = frozenset[Fraction] | frozenset[str]
 
 _ROUNDINGS = ("floor", "ceiling", "round", "round-half-to-even")
 _LONG_SPAN = 10
@@ -276,7 +278,7 @@ def _combinations(core: Form) -> bool:
 
 def _category(atom: object) -> str:
     match atom:
-        case Member(variable=name):
+        case Member(variable=name, negated=False):
             return name
         case Range(variable=name, low=low, high=high) if low is not None and low == high:
             return name
@@ -287,24 +289,33 @@ def _category(atom: object) -> str:
 def _canonical(core: Form) -> Form:
     """Write allowed combinations in one way: spread out, then joined variable by variable from the last."""
     names = variables_of(core)
-    rows: set[tuple[frozenset[Fraction] | frozenset[str], ...]] = set()
+    kinds: set[tuple[str, type]] = set()
+    rows: set[tuple[Values, ...]] = set()
     for conjunction in core:
         by_name = {variables_of_atom(atom)[0]: _values(atom) for atom in conjunction}
         if prod(len(values) for values in by_name.values()) > _MAX_COMBINATIONS:
             return core
-        rows.update(product(*([frozenset({value}) for value in by_name[name]] for name in names)))
+        kinds.update((name, type(value)) for name, values in by_name.items() for value in values)
+        rows.update(product(*(_points(by_name[name]) for name in names)))
+    if len(kinds) > len(names):
+        return core  # a variable that is compared as a number here and as text there
     for position in reversed(range(len(names))):
-        joined: dict[object, tuple[frozenset[Fraction] | frozenset[str], ...]] = {}
+        joined: dict[object, tuple[Values, ...]] = {}
         for row in rows:
             key = row[:position] + row[position + 1 :]
             known = joined.get(key, row)
-            union: frozenset[Fraction] | frozenset[str] = known[position] | row[position]  # type: ignore[operator]
+            union: Values = known[position] | row[position]  # type: ignore[operator]
             joined[key] = (*row[:position], union, *row[position + 1 :])
         rows = set(joined.values())
-    return disjoin(tuple(tuple(Member(n, v) for n, v in zip(names, row, strict=True)) for row in rows))
+    ordered = sorted(rows, key=lambda row: [sorted(map(str, values)) for values in row])
+    return disjoin(tuple(tuple(Member(n, v) for n, v in zip(names, row, strict=True)) for row in ordered))
 
 
-def _values(atom: Atom) -> frozenset[Fraction] | frozenset[str]:
+def _points(values: Values) -> list[Values]:
+    return [frozenset({value}) if isinstance(value, str) else frozenset({value}) for value in values]
+
+
+def _values(atom: Atom) -> Values:
     if isinstance(atom, Range):
         return frozenset({atom.low or Fraction(0)})
     return atom.values if isinstance(atom, Member) else frozenset()

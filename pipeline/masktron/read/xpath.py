@@ -7,9 +7,8 @@ A path is followed step by step from there; a step that leads where the tree can
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
@@ -47,54 +46,26 @@ from masktron.read.xpath_ir import (
     Variable,
 )
 from masktron.read.xpath_parser import parse
+from masktron.read.xpath_scope import (
+    OUTSIDE_AXES,
+    ROOT,
+    Scope,
+    axis_of,
+    is_wildcard,
+    name_test,
+    predicates_of,
+    spine,
+    unknown,
+)
+
+__all__ = ["ROOT", "Scope", "translate", "translate_token"]
 
 _GENERAL: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 _COMPARISONS: Mapping[str, tuple[ComparisonOperator, bool]] = {
     **{symbol: (symbol, True) for symbol in _GENERAL},
     **{name: (symbol, False) for name, symbol in zip(("eq", "ne", "lt", "le", "gt", "ge"), _GENERAL, strict=True)},
 }
-_OUTSIDE_AXES = frozenset(
-    ("preceding-sibling", "following-sibling", "preceding", "following", "ancestor", "ancestor-or-self")
-)
-_OUTSIDE = _OUTSIDE_AXES | {"key", "id", "root", "collection", "doc", "document", "idref"}
-_STANDARD_PREFIXES = frozenset(("fn", "xs", "math", "map", "array"))
 _MAX_CASES = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What an expression is read against.
-
-    Attributes
-    ----------
-    focus : ContextRecord, FieldRef, OtherNodes or OtherField
-        The context node: the record, a field of it, nodes outside the record (the root or other records).
-    variables : mapping of str to Expression
-        Values of the variables in scope.
-    namespaces : mapping of str to str
-    record_names : frozenset of str
-        Local names that record elements have.
-    base : same as focus
-        What ``current()`` is.
-    """
-
-    focus: Expression = field(default_factory=ContextRecord)
-    variables: Mapping[str, Expression] = field(default_factory=dict)
-    namespaces: Mapping[str, str] = field(default_factory=dict)
-    record_names: frozenset[str] = frozenset()
-    base: Expression = field(default_factory=ContextRecord)
-
-    def at(self, focus: Expression) -> Scope:
-        """Return the scope with another context node."""
-        return replace(self, focus=focus)
-
-    def bind(self, name: str, value: Expression) -> Scope:
-        """Return the scope with one more variable."""
-        return replace(self, variables={**self.variables, name: value})
-
-
-ROOT = OtherNodes("/", None, "", None)
-"""Focus of expressions that are evaluated at the document root."""
 
 
 def translate(source: str, scope: Scope) -> Expression:
@@ -123,50 +94,6 @@ def translate_token(token: Any, scope: Scope) -> Expression:
     return unknown(token, scope) if found is None else found
 
 
-def unknown(token: Any, scope: Scope) -> Unknown:
-    """Say what an untranslatable token reads."""
-    names, everything, outside = set(), False, False
-    skipped: set[int] = set()
-    in_field = isinstance(scope.focus, FieldRef)
-    filtered = any(part.symbol == "[" for part in token.iter())
-    for part in token.iter():
-        if part.symbol == "$":
-            skipped.update(id(child) for child in part.iter())
-            value = scope.variables.get(str(part.value))
-            outside |= isinstance(value, OtherNodes)
-            if isinstance(value, FieldRef):
-                names.add(value.name)
-        elif part.symbol == ":":
-            skipped.add(id(part[0]))
-        elif part.symbol == "@" and part[0].symbol == "(name)":
-            names.add(f"@{part[0].value}")
-            skipped.add(id(part[0]))
-        elif part.symbol == "(name)" and id(part) not in skipped and part.value not in scope.record_names:
-            names.add(str(part.value))
-        elif part.symbol in ("position", "last"):
-            outside |= not filtered
-        elif part.symbol in _OUTSIDE or (part.symbol in ("/", "//") and len(part) < 2):
-            outside |= not (in_field and str(part.symbol).endswith("-sibling"))
-        elif _is_wildcard(part) or part.symbol in ("name", "local-name", "node"):
-            everything = True
-        elif part.symbol in (".", "..") and isinstance(scope.focus, FieldRef):
-            names.add(scope.focus.name)
-        elif part.symbol == "." and isinstance(scope.focus, ContextRecord) and not filtered:
-            everything = True
-    outside |= isinstance(scope.focus, OtherNodes)
-    return Unknown(_plain_source(token, scope), tuple(sorted(names)), everything, outside)
-
-
-def _plain_source(token: Any, scope: Scope) -> str:
-    """Return the source without namespace prefixes, and from the record where the focus is a field."""
-    source = str(token.source)
-    prefixes = [re.escape(p) for p in scope.namespaces if p and p not in _STANDARD_PREFIXES]
-    if prefixes:
-        pattern = re.compile(rf"""("[^"]*"|'[^']*')|\b(?:{"|".join(prefixes)}):(?=[^\W\d])""")
-        source = pattern.sub(lambda match: match.group(1) or "", source)
-    return f"{scope.focus.name} ! ({source})" if isinstance(scope.focus, FieldRef) else source
-
-
 def _dispatch(token: Any, scope: Scope) -> Expression | None:
     symbol = token.symbol
     if symbol in _COMPARISONS:
@@ -178,15 +105,6 @@ def _dispatch(token: Any, scope: Scope) -> Expression | None:
     if isinstance(token, XPathFunction) and token.label == "function":
         return _call(symbol, token, scope)
     return _path(token, scope)
-
-
-def spine(token: Any, symbol: str) -> list[Any]:
-    """Operands of a chain of one left-associative operator, without recursion."""
-    operands = []
-    while token.symbol == symbol and len(token) == 2:
-        operands.append(token[1])
-        token = token[0]
-    return [token, *reversed(operands)]
 
 
 def _connective(build: Callable[[tuple[Expression, ...]], Expression]) -> Callable[[Any, Scope], Expression]:
@@ -414,15 +332,6 @@ def _filtered(token: Any, inner: Any, scope: Scope) -> Expression | None:
     return replace(node, source=str(token.source), where=(*node.where, *where))
 
 
-def predicates_of(token: Any) -> tuple[Any, list[Any]]:
-    """Split a step into its node test and its predicates."""
-    predicates: list[Any] = []
-    while token.symbol == "[":
-        predicates.insert(0, token[1])
-        token = token[0]
-    return token, predicates
-
-
 def _step(node: Expression, separator: str, token: Any, scope: Scope) -> Expression | None:
     test, predicates = predicates_of(token)
     axis, test = axis_of(test)
@@ -441,19 +350,6 @@ def _step(node: Expression, separator: str, token: Any, scope: Scope) -> Express
             return None
 
 
-def axis_of(token: Any) -> tuple[str, Any]:
-    """Split a step without predicates into its axis and its node test."""
-    if token.symbol == "@":
-        return "attribute", token[0]
-    if token.label == "axis" and len(token) == 1:
-        return token.symbol, token[0]
-    if token.symbol == ".":
-        return "self", token
-    if token.symbol == "..":
-        return "parent", token
-    return "child", token
-
-
 def _named(axis: str, test: Any) -> FieldRef | None:
     """Read a name test; None where it is a wildcard or a kind of node."""
     name, namespace = name_test(test)
@@ -462,23 +358,10 @@ def _named(axis: str, test: Any) -> FieldRef | None:
     return FieldRef(f"@{name}" if axis == "attribute" else name, namespace)
 
 
-def name_test(test: Any) -> tuple[str | None, str]:
-    """Return local name (``*`` for any) and namespace (``*`` for any) of a name test; None for other node tests."""
-    if test.symbol == "(name)":
-        return str(test.value), ""
-    if test.symbol == "*" and len(test) == 0:
-        return "*", "*"
-    if test.symbol == ":" and test[1].symbol in ("(name)", "*"):
-        return str(test[1].value), str(test[1].namespace or "")
-    if test.symbol == "Q{" and test[1].symbol in ("(name)", "*"):
-        return str(test[1].value), str(test[0].value)
-    return None, ""
-
-
 def _from_record(axis: str, test: Any, predicates: list[Any], token: Any, scope: Scope) -> Expression | None:
     if axis == "self":
         return None if predicates else ContextRecord()
-    if axis == "parent" or axis in _OUTSIDE_AXES:
+    if axis == "parent" or axis in OUTSIDE_AXES:
         where = tuple(translate_token(predicate, scope.at(OtherField("."))) for predicate in predicates)
         path = str(predicates_of(token)[0].source)
         return OtherNodes(str(token.source), None, path, _outside_field(test, scope), where)
@@ -499,16 +382,12 @@ def _is_first(predicate: Any) -> bool:
 
 def _by_local_name(axis: str, test: Any, predicates: list[Any]) -> FieldRef | None:
     """``*[local-name() = 'V1']``: a field in any namespace."""
-    if not _is_wildcard(test) or len(predicates) != 1 or predicates[0].symbol not in ("=", "eq"):
+    if not is_wildcard(test) or len(predicates) != 1 or predicates[0].symbol not in ("=", "eq"):
         return None
     for call, literal in (tuple(predicates[0]), tuple(predicates[0])[::-1]):
         if call.symbol == "local-name" and not len(call) and literal.symbol == "(string)":
             return FieldRef(f"@{literal.value}" if axis == "attribute" else str(literal.value), "*")
     return None
-
-
-def _is_wildcard(token: Any) -> bool:
-    return bool(token.symbol == "*" and len(token) == 0)
 
 
 def _from_field(node: FieldRef, axis: str, test: Any, scope: Scope) -> Expression | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from masktron.read.xpath import ROOT, Scope, axis_of, name_test, predicates_of, spine, translate_token, unknown
+from masktron.read.xpath import translate_token
 from masktron.read.xpath_ir import (
     Arithmetic,
     Call,
@@ -17,6 +17,7 @@ from masktron.read.xpath_ir import (
     Unknown,
 )
 from masktron.read.xpath_parser import parse
+from masktron.read.xpath_scope import ROOT, Scope, axis_of, name_test, predicates_of, spine, unknown
 
 
 @dataclass(frozen=True, slots=True)

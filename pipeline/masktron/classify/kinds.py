@@ -1,0 +1,76 @@
+"""Static types: how XPath compares an expression depends on what kind of value it is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from masktron.read.xpath_ir import (
+    And,
+    Arithmetic,
+    Boolean,
+    Call,
+    Cast,
+    Castable,
+    Comparison,
+    Expression,
+    FieldRef,
+    If,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Quantified,
+    Span,
+    Text,
+)
+
+type Kind = Literal["node", "number", "string", "boolean", "other"]
+
+_NUMBERS = frozenset(
+    ("number", "sum", "count", "floor", "ceiling", "round", "abs", "string-length", "min", "max", "avg")
+)
+_STRINGS = frozenset(
+    {
+        *("string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate"),
+        *("upper-case", "lower-case", "replace", "string-join"),
+    }
+)
+_BOOLEANS = frozenset(
+    ("boolean", "contains", "starts-with", "ends-with", "matches", "exists", "empty", "lang", "deep-equal")
+)
+_NUMERIC_TYPES = frozenset(
+    {
+        *("decimal", "integer", "double", "float", "int", "long", "short"),
+        *("byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong"),
+    }
+)
+
+
+def kind_of(expression: Expression) -> Kind:  # noqa: PLR0911 -- one branch per kind of node
+    """Return the static type that decides how XPath compares an expression."""
+    match expression:
+        case FieldRef():
+            return "node"
+        case Number() | Arithmetic() | Negative() | Span():
+            return "number"
+        case Text():
+            return "string"
+        case Boolean() | Comparison() | And() | Or() | Not() | Quantified() | Castable():
+            return "boolean"
+        case Cast(target=target):
+            return "number" if target in _NUMERIC_TYPES else "string" if target == "string" else "other"
+        case Call(name=name):
+            return _kind_of_call(name)
+        case If(then=then, otherwise=otherwise):
+            kind = kind_of(then)
+            return kind if kind == kind_of(otherwise) else "other"
+        case _:
+            return "other"
+
+
+def _kind_of_call(name: str) -> Kind:
+    if name in _NUMBERS:
+        return "number"
+    if name in _STRINGS:
+        return "string"
+    return "boolean" if name in _BOOLEANS else "other"

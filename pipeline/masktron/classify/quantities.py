@@ -1,0 +1,143 @@
+"""What a numeric expression is worth: rational functions of the fields, with cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from masktron.classify.formula import Formula
+from masktron.classify.polynomial import Polynomial
+
+ZERO, ONE = Polynomial.constant(Fraction(0)), Polynomial.constant(Fraction(1))
+
+
+class UntranslatableError(Exception):
+    """A subexpression has no normal form; caught where the smallest condition around it becomes one atom."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """``numerator / denominator``.
+
+    Attributes
+    ----------
+    poles : tuple of Polynomial
+        Every divisor, as often as it divides.
+    operands : frozenset of str
+        Fields that were read, those that cancel included: where one is missing, so is the quantity.
+    empties : frozenset of str
+        Operands that, absent, make the quantity the empty sequence of XPath 2, with which every comparison is false.
+    whole : frozenset of str
+        Operands that were cast to an integer, which fails for other numbers.
+    nan : bool
+        Never a number.
+    """
+
+    numerator: Polynomial
+    denominator: Polynomial = ONE
+    poles: tuple[Polynomial, ...] = ()
+    operands: frozenset[str] = frozenset()
+    empties: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    nan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """One amount where a condition holds, another where it does not."""
+
+    condition: Formula
+    then: Amount
+    otherwise: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """An amount without a formula; a comparison with it is left to the engine."""
+
+    reason: str
+
+
+type Amount = Quantity | Cases | Unresolved
+
+NOT_A_NUMBER = Quantity(ZERO, nan=True)
+
+
+def constant(value: Fraction | int) -> Quantity:
+    """Make an amount from a number."""
+    return Quantity(Polynomial.constant(Fraction(value)))
+
+
+def lift(operation: Callable[[Quantity, Quantity], Quantity], left: Amount, right: Amount) -> Amount:
+    """Apply an operation case by case."""
+    if isinstance(left, Cases):
+        return Cases(left.condition, lift(operation, left.then, right), lift(operation, left.otherwise, right))
+    if isinstance(right, Cases):
+        return Cases(right.condition, lift(operation, left, right.then), lift(operation, left, right.otherwise))
+    if isinstance(left, Unresolved):
+        return left
+    return right if isinstance(right, Unresolved) else operation(left, right)
+
+
+def _joined(left: Quantity, right: Quantity, numerator: Polynomial, denominator: Polynomial) -> Quantity:
+    return Quantity(
+        numerator,
+        denominator,
+        (*left.poles, *right.poles),
+        left.operands | right.operands,
+        left.empties | right.empties,
+        left.whole | right.whole,
+        left.nan or right.nan,
+    )
+
+
+def add(left: Quantity, right: Quantity) -> Quantity:
+    """Sum of two quantities."""
+    if left.denominator == right.denominator:
+        return _joined(left, right, left.numerator + right.numerator, left.denominator)
+    crossed = left.numerator * right.denominator + right.numerator * left.denominator
+    return _joined(left, right, crossed, left.denominator * right.denominator)
+
+
+def negate(amount: Quantity) -> Quantity:
+    """The opposite."""
+    return replace(amount, numerator=-amount.numerator)
+
+
+def subtract(left: Quantity, right: Quantity) -> Quantity:
+    """Difference of two quantities."""
+    return add(left, negate(right))
+
+
+def multiply(left: Quantity, right: Quantity) -> Quantity:
+    """Product of two quantities."""
+    return _joined(left, right, left.numerator * right.numerator, left.denominator * right.denominator)
+
+
+def divide(left: Quantity, right: Quantity) -> Quantity:
+    """Quotient of two quantities.
+
+    Raises
+    ------
+    UntranslatableError
+        The divisor is the constant zero.
+    """
+    if right.denominator == ONE and (value := right.numerator.value) is not None:
+        if not value:
+            raise UntranslatableError("it divides by zero")
+        return _joined(left, right, left.numerator.scaled(1 / value), left.denominator)
+    quotient = _joined(left, right, left.numerator * right.denominator, left.denominator * right.numerator)
+    return replace(quotient, poles=(*quotient.poles, right.numerator))
+
+
+def total(parts: Sequence[Amount]) -> Amount:
+    """Sum of amounts; zero for none."""
+    result: Amount = constant(0)
+    for part in parts:
+        result = lift(add, result, part)
+    return result
