@@ -47,7 +47,8 @@ def write_rules(path: Path, *tests: str, binding: str = "", context: str = "Reco
     """Write a rulebook with one pattern per test; ids are R1, R2, ..."""
     escaped = [test.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") for test in tests]
     patterns = "".join(
-        f'<pattern><rule context="{context}"><assert id="R{number}" test="{test}">R{number} fails</assert></rule></pattern>'
+        f'<pattern><rule context="{context}">'
+        f'<assert id="R{number}" test="{test}">R{number} fails</assert></rule></pattern>'
         for number, test in enumerate(escaped, 1)
     )
     attribute = f' queryBinding="{binding}"' if binding else ""

@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
 from masktron.read.records import Layout
 from masktron.read.schematron import read_rules
-from masktron.validate.exact import BatchEvaluator, EngineChoice, evaluate
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 LAYOUT = Layout(("Data", "Record"), ())

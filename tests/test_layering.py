@@ -13,7 +13,8 @@ import masktron
 
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
-    {"errors", "constraints", "config"},
+    {"errors"},
+    {"constraints", "config"},
     {"read"},
     {"classify"},
     {"evaluation"},

@@ -15,12 +15,12 @@ from pyschematron.direct_mode.xml_validation.results.validation_results import F
 from pyschematron.direct_mode.xml_validation.validators import SimpleSchematronXMLValidator
 
 from masktron.errors import RulebookError
+from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.judge import CRASHES, Judge
+from masktron.evaluation.oracle import Opinion, compare, evaluate_with_pyschematron
 from masktron.read.layout import detect_layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
-from masktron.validate.findings import Evaluation, Verdict
-from masktron.validate.judge import CRASHES, Judge
-from masktron.validate.oracle import Opinion, compare, evaluate_with_pyschematron
 
 CENSUS = Path(__file__).parents[1].parent / "shared" / "data" / "census.csv"
 ORDER = [

@@ -8,12 +8,12 @@ import pytest
 from lxml import etree
 
 from masktron.errors import DocumentError
+from masktron.evaluation.exact import evaluate
+from masktron.evaluation.findings import Evaluation
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.report.svrl import SVRL, write_svrl
-from masktron.validate.exact import evaluate
-from masktron.validate.findings import Evaluation
 
 LAYOUT = Layout(("Data", "Record"), ())
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2">

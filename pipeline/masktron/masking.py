@@ -19,6 +19,8 @@ from masktron.classify.forms import form_of, holds, satisfied
 from masktron.config import Role
 from masktron.constraints import Form, Linear, Product
 from masktron.errors import InfeasibleError
+from masktron.evaluation.exact import BatchEvaluator
+from masktron.evaluation.findings import Verdict
 from masktron.methods.encode import encode_nominal
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.mdav import standardise
@@ -31,8 +33,6 @@ from masktron.settle.grid import grid_of, scales
 from masktron.settle.lattice import Search
 from masktron.settle.prototypes import Judge, Row, Settled, Task, settle
 from masktron.settle.system import Equality, Recipe, equalities, recipes
-from masktron.validate.exact import BatchEvaluator
-from masktron.validate.findings import Verdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from masktron.evaluation.findings import Evaluation
     from masktron.read.rulebook import Rulebook
-    from masktron.validate.findings import Evaluation
 
 SCHEMA_VERSION = 1
 

@@ -65,7 +65,7 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
 
 def _leaf(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Formula:
     if difference.nan:
-        there: Form = (tuple(Present(name) for name in sorted(how.direct)),)
+        there: Form = (tuple(Present(name) for name in sorted(how.direct | difference.empties)),)
         lacking = _any_of(Present(name, negated=True) for name in sorted(how.direct | difference.empties))
         return Leaf(there, lacking) if operator == "!=" else FALSE
     if difference.poles and not _simple(difference.poles):
@@ -99,7 +99,7 @@ def _true(operator: ComparisonOperator, difference: Quantity, how: Comparing) ->
     """Where ``difference operator 0``."""
     if operator != "!=":
         return _related(difference, "=" if operator == "=" else "<=" if operator == "<=" else "<")
-    present: Form = (tuple(Present(name) for name in sorted(how.direct)),)
+    present: Form = (tuple(Present(name) for name in sorted(how.direct | difference.empties)),)
     return conjoin(disjoin(_unequal(difference), _not_a_number(difference)), present)
 
 

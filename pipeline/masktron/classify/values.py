@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import isqrt, prod
+from typing import cast
 
 from masktron.classify.forms import disjoin, variables_of, variables_of_atom
 from masktron.classify.formula import FALSE, Formula, Leaf, Some
@@ -312,7 +313,7 @@ def _canonical(core: Form) -> Form:
 
 
 def _points(values: Values) -> list[Values]:
-    return [frozenset({value}) if isinstance(value, str) else frozenset({value}) for value in values]
+    return [cast(Values, frozenset({value})) for value in values]
 
 
 def _values(atom: Atom) -> Values:

@@ -10,13 +10,13 @@ from pathlib import Path
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.evaluation.exact import evaluate
+from masktron.evaluation.findings import Evaluation
 from masktron.read.layout import Shape, survey
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.results import RuleResult
-from masktron.validate.exact import evaluate
-from masktron.validate.findings import Evaluation
 
 type Progress = Callable[[str, int], None]
 """Called with the name of a stage and the number of records done in it."""

@@ -11,6 +11,7 @@ from masktron.classify.forms import form_of
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import MasktronError
+from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.plan import Block, make_plan
 from masktron.read.microdata import read_records
@@ -18,7 +19,6 @@ from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.results import ExplainResult, RuleExplanation, shown
 from masktron.roles import resolve_roles
-from masktron.validate.findings import Evaluation
 
 
 def run_explain(

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.errors import ViolationError
+from masktron.evaluation.exact import evaluate
+from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.jobs.common import Job, Progress, notes_of, violations
 from masktron.results import ValidateResult, shown
-from masktron.validate.exact import evaluate
-from masktron.validate.findings import Evaluation, Verdict
 
 
 class InvalidOriginalError(ViolationError):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from masktron.evaluation.exact import evaluate
+from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.jobs.common import Job, Progress
 from masktron.read.records import Layout
 from masktron.results import EngineResult
-from masktron.validate.exact import evaluate
-from masktron.validate.findings import Evaluation
-from masktron.validate.oracle import compare, evaluate_with_pyschematron
 
 SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""

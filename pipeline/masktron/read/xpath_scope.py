@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from masktron.read.xpath_ir import ContextRecord, Expression, FieldRef, OtherNodes, Unknown
+from masktron.read.xpath_ir import ContextRecord, Expression, FieldRef, OtherNodes, Unknown, fields_of
 
 OUTSIDE_AXES = frozenset(
     ("preceding-sibling", "following-sibling", "preceding", "following", "ancestor", "ancestor-or-self")
@@ -54,22 +54,18 @@ ROOT = OtherNodes("/", None, "", None)
 
 def unknown(token: Any, scope: Scope) -> Unknown:
     """Say what an untranslatable token reads."""
-    names, everything, outside = set(), False, False
-    skipped: set[int] = set()
+    names: set[str] = set()
+    everything, outside = False, False
     in_field = isinstance(scope.focus, FieldRef)
     filtered = any(part.symbol == "[" for part in token.iter())
+    skipped = _no_children(token)
     for part in token.iter():
         if part.symbol == "$":
-            skipped.update(id(child) for child in part.iter())
             value = scope.variables.get(str(part.value))
             outside |= isinstance(value, OtherNodes)
-            if isinstance(value, FieldRef):
-                names.add(value.name)
-        elif part.symbol == ":":
-            skipped.add(id(part[0]))
-        elif part.symbol == "@" and part[0].symbol == "(name)":
-            names.add(f"@{part[0].value}")
-            skipped.add(id(part[0]))
+            names |= fields_of(value) if value is not None else set()
+        elif part.symbol == "@" and (attribute := name_test(part[0])[0]) not in (None, "*"):
+            names.add(f"@{attribute}")
         elif part.symbol == "(name)" and id(part) not in skipped and part.value not in scope.record_names:
             names.add(str(part.value))
         elif part.symbol in ("position", "last"):
@@ -84,6 +80,17 @@ def unknown(token: Any, scope: Scope) -> Unknown:
             everything = True
     outside |= isinstance(scope.focus, OtherNodes)
     return Unknown(_plain_source(token, scope), tuple(sorted(names)), everything, outside)
+
+
+def _no_children(token: Any) -> set[int]:
+    """Identify the name tokens that name no child: variables, prefixes, attributes, functions' prefixes."""
+    found: set[int] = set()
+    for part in token.iter():
+        if part.symbol in ("$", "@"):
+            found.update(id(inner) for inner in part.iter() if inner is not part)
+        elif part.symbol == ":":
+            found.add(id(part[0]))
+    return found
 
 
 def _plain_source(token: Any, scope: Scope) -> str:

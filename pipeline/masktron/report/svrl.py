@@ -8,8 +8,8 @@ from typing import Any
 
 from lxml import etree
 
+from masktron.evaluation.findings import Evaluation, Finding
 from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
-from masktron.validate.findings import Evaluation, Finding
 from masktron.write.atomic import atomic_path
 
 SVRL = "http://purl.oclc.org/dsdl/svrl"

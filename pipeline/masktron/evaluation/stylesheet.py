@@ -18,12 +18,12 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.evaluation.findings import Verdict
+from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, Scope
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Pattern, Rule, Rulebook, ValueOf
 from masktron.read.schematron_compile import XSL, declarations
 from masktron.read.schematron_context import ContextPath, condition, parse_context
-from masktron.validate.findings import Verdict
-from masktron.validate.stylesheet_scope import ORIGINAL, Named, Scope
 
 type EngineName = Literal["libxml2", "saxon"]
 

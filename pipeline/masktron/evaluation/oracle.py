@@ -18,15 +18,15 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
+from masktron.evaluation.deviations import Deviation, explanations
+from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.judge import Judge
+from masktron.evaluation.traits import Oddity, Reading, names, oddity, read
 from masktron.read.locality import locality
 from masktron.read.microdata import iter_chunks
 from masktron.read.parser import parse_tree
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Rulebook, XPathVersion
-from masktron.validate.deviations import Deviation, explanations
-from masktron.validate.findings import Evaluation, Verdict
-from masktron.validate.judge import Judge
-from masktron.validate.traits import Oddity, Reading, names, oddity, read
 
 _BINDINGS: Mapping[XPathVersion, str] = MappingProxyType(
     {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}

@@ -26,7 +26,7 @@ from pyschematron.direct_mode.xml_validation.queries.xpath import (
     XPathQueryProcessor,
 )
 
-from masktron.validate.findings import Verdict
+from masktron.evaluation.findings import Verdict
 
 CRASHES: tuple[type[Exception], ...] = (
     ElementPathError,

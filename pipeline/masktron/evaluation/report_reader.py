@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from lxml import etree
 
+from masktron.evaluation.findings import Finding, FindingKind
 from masktron.read.parser import scan
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
-from masktron.validate.findings import Finding, FindingKind
 
 _MAX_LINE = 65_535
 """The largest line number that libxml2 keeps for a node."""

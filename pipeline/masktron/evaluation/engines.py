@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from lxml import etree
 
 from masktron.errors import DocumentError, RulebookError
+from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
 from masktron.read.parser import parse_tree
 from masktron.read.saxon import SaxonError, compile_stylesheet, processor
-from masktron.validate.stylesheet import EngineName
-from masktron.validate.stylesheet_scope import ORIGINAL, ORIGINAL_URI
 
 _BASE_URL = "/masktron/rules.xsl"
 _lxml: Any = etree

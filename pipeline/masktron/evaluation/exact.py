@@ -16,15 +16,15 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import RulebookError, UsageError
+from masktron.evaluation.engines import EngineError, Original, Program, compile_program, describe
+from masktron.evaluation.findings import Evaluation, Finding, Verdict
+from masktron.evaluation.report_reader import Place, document_of, outside_names, read_report, records_of
+from masktron.evaluation.stylesheet import EngineName, Selection, decode, needs_saxon, stylesheet
 from masktron.read.locality import locality
 from masktron.read.microdata import Chunk, iter_chunks, record_lines
 from masktron.read.parser import parse_tree
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
-from masktron.validate.engines import EngineError, Original, Program, compile_program, describe
-from masktron.validate.findings import Evaluation, Finding, Verdict
-from masktron.validate.report_reader import Place, document_of, outside_names, read_report, records_of
-from masktron.validate.stylesheet import EngineName, Selection, decode, needs_saxon, stylesheet
 
 type EngineChoice = Literal["auto", "libxml2", "saxon"]
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from masktron.read.rulebook import XPathVersion
-from masktron.validate.traits import (
+from masktron.evaluation.traits import (
     EQUALITIES,
     ORDERS,
     Kind,
@@ -25,6 +24,7 @@ from masktron.validate.traits import (
     prints_numbers,
     uses,
 )
+from masktron.read.rulebook import XPathVersion
 
 type Engine = Literal["pyschematron", "libxml2", "Saxon"]
 type Outcome = Literal["true", "false", "error", "not fired", "valid"]
