@@ -52,7 +52,7 @@ def amounts(plain: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         return st.one_of(
             st.tuples(inner, st.sampled_from(("+", "-", "*")), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
             st.tuples(inner, st.sampled_from(DIVISORS)).map(lambda p: f"({p[0]} div {p[1]})"),
-            inner.map(lambda a: f"(0 - {a})"),  # not -a: Saxon finds '0' = -0.0 false
+            inner.map(lambda a: f"(0 - {a})"),
         )
 
     return st.recursive(plain, grow, max_leaves=3)
@@ -170,7 +170,7 @@ plain_2 = st.one_of(
         )
     ),
 )
-amounts_2 = amounts(plain_2)
+amounts_2 = amounts(plain_2).map(lambda a: f"({a} + 0)")  # no -0.0, which Saxon finds different from untyped '0'
 simple_2 = st.one_of(
     st.tuples(amounts_2, relations, amounts_2).map(" ".join),
     st.tuples(amounts_2, relations, constants).map(lambda p: f"abs({p[0]}) {p[1]} {p[2]}"),

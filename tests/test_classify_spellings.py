@@ -195,3 +195,83 @@ def test_classification_is_total_and_ordered() -> None:
     book = rulebook([("Record", "V1 > 0"), ("V3[", "x"), ("Record[V2]", "((((")])
     edits = classify(book)
     assert [edit.check.index for edit in edits] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "()",
+        "(1, 2)",
+        "map{'a': V1}('a') = 1",
+        "function($x) { $x }(V1)",
+        "V1 is V2",
+        "V1 instance of xs:integer",
+        "V1 div 0 = 1",
+        "0 div 0 = V1",
+        "1e400 > V1",
+        "sum(()) = 0",
+        "max(()) = 1",
+        "avg((V1, V2)) > 3",
+        "count(*) = 3",
+        "-(-V1) = --V2",
+        "V1 idiv 2 = 1",
+        "V1/V2/V3 = 1",
+        "..",
+        ".",
+        "/",
+        "//V1",
+        "@*",
+        "text()",
+        "comment()",
+        "string-join((V1, V2), ',') = 'a,b'",
+        "V1 || V2 = 'ab'",
+        "(V1, V2)[1] = 3",
+        "V1[1][. > 2]",
+        "id('x')",
+        "last()",
+        "let $x := V1, $y := $x return $y = 2",
+        "for $x in (V1, V2) return $x > 1",
+        "some $x in * satisfies $x = 1",
+        "every $x in () satisfies false()",
+        "V1 = (V2, V3)",
+        "(V1, V2) != (1, 'a')",
+        "V1 = true()",
+        "not(not(V1))",
+        "boolean(0)",
+        "boolean('')",
+        "lang('en')",
+        "if (V1) then V2 else V3",
+        "if (V1) then 1 else 'a'",
+        "V1 = 10 to 1",
+        "V1 = 0.5 to 3",
+        "abs(-3) = 3",
+        "floor(2.5) = 2",
+        "round(-2.5) = -2",
+        "ceiling(V1) = 3",
+        "V1 castable as xs:date",
+        "xs:integer(V1 + 0.5) = 3",
+        "xs:string(V1) = ''",
+        "number(V1 = 2) + 1 = 2",
+        "contains(V1, V2)",
+        "V1 * V1 = V1",
+        "V1 * V1 - 3 * V1 = -2",
+        "V1 div V2 div V3 >= 1",
+        "V1 div (V2 + V3) = 1",
+        "1 div V1 = 1 div V2",
+        "''",
+        "'x'",
+        "document('x')",
+        "document(V1)//a = 1",
+        "count(document('x')//a) = 3",
+        "$a/b/c = 1",
+        "current() = 3",
+        "(: c :) V1",
+    ],
+)
+@pytest.mark.parametrize("version", ["1.0", "3.1"])
+@pytest.mark.parametrize("context", ["Record", "Record/V1", "*", "/", "V1 | @id"])
+def test_no_expression_breaks_the_classification(test: str, version: Any, context: str) -> None:
+    for kind in ("assert", "report"):
+        edit = edit_of(test, version=version, context=context, kind=kind)
+        assert edit.name
+        assert render_form(form_of(edit.constraint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,8 @@ from masktron.errors import Exit, MasktronError
 if TYPE_CHECKING:
     from masktron.config import Config
     from masktron.jobs.common import Progress
+
+WIDTH = 118
 
 EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails; 2 usage; 3 rulebook; 4 document; 5 the rules and k "
@@ -233,7 +236,7 @@ def demo(
     """Validate, mask and check the samples that come with masktron, and say where the results lie."""
     from masktron.jobs.demo import run_demo
 
-    console = Console(highlight=False)
+    console = _console()
     with _progress() as progress:
         complied = run_demo(out, console, progress)
     raise typer.Exit(Exit.COMPLIES if complied else Exit.VIOLATION)
@@ -280,11 +283,10 @@ def _refuse_overwrite(outputs: Mapping[str, Path | None], *inputs: Path | None) 
 
 def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) -> None:
     """Print the tables; with ``--json -`` standard output is for the JSON alone."""
-    from masktron.report.tables import WIDTH, show
+    from masktron.report.tables import show
 
     to_stdout = json is not None and str(json) == "-"
-    console = Console(stderr=to_stdout, highlight=False)
-    show(tables, console if console.is_terminal else Console(stderr=to_stdout, highlight=False, width=WIDTH))
+    show(tables, _console(stderr=to_stdout))
     if to_stdout:
         import json as codec
 
@@ -293,6 +295,14 @@ def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) ->
         from masktron.write.manifest import write_json
 
         write_json(json, content)
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Return a console as wide as the terminal, or wide enough for the tables where there is none."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH
+    return console
 
 
 @contextmanager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 
 from masktron.config import load_config
 from masktron.errors import UsageError
@@ -15,55 +18,108 @@ from masktron.jobs.validate import run_validate
 from masktron.report.svrl import write_svrl
 from masktron.report.tables import check_tables, mask_tables, show, validate_tables
 from masktron.resources import resource
+from masktron.results import CheckResult, MaskResult, ValidateResult
 from masktron.write.manifest import write_json
 
 SAMPLES = ("household", "business")
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    sample: str
+    before: ValidateResult
+    masked: MaskResult
+    check: CheckResult
+
+
 def run_demo(out: Path, console: Console, progress: Progress) -> bool:
     """Run the three jobs on every sample; return whether every masked file complies.
+
+    The samples, their rulebooks and settings are copied beside the results, so that the commands can be repeated.
 
     Raises
     ------
     MasktronError
         One of the jobs stopped.
     """
-    complied = True
-    for sample in SAMPLES:
-        folder = out / sample
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot create the folder: {error.strerror}", where=str(folder)) from error
-        complied &= _run_sample(sample, folder, console, progress)
-    console.rule("where the results lie")
-    for path in sorted(out.rglob("*")):
-        if path.is_file():
-            console.print(f"  {path.as_posix()}", soft_wrap=True)
-    verdict = "every masked file obeys every rule" if complied else "[red]a masked file does not comply[/]"
-    console.print(f"\n[bold]{verdict}[/]")
+    outcomes = [_run_sample(sample, _prepared(sample, out), console, progress) for sample in SAMPLES]
+    console.rule("[bold]what came out")
+    console.print(_summary(outcomes))
+    for outcome in outcomes:
+        folder = Path(outcome.masked.output).parent.as_posix()
+        console.print(f"\nThe results of {outcome.sample} lie in {folder}/", soft_wrap=True)
+        for name, meaning in _FILES.items():
+            line = f"  {name:26}{meaning}".replace("SAMPLE", outcome.sample)
+            console.print(line, soft_wrap=True)
+    complied = all(outcome.check.complies for outcome in outcomes)
+    console.print(
+        "\n[bold]" + ("Every masked file obeys every rule." if complied else "[red]A file does not comply.")
+    )
     return complied
 
 
-def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> bool:
-    rules = resource(f"rules/{sample}.sch")
-    data = resource(f"sample_xml/{sample}.xml")
-    invalid = resource(f"sample_xml/{sample}-invalid.xml")
-    config = load_config(resource(f"sample_xml/{sample}.toml"))
+_FILES = {
+    "masked.xml": "the masked file",
+    "manifest.json": "how it was made: confidential",
+    "mask.json": "the result of mask: blocks, losses, counts",
+    "check.json": "the result of check",
+    "invalid.svrl.xml": "what is wrong in SAMPLE-invalid.xml, record by record",
+    "SAMPLE.xml": "the sample; SAMPLE-invalid.xml before editing, SAMPLE.sch its rules, SAMPLE.toml the settings",
+}
+
+
+def _prepared(sample: str, out: Path) -> Path:
+    folder = out / sample
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (f"{sample}.xml", f"{sample}-invalid.xml", f"{sample}.toml"):
+            shutil.copyfile(resource(f"sample_xml/{name}"), folder / name)
+        for name in (f"{sample}.sch", "patterns.sch"):
+            shutil.copyfile(resource(f"rules/{name}"), folder / name)
+    except OSError as error:
+        raise UsageError(f"cannot write the samples: {error.strerror}", where=str(folder)) from error
+    return folder
+
+
+def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> _Outcome:
+    rules, data = folder / f"{sample}.sch", folder / f"{sample}.xml"
     masked, manifest = folder / "masked.xml", folder / "manifest.json"
 
-    console.rule(f"{sample}: a file that breaks its rules")
-    findings = run_validate(invalid, rules, progress=progress)
-    write_svrl(folder / "invalid.svrl.xml", findings.rulebook, findings.evaluation)
-    show(validate_tables(findings), console)
+    console.rule(f"[bold]{sample}: validate a file before it is edited")
+    before = run_validate(folder / f"{sample}-invalid.xml", rules, original=data, progress=progress)
+    write_svrl(folder / "invalid.svrl.xml", before.rulebook, before.evaluation)
+    console.print(f"The rules that fail, of {len(before.rules)}:")
+    show(validate_tables(replace(before, rules=tuple(rule for rule in before.rules if rule.violations))), console)
 
-    console.rule(f"{sample}: the corrected file, masked")
-    result = run_mask(data, rules, masked, config=config, manifest=manifest, progress=progress)
+    console.rule(f"[bold]{sample}: mask the edited file")
+    result = run_mask(
+        data, rules, masked, config=load_config(folder / f"{sample}.toml"), manifest=manifest, progress=progress
+    )
     write_json(folder / "mask.json", result.as_dict())
     show(mask_tables(result), console)
 
-    console.rule(f"{sample}: the masked file, checked")
+    console.rule(f"[bold]{sample}: check the masked file")
     verdict = run_check(masked, rules, original=data, manifest=manifest, progress=progress)
     write_json(folder / "check.json", verdict.as_dict())
-    show(check_tables(verdict), console)
-    return verdict.complies
+    show(check_tables(verdict)[1:], console)
+    return _Outcome(sample, before, result, verdict)
+
+
+def _summary(outcomes: list[_Outcome]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("")
+    for outcome in outcomes:
+        table.add_column(outcome.sample, justify="right")
+    rows = {
+        "records": [f"{o.masked.records_out}" for o in outcomes],
+        "rules": [f"{len(o.before.rules)}" for o in outcomes],
+        "violations before editing": [f"{o.before.violations}" for o in outcomes],
+        "violations after masking": [f"{o.check.violations}" for o in outcomes],
+        "engines that agree": [f"{sum(e.agrees for e in o.masked.engines)}" for o in outcomes],
+        "records alike in each block, at least": [f"{o.masked.min_group}" for o in outcomes],
+        "information loss, %": [f"{o.masked.information_loss:.2f}" for o in outcomes],
+        "linked to their original, %": [f"{o.masked.linkage:.1f}" for o in outcomes],
+    }
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
+    return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
@@ -136,8 +137,13 @@ def _rules(rules: Sequence[RuleResult]) -> Table:
     for rule in rules:
         failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.soft else f"{rule.failed}"
         name = f"{escape(rule.id)} (soft)" if rule.soft else escape(rule.id)
-        table.add_row(name, rule.kind, f"{rule.fired}", failed, f"{rule.errors}", escape(rule.origin))
+        table.add_row(name, rule.kind, f"{rule.fired}", failed, f"{rule.errors}", escape(_bare(rule.origin)))
     return table
+
+
+def _bare(origin: str) -> str:
+    """Origin without folders."""
+    return re.sub(r"[^\s()]*/", "", origin)
 
 
 NUMERIC = {"fired", "failed", "errors", "groups", "min", "loss %", "records", "violations"}
