@@ -49,5 +49,8 @@ format: $(STAMP)  ## reformat the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+bench: $(STAMP)  ## speed, as ratios against bare library calls in the same run
+	@$(BIN)/python benchmarks/ratios.py
+
 clean:  ## remove the environment and all that was generated
 	rm -rf $(VENV) demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
