@@ -7,10 +7,11 @@ STAMP := $(VENV)/.installed
 
 # The first interpreter that runs and is 3.12 or newer; override with `make PYTHON=/path/to/python ...`.
 CANDIDATES := python3.14 python3.13 python3.12 python3 python \
-	$(sort $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python)) \
+	$(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python) \
+	$(wildcard $(HOME)/.local/share/uv/python/cpython-3.1[2-9]*/bin/python3) \
 	$(wildcard /opt/homebrew/bin/python3.1[2-9] /usr/local/bin/python3.1[2-9])
-PYTHON ?= $(shell for p in $(CANDIDATES); do \
-	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1
+PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; break; }; done)
 
 .PHONY: help install demo test test-full lint types format bench clean
 
@@ -20,7 +21,8 @@ help:  ## list the targets
 install: $(STAMP)  ## create the environment and install masktron with its development tools
 
 $(STAMP): pyproject.toml
-	@if [ -z "$(PYTHON)" ]; then echo "masktron needs Python 3.12 or newer, and none was found." >&2; \
+	@if ! "$(PYTHON)" $(SUITABLE); then \
+	 echo "masktron needs Python 3.12 or newer, with venv; $(if $(PYTHON),$(PYTHON) is older or lacks it,none was found)." >&2; \
 	 echo "Install one (for example: pyenv install 3.12, apt install python3.12-venv, brew install python@3.12)," >&2; \
 	 echo "or name it: make PYTHON=/path/to/python3.12 demo" >&2; exit 1; fi
 	@echo "Installing into $(VENV) with $(PYTHON) ..."
@@ -29,7 +31,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
-demo: $(STAMP)  ## validate, mask and check a sample, and say where the results lie
+demo: $(STAMP)  ## validate, mask and check two samples, and say where the results lie
 	@$(BIN)/masktron demo --out demo-output
 
 test: $(STAMP) lint types  ## the test suite (seeded parts of the long ones), lint and types

@@ -28,7 +28,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"k": 1}, "k must be at least 2, not 1"),
         ({"k": True}, "k must be an integer"),
         ({"k": 2.5}, "k must be an integer"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
+        ({"seed": -1}, "seed must be at least 0"),
         ({"grouping": "vars"}, "grouping must be one of rules, all"),
         ({"invalid": "drop"}, "invalid must be one of stop, exclude"),
         ({"group_size_vars": 0}, "group_size_vars must be at least 1"),
@@ -36,7 +36,18 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"roles": {"A": "secret"}}, "unknown role 'secret'"),
         ({"roles": ["A"]}, "roles must be a table"),
         ({"missing": {"A": [True]}}, "missing.A must be a list of codes"),
-        ({"allow": "R1"}, "expected a list of strings"),
+        ({"allow": "R1"}, "allow must be a list of rule ids"),
+        ({"allow": [1]}, "allow must be a list of rule ids"),
+        ({"seed": 1.5}, "seed must be an integer"),
+        ({"group_size_vars": True}, "group_size_vars must be an integer"),
+        ({"keep_missing": "no"}, "keep_missing must be true or false, not 'no'"),
+        ({"shuffle": 1}, "shuffle must be true or false"),
+        ({"record": 5}, "record must be a name"),
+        ({"phase": 3}, "phase must be a name"),
+        ({"roles": {"A": ["key"]}}, "roles.A: unknown role"),
+        ({"roles": {3: "key"}}, "not the name of a field"),
+        ({"missing": "x"}, "missing must be a list of codes or a table"),
+        ({"missing": [-9.5]}, "put the code into quotes"),
     ],
 )
 def test_wrong_settings_are_refused(table: dict[str, object], message: str) -> None:
@@ -52,6 +63,11 @@ def test_a_missing_and_a_malformed_file_are_usage_errors(tmp_path: Path) -> None
     (tmp_path / "bad.toml").write_text("k = = 5")
     with pytest.raises(UsageError, match="not valid TOML"):
         load_config(tmp_path / "bad.toml")
+    (tmp_path / "deep.toml").write_text("k = " + "[" * 100_000)
+    with pytest.raises(UsageError, match="nested too deeply"):
+        load_config(tmp_path / "deep.toml")
+    (tmp_path / "mark.toml").write_bytes(b"\xef\xbb\xbfk = 5")
+    assert load_config(tmp_path / "mark.toml").k == 5
     (tmp_path / "latin.toml").write_bytes(b"# caf\xe9\nk = 5")
     with pytest.raises(UsageError, match="not UTF-8"):
         load_config(tmp_path / "latin.toml")

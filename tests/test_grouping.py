@@ -35,7 +35,7 @@ def test_groups_keep_their_promises(problem: dict[str, object]) -> None:
     grouping = group_records(**problem)  # type: ignore[arg-type]
     disjuncts: tuple[NDArray[np.bool_], ...] = problem["disjuncts"]  # type: ignore[assignment]
     assert (grouping.labels >= 0).all()
-    assert grouping.sizes.min() >= problem["k"]
+    assert grouping.sizes.min() >= problem["k"]  # type: ignore[operator]
     assert grouping.sizes.sum() == len(grouping.labels)
     for group in range(grouping.groups):
         members = np.flatnonzero(grouping.labels == group)
@@ -84,6 +84,39 @@ def test_what_finds_no_company_goes_to_a_mixed_group() -> None:
     assert grouping.pooled[group]
     assert grouping.sizes[group] >= 4
     assert grouping.mixed.sum() == 1
+
+
+def test_what_finds_no_company_joins_a_group_that_shares_all() -> None:
+    points = np.array([0.0, 1.0, 2.0, 6.0, 7.0, 8.0, 9.0, 10.0, 5.0])[:, None]
+    first = np.array([1, 1, 1, 0, 0, 0, 0, 0, 1], dtype=bool)
+    none = np.zeros(9, dtype=np.intp)
+    grouping = group_records(points, 3, apart=none, patterns=none, disjuncts=(np.stack([first, ~first], axis=1),))
+    assert not grouping.mixed.any()
+    assert sorted(grouping.sizes.tolist()) == [4, 5]
+
+
+def test_mixed_groups_share_their_bonds_rather_than_their_pattern() -> None:
+    points = np.arange(12, dtype=float)[:, None]
+    bonds = np.array([0, 1] * 6, dtype=np.intp)
+    patterns = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2], dtype=np.intp)
+    grouping = group_records(points, 3, apart=patterns * 2 + bonds, patterns=patterns, bonds=bonds)
+    assert grouping.mixed.all()
+    assert not grouping.varying(bonds[:, None]).any()
+    assert grouping.pooled.any()
+
+
+def test_mixed_groups_share_their_pattern_where_bonds_are_unique() -> None:
+    points = np.arange(12, dtype=float)[:, None]
+    bonds = np.arange(12, dtype=np.intp)
+    patterns = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 2, 0, 1], dtype=np.intp)
+    grouping = group_records(points, 4, apart=bonds, patterns=patterns, bonds=bonds)
+    assert grouping.sizes.min() >= 4
+    assert grouping.pooled.sum() == 1, "only the group that takes the rare record in"
+
+
+def test_varying_looks_at_every_column() -> None:
+    grouping = Grouping(np.array([0, 1, 1, 0]), np.zeros(2, dtype=bool), np.zeros(2, dtype=bool))
+    assert grouping.varying(np.array([[1, 1], [2, 2], [2, 3], [1, 1]])).tolist() == [False, True]
 
 
 def test_codes_number_distinct_rows() -> None:

@@ -14,6 +14,7 @@ import masktron
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
+    {"files"},
     {"constraints", "config"},
     {"read"},
     {"classify"},

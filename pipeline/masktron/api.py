@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,12 @@ from typing import Any
 
 import pandas as pd
 
-from masktron.config import Config, Role
-from masktron.errors import UsageError
+from masktron.config import Config, config_from
+from masktron.errors import MasktronError, UsageError
 from masktron.jobs.check import run_check
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
+from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.validate import run_validate
 from masktron.read.frame import to_frame, write_frame
 from masktron.read.layout import detect_layout
@@ -26,6 +28,9 @@ from masktron.results import CheckResult, ExplainResult, MaskResult, ValidateRes
 type Source = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""
 
+FRAME = "data frame"
+"""Stands for the path in results and messages about a data frame."""
+
 
 def validate(
     data: Source,
@@ -34,6 +39,8 @@ def validate(
     original: Source | None = None,
     record: str | None = None,
     phase: str | None = None,
+    key: str | None = None,
+    limit: int = 1000,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -49,17 +56,28 @@ def validate(
         Name of the record element, where the file leaves it open.
     phase : str, optional
         Schematron phase.
+    key : str, optional
+        Field that names the record in findings; ``@id`` where the file has it.
+    limit : int
+        Findings kept per rule; counts are always exact.
 
     Returns
     -------
     ValidateResult
+        ``findings`` lists what is wrong, record by record.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
     """
-    with _file(data) as path, _optional_file(original) as source:
-        return run_validate(path, Path(rules), original=source, record=record, phase=phase)
+    _texts(record=record, phase=phase, key=key)
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise UsageError(f"limit must be an integer of at least 0, not {limit!r}")
+    with _file(data, "data") as path, _optional_file(original, "original") as source:
+        result = run_validate(
+            path, _path(rules, "rules"), original=source, record=record, phase=phase, key=key, limit=limit
+        )
+    return replace(result, data=_shown(data, result.data))
 
 
 def explain(
@@ -80,12 +98,19 @@ def explain(
     **settings
         Settings of `Config` that override `config`.
 
+    Returns
+    -------
+    ExplainResult
+
     Raises
     ------
     RulebookError, DocumentError, UsageError
     """
-    with _optional_file(data) as path, _optional_file(original) as source:
-        return run_explain(Path(rules), path, config=_config(config, settings), original=source)
+    with _optional_file(data, "data") as path, _optional_file(original, "original") as source:
+        result = run_explain(_path(rules, "rules"), path, config=_config(config, settings), original=source)
+        if isinstance(data, pd.DataFrame) and result.obstacle is not None:
+            return replace(result, obstacle=result.obstacle.replace(str(path), FRAME))
+        return result
 
 
 def mask(
@@ -104,7 +129,7 @@ def mask(
     data : path or DataFrame
     rules : path
     out : path, optional
-        The masked file. May be left out for a data frame: then nothing is kept on disk, and the masked records are
+        The masked file. May be left out for a data frame: then it is not kept on disk, and the masked records are
         in ``result.data``.
     config : Config, optional
     manifest : path, optional
@@ -124,18 +149,24 @@ def mask(
     framed = isinstance(data, pd.DataFrame)
     if out is None and not framed:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
-    with _file(data) as path, tempfile.TemporaryDirectory(prefix="masktron-") as folder:
-        target = Path(folder) / "masked.xml" if out is None else Path(out)
+    with _file(data, "data") as path, tempfile.TemporaryDirectory(prefix="masktron-") as folder:
+        target = Path(folder) / "masked.xml" if out is None else _path(out, "out")
         result = run_mask(
             path,
-            Path(rules),
+            _path(rules, "rules"),
             target,
             config=_config(config, settings),
-            manifest=None if manifest is None else Path(manifest),
+            manifest=None if manifest is None else _path(manifest, "manifest"),
         )
         if not framed:
             return result
-        return replace(result, data=to_frame(read_records(target, detect_layout(target))))
+        masked = to_frame(read_records(target, detect_layout(target, record="Record")))
+    return replace(
+        result,
+        data=masked,
+        output="" if out is None else result.output,
+        manifest="" if out is None and manifest is None else result.manifest,
+    )
 
 
 def check(
@@ -152,47 +183,89 @@ def check(
     Parameters
     ----------
     masked, original : path or DataFrame
+        A data frame cannot be compared with a manifest byte by byte, so there the files are wanted.
     rules : path
     manifest : path, optional
     record, phase : str, optional
+
+    Returns
+    -------
+    CheckResult
 
     Raises
     ------
     UsageError, RulebookError, DocumentError
     """
-    with _file(masked) as path, _optional_file(original) as source:
-        return run_check(
+    _texts(record=record, phase=phase)
+    if manifest is not None and any(isinstance(source, pd.DataFrame) for source in (masked, original)):
+        raise UsageError(
+            "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
+        )
+    with _file(masked, "masked") as path, _optional_file(original, "original") as source:
+        result = run_check(
             path,
-            Path(rules),
+            _path(rules, "rules"),
             original=source,
-            manifest=None if manifest is None else Path(manifest),
+            manifest=None if manifest is None else _path(manifest, "manifest"),
             record=record,
             phase=phase,
         )
+    return replace(result, data=_shown(masked, result.data))
 
 
 def _config(config: Config | None, settings: dict[str, Any]) -> Config:
-    if "roles" in settings:
-        settings = {**settings, "roles": {name: Role(role) for name, role in settings["roles"].items()}}
-    return replace(config or Config(), **settings)
+    if config is not None and not isinstance(config, Config):
+        raise UsageError(
+            f"config must be a Config, not of type {type(config).__name__}",
+            hint="use masktron.Config(k=5), masktron.load_config(path), or give settings by name: k=5",
+        )
+    return config_from(settings, base=config)
+
+
+def _path(given: object, what: str) -> Path:
+    if not isinstance(given, str | PathLike):
+        raise UsageError(f"{what} must be a path, not of type {type(given).__name__}", hint="give the name of a file")
+    name = os.fspath(given)
+    return Path(name if isinstance(name, str) else os.fsdecode(name))
+
+
+def _texts(**arguments: object) -> None:
+    for name, value in arguments.items():
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{name} must be a name, not {value!r}")
+
+
+def _shown(source: Source, path: str) -> str:
+    return FRAME if isinstance(source, pd.DataFrame) else path
 
 
 @contextmanager
-def _file(source: Source) -> Iterator[Path]:
-    """Give a source a path; a data frame gets a file in a temporary folder."""
+def _file(source: Source, what: str) -> Iterator[Path]:
+    """Give a source a path; a data frame gets a file in a temporary folder, whose name no message shows."""
     if not isinstance(source, pd.DataFrame):
-        yield Path(source)
+        if not isinstance(source, str | PathLike):
+            raise UsageError(
+                f"{what} must be a path or a data frame, not of type {type(source).__name__}",
+                hint="give the name of a file, or a pandas DataFrame with one row per record",
+            )
+        yield _path(source, what)
         return
     with tempfile.TemporaryDirectory(prefix="masktron-") as folder:
         path = Path(folder) / "frame.xml"
         write_frame(source, path)
-        yield path
+        try:
+            yield path
+        except MasktronError as error:
+            error.where = error.where.replace(str(path), FRAME)
+            if isinstance(error, InvalidOriginalError):
+                error.result = replace(error.result, data=FRAME)
+            raise
 
 
 @contextmanager
-def _optional_file(source: Source | None) -> Iterator[Path | None]:
+def _optional_file(source: Source | None, what: str) -> Iterator[Path | None]:
     if source is None:
         yield None
         return
-    with _file(source) as path:
+    with _file(source, what) as path:
         yield path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from masktron.errors import Exit, MasktronError
 
@@ -43,6 +43,18 @@ Original = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Original file: what document() in the rules means.")
 ]
 Record = Annotated[str | None, typer.Option(metavar="NAME", help="Record element, where the file leaves it open.")]
+Grouping = Annotated[
+    str | None,
+    typer.Option(
+        metavar="rules|all",
+        help="rules: partition the records per block of variables; all: once, on all masked variables.",
+        show_default="rules",
+    ),
+]
+GroupSizeVars = Annotated[
+    int | None, typer.Option(help="Variables without a rule are masked in groups of so many.", show_default="3")
+]
+K = Annotated[int | None, typer.Option("-k", help="Smallest group, at least 2.", show_default="5")]
 Phase = Annotated[str | None, typer.Option(metavar="ID", help="Schematron phase; #ALL for all patterns.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - for stdout.")]
 Settings = Annotated[
@@ -85,7 +97,13 @@ def validate(
     original: Original = None,
     record: Record = None,
     phase: Phase = None,
-    svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as SVRL.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Field that names the record in the SVRL.", show_default="@id if there"),
+    ] = None,
+    svrl: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the findings as SVRL: confidential, it shows values.")
+    ] = None,
     json: Json = None,
     limit: Annotated[int, typer.Option(min=0, help="Findings kept per rule; counts are always exact.")] = 1000,
 ) -> None:
@@ -93,15 +111,17 @@ def validate(
     from masktron.jobs.validate import run_validate
     from masktron.report.tables import validate_tables
 
-    _refuse_overwrite({"--json": json, "--svrl": svrl}, data, rules, original)
+    _check_outputs(
+        {"--json": json, "--svrl": svrl}, {"the data": data, "the rulebook": rules, "the original": original}
+    )
     with _progress() as progress:
         result = run_validate(
-            data, rules, original=original, record=record, phase=phase, limit=limit, progress=progress
+            data, rules, original=original, record=record, phase=phase, key=key, limit=limit, progress=progress
         )
     if svrl:
         from masktron.report.svrl import write_svrl
 
-        write_svrl(svrl, result.rulebook, result.evaluation)
+        write_svrl(svrl, result.rulebook, result.evaluation, key=result.key_of)
     _report(validate_tables(result), result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
@@ -115,6 +135,9 @@ def explain(
     role: RoleOptions = None,
     missing: MissingOptions = None,
     allow: Allow = None,
+    k: K = None,
+    grouping: Grouping = None,
+    group_size_vars: GroupSizeVars = None,
     record: Record = None,
     phase: Phase = None,
     json: Json = None,
@@ -123,8 +146,21 @@ def explain(
     from masktron.jobs.explain import run_explain
     from masktron.report.tables import explain_tables
 
-    _refuse_overwrite({"--json": json}, data, rules, original)
-    settings = _settings(config, role, missing, allow=tuple(allow or ()) or None, record=record, phase=phase)
+    _check_outputs(
+        {"--json": json},
+        {"the rulebook": rules, "the data": data, "the original": original, "the settings": _settings_file(config)},
+    )
+    settings = _settings(
+        config,
+        role,
+        missing,
+        k=k,
+        grouping=grouping,
+        group_size_vars=group_size_vars,
+        allow=tuple(allow or ()) or None,
+        record=record,
+        phase=phase,
+    )
     with _progress() as progress:
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
     _report(explain_tables(result), result.as_dict(), json)
@@ -137,22 +173,13 @@ def mask(
     data: Data,
     rules: Rules,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.xml", help="The masked file.")],
-    k: Annotated[int | None, typer.Option("-k", help="Smallest group, at least 2.", show_default="5")] = None,
+    k: K = None,
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
     seed: Annotated[int | None, typer.Option(help="Seed of random choices.", show_default="0")] = None,
-    grouping: Annotated[
-        str | None,
-        typer.Option(
-            metavar="rules|all",
-            help="rules: partition the records per block of variables; all: once, on all masked variables.",
-            show_default="rules",
-        ),
-    ] = None,
-    group_size_vars: Annotated[
-        int | None, typer.Option(help="Variables without a rule are masked in groups of so many.", show_default="3")
-    ] = None,
+    grouping: Grouping = None,
+    group_size_vars: GroupSizeVars = None,
     keep_missing: Annotated[
         bool, typer.Option("--keep-missing", help="Stop rather than change which values are missing.")
     ] = False,
@@ -172,11 +199,16 @@ def mask(
     json: Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
+    from masktron.files import beside
     from masktron.jobs.mask import run_mask
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.report.tables import mask_tables, validate_tables
 
-    _refuse_overwrite({"--json": json}, data, rules, out, manifest)
+    manifest = manifest or beside(out, "manifest.json")
+    _check_outputs(
+        {"--out": out, "--manifest": manifest, "--json": json},
+        {"the original": data, "the rulebook": rules, "the settings": _settings_file(config)},
+    )
     settings = _settings(
         config,
         role,
@@ -218,7 +250,10 @@ def check(
     from masktron.jobs.check import run_check
     from masktron.report.tables import check_tables
 
-    _refuse_overwrite({"--json": json}, masked, rules, original, manifest)
+    _check_outputs(
+        {"--json": json},
+        {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
+    )
     with _progress() as progress:
         result = run_check(
             masked, rules, original=original, manifest=manifest, record=record, phase=phase, progress=progress
@@ -232,35 +267,56 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")] = Path(
         "masktron-demo"
     ),
+    json: Json = None,
 ) -> None:
     """Validate, mask and check the samples that come with masktron, and say where the results lie."""
     from masktron.jobs.demo import run_demo
 
-    console = _console()
+    _check_outputs({"--json": json}, {})
     with _progress() as progress:
-        complied = run_demo(out, console, progress)
-    raise typer.Exit(Exit.COMPLIES if complied else Exit.VIOLATION)
+        result = run_demo(out, _console(stderr=_is_stdout(json)), progress)
+    _report([], result.as_dict(), json)
+    raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
 
 
 def main() -> None:
     """Run the command line; every error of masktron ends in one message and its exit code."""
-    # A terminated run cleans up like any other: no temporary file stays behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for number in ("SIGTERM", "SIGHUP"):
+        # A terminated run cleans up like any other: no temporary file stays behind. Windows has no SIGHUP.
+        if number in signal.Signals.__members__:
+            signal.signal(signal.Signals[number], lambda received, _: sys.exit(128 + received))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name that the terminal's encoding lacks is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except MasktronError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/] {escape(str(error))}")
+        _complain(str(error))
         sys.exit(error.exit_code)
+    except OSError as error:
+        _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        sys.exit(Exit.DOCUMENT)
+    except MemoryError:
+        _complain("out of memory")
+        sys.exit(Exit.DOCUMENT)
+
+
+def _complain(message: str) -> None:
+    from rich.markup import escape
+
+    from masktron.report.text import printable
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"[red]error:[/] {escape(printable(message))}")
 
 
 def _settings(path: Path | None, role: list[str] | None, missing: list[str] | None, **changes: Any) -> Config:
     """Settings from the file, overridden by options."""
     from masktron.config import Config, load_config, parse_missing, parse_roles
 
-    default = Path("masktron.toml")
-    if path is None and default.is_file():
-        path = default
-        Console(stderr=True).print(f"settings from {default}")
+    if path is None and (path := _settings_file(None)) is not None:
+        Console(stderr=True, highlight=False).print(f"settings from {path}")
     config = Config() if path is None else load_config(path)
     roles = {**config.roles, **parse_roles(role or [])}
     codes = parse_missing(missing or [])
@@ -271,30 +327,55 @@ def _settings(path: Path | None, role: list[str] | None, missing: list[str] | No
     return config.updated(roles=roles, missing=merged, **changes)
 
 
-def _refuse_overwrite(outputs: Mapping[str, Path | None], *inputs: Path | None) -> None:
-    """Refuse a report that would overwrite a file of the run."""
-    from masktron.errors import UsageError
+def _settings_file(named: Path | None) -> Path | None:
+    """Return the file of settings: the one that was named, else the one in this folder."""
+    default = Path("masktron.toml")
+    return named or (default if default.is_file() else None)
 
-    taken = {path.resolve() for path in inputs if path is not None}
+
+def _check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Refuse, before anything is computed, an output that cannot be written or would overwrite what must stay."""
+    from masktron.errors import UsageError
+    from masktron.files import is_rulebook, same_file
+
+    taken = {path: what for what, path in inputs.items() if path is not None}
     for option, path in outputs.items():
-        if path is not None and path.resolve() in taken:
-            raise UsageError(f"{option} would overwrite {path}", hint="give another file name")
+        if path is None:
+            continue
+        if str(path) == "-":
+            if option != "--json":
+                raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
+            continue
+        where, hint = str(path), "give another file name"
+        for other, what in taken.items():
+            if same_file(path, other):
+                raise UsageError(f"{option} would overwrite {what}", where=where, hint=hint)
+        if is_rulebook(path):
+            raise UsageError(f"{option} would overwrite a rulebook", where=where, hint=hint)
+        if path.is_dir():
+            raise UsageError(f"{option} names a folder", where=where, hint="give a file name")
+        if not path.parent.is_dir():
+            raise UsageError(f"the folder of {option} does not exist", where=str(path.parent), hint="create it first")
+        taken[path] = f"the file of {option}"
 
 
 def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) -> None:
     """Print the tables; with ``--json -`` standard output is for the JSON alone."""
     from masktron.report.tables import show
 
-    to_stdout = json is not None and str(json) == "-"
-    show(tables, _console(stderr=to_stdout))
-    if to_stdout:
-        import json as codec
+    show(tables, _console(stderr=_is_stdout(json)))
+    if json is None:
+        return
+    from masktron.write.manifest import dump, write_json
 
-        typer.echo(codec.dumps(content, indent=2, ensure_ascii=False))
-    elif json is not None:
-        from masktron.write.manifest import write_json
-
+    if _is_stdout(json):
+        typer.echo(dump(content), nl=False)
+    else:
         write_json(json, content)
+
+
+def _is_stdout(json: Path | None) -> bool:
+    return json is not None and str(json) == "-"
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -322,7 +403,11 @@ def _progress() -> Iterator[Progress]:
 
 def _updater(update: Callable[[str], None]) -> Progress:
     def progress(stage: str, done: int) -> None:
-        update(f"{stage}: {done} records" if done else stage)
+        from rich.markup import escape
+
+        from masktron.report.text import printable
+
+        update(escape(printable(f"{stage}: {done} records" if done else stage)))
 
     return progress
 

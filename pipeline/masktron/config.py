@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 from masktron.errors import UsageError
+from masktron.files import read_text
 
 
 class Role(StrEnum):
@@ -78,20 +79,22 @@ class Config:
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        _require(isinstance(self.k, int) and not isinstance(self.k, bool), f"k must be an integer, not {self.k!r}")
+        _integer("k", self.k)
         _require(
             self.k >= 2,
             f"k must be at least 2, not {self.k}",
             "a group of one record is not masked at all; 3 to 10 are usual",
         )
-        _require(
-            isinstance(self.seed, int) and not isinstance(self.seed, bool) and self.seed >= 0,
-            f"seed must be an integer >= 0, not {self.seed!r}",
-        )
-        _require(
-            isinstance(self.group_size_vars, int) and self.group_size_vars >= 1,
-            f"group_size_vars must be at least 1, not {self.group_size_vars!r}",
-        )
+        _integer("seed", self.seed)
+        _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
+        _integer("group_size_vars", self.group_size_vars)
+        _require(self.group_size_vars >= 1, f"group_size_vars must be at least 1, not {self.group_size_vars}")
+        for name in ("keep_missing", "shuffle"):
+            value = getattr(self, name)
+            _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
+        for name in ("record", "phase"):
+            value = getattr(self, name)
+            _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
 
@@ -108,21 +111,26 @@ def load_config(path: Path) -> Config:
     UsageError
         The file is missing or malformed, or it holds an unknown key, role or a value of the wrong type.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read the configuration: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise UsageError("the configuration is not UTF-8", where=str(path)) from error
+    text = read_text(path, "configuration")
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
+    except RecursionError as error:
+        raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
     return config_from(table, where=str(path))
 
 
-def config_from(table: Mapping[str, Any], *, where: str = "") -> Config:
-    """Build settings from the parsed table of a configuration file.
+def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | None = None) -> Config:
+    """Build settings from the parsed table of a configuration file, or from arguments in Python.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+    where : str
+        Stands before every message.
+    base : Config, optional
+        What holds for the settings that `table` does not name.
 
     Raises
     ------
@@ -134,9 +142,10 @@ def config_from(table: Mapping[str, Any], *, where: str = "") -> Config:
     for name, value in table.items():
         if name not in known:
             raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
-        settings[name] = _CONVERTERS.get(name, lambda value, _: value)(value, where)
+        convert = _CONVERTERS.get(name)
+        settings[name] = value if convert is None else convert(value, where)
     try:
-        return Config(**settings)
+        return replace(base or Config(), **settings)
     except UsageError as error:
         raise UsageError(error.what, where=where, hint=error.hint) from error
 
@@ -191,41 +200,62 @@ def _role(text: Any, where: str) -> Role:
 
 
 def _roles(value: Any, where: str) -> dict[str, Role]:
-    _require(isinstance(value, dict), 'roles must be a table FIELD = "role"', where=where)
-    return {name: _role(role, f"{where}: roles.{name}") for name, role in value.items()}
+    _require(isinstance(value, Mapping), f'roles must be a table FIELD = "role", not {value!r}', where=where)
+    prefix = f"{where}: " if where else ""
+    return {_name("roles", name, where): _role(role, f"{prefix}roles.{name}") for name, role in value.items()}
 
 
 def _missing(value: Any, where: str) -> dict[str, frozenset[str]]:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple | set | frozenset):
         value = {ALL_FIELDS: value}
-    _require(isinstance(value, dict), "missing must be a list of codes or a table FIELD = [codes]", where=where)
-    codes: dict[str, frozenset[str]] = {}
-    for name, entry in value.items():
-        lexemes = entry if isinstance(entry, list) else [entry]
+    what = f"missing must be a list of codes or a table FIELD = [codes], not {value!r}"
+    _require(isinstance(value, Mapping), what, where=where)
+    return {_name("missing", name, where): _codes(name, entry, where) for name, entry in value.items()}
+
+
+def _codes(name: str, entry: Any, where: str) -> frozenset[str]:
+    codes = entry if isinstance(entry, list | tuple | set | frozenset) else [entry]
+    for code in codes:
         _require(
-            all(isinstance(lexeme, (str, int, float)) and not isinstance(lexeme, bool) for lexeme in lexemes),
-            f"missing.{name} must be a list of codes",
-            where=where,
+            isinstance(code, str | int | float) and not isinstance(code, bool),
+            f"missing.{name} must be a list of codes, not {entry!r}",
+            "a code is a text or an integer",
+            where,
         )
-        codes[name] = frozenset(str(lexeme) for lexeme in lexemes)
-    return codes
+        _require(
+            not isinstance(code, float),
+            f"missing.{name}: a file may show the number {code!r} in more than one way",
+            f'put the code into quotes as the file has it, for example "{code}"',
+            where,
+        )
+    return frozenset(str(code).strip() for code in codes)
+
+
+def _name(setting: str, name: object, where: str) -> str:
+    _require(isinstance(name, str), f"{setting}: {name!r} is not the name of a field", where=where)
+    return str(name)
 
 
 def _strings(value: Any, where: str) -> tuple[str, ...]:
     _require(
-        isinstance(value, list) and all(isinstance(item, str) for item in value),
-        f"expected a list of strings, not {value!r}",
-        where=where,
+        isinstance(value, list | tuple) and all(isinstance(item, str) for item in value),
+        f"allow must be a list of rule ids, not {value!r}",
+        'for example ["income-sum"]',
+        where,
     )
     return tuple(value)
 
 
-_CONVERTERS = {"roles": _roles, "missing": _missing, "allow": _strings}
+_CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {"roles": _roles, "missing": _missing, "allow": _strings}
 
 
 def _require(condition: bool, what: str, hint: str = "", where: str = "") -> None:
     if not condition:
         raise UsageError(what, where=where, hint=hint)
+
+
+def _integer(name: str, value: object) -> None:
+    _require(isinstance(value, int) and not isinstance(value, bool), f"{name} must be an integer, not {value!r}")
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,20 +13,21 @@ from numpy.typing import NDArray
 
 from masktron.aggregators import ALL as AGGREGATORS
 from masktron.aggregators.base import Aggregator, ObservedAggregator, variables_of
+from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
-from masktron.classify.forms import form_of, holds, satisfied
+from masktron.classify.forms import Value, form_of, holds, satisfied
 from masktron.config import Role
-from masktron.constraints import Form, Linear, Product
+from masktron.constraints import Form, Linear, Product, Whole
 from masktron.errors import InfeasibleError
-from masktron.evaluation.exact import BatchEvaluator
+from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.methods.encode import encode_nominal
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.mdav import standardise
 from masktron.plan import Block, Partition, Plan
-from masktron.read.lexical import parse_number
+from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.read.records import Column, Records, Status
 from masktron.read.rulebook import Rulebook
@@ -136,6 +138,10 @@ class _Masker:
     def group(self, partition: Partition) -> Grouping:
         """Partition the records on all variables of a partition."""
         patterns = codes_of(np.stack([_pattern(self.columns[name]) for name in partition.variables], axis=1))
+        bonds = [
+            np.zeros(self.n, dtype=np.intp),
+            *(bond for block in partition.blocks for bond in self._bonds(block)),
+        ]
         parting = [patterns]
         for block in partition.blocks:
             parting += [_codes(self.columns[name].lexemes) for name in block.ties]
@@ -146,6 +152,7 @@ class _Masker:
             self.k,
             apart=codes_of(np.stack(parting, axis=1)),
             patterns=patterns,
+            bonds=codes_of(np.stack(bonds, axis=1)),
             disjuncts=tuple(
                 self._satisfied(form)
                 for block in partition.blocks
@@ -153,6 +160,16 @@ class _Masker:
                 if len(form) > 1 and _needs_strata(form, block)
             ),
         )
+
+    def _bonds(self, block: Block) -> Iterator[NDArray[np.intp]]:
+        """Yield what unmasked fields say in the rules: values beside a masked field, else the truth of each atom."""
+        for name in block.ties:
+            yield _codes(self.columns[name].lexemes)
+        conditions = frozenset(block.conditions)
+        atoms = (atom for form in self._forms(block) for conjunction in form for atom in conjunction)
+        for atom in dict.fromkeys(atoms):
+            if variables_of(atom) and variables_of(atom) <= conditions:
+                yield satisfied(atom, self.seen, self.texts).astype(np.intp)
 
     def _points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         parts = [
@@ -180,33 +197,76 @@ class _Masker:
         """Find the prototypes of one block."""
         values = self._coded(block.variables)
         aggregator = _aggregator(block)
+        patterns = np.stack([_pattern(self.columns[name]) for name in block.variables], axis=1)
         # No aggregate stands for these groups: the medoid does. Zeros keep the aggregator from refusing them.
-        beyond = grouping.pooled | (grouping.mixed & block.one_signed) | isinstance(aggregator, Medoid)
+        beyond = grouping.varying(patterns) | isinstance(aggregator, Medoid)
         usable = np.where(beyond[grouping.labels, None], 0.0, values)
         observed = aggregator if isinstance(aggregator, ObservedAggregator) else None
         forms = self._forms(block)
+        shares = self._shares(forms, grouping)
         tied = _tied(forms)
         task = Task(
             variables=block.variables,
             columns=self.columns,
             members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
             conditions=block.conditions,
-            points=self._points(block.variables),
-            targets=aggregator.aggregate(usable, grouping.labels, self.weights),
-            search=Search(
-                grids={name: grid_of(self.columns[name], tied=name in tied) for name in block.variables},
-                scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
-                tied=tied,
-                codes=self.codes,
-                holds=self._quick_test(block, forms),
+            distances=Medoid().distances(self._points(block.variables), grouping.labels, self.weights),
+            targets=self._targets(block, usable, grouping),
+            search=self._searches(
+                Search(
+                    grids={name: grid_of(self.columns[name], tied=name in tied) for name in block.variables},
+                    scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
+                    tied=tied,
+                    codes=self.codes,
+                    holds=self._quick_test(block, forms),
+                ),
+                forms,
+                shares,
             ),
-            ways=self._ways(block, forms, grouping),
+            ways=self._ways(block, forms, shares, grouping),
             pooled=beyond,
             medians=None if observed else Median().choose(usable, grouping.labels, self.weights),
             observed=observed.name if observed else None,
             choices=observed.choose(usable, grouping.labels, self.weights) if observed else None,
         )
         return settle(task, self._judge(block))
+
+    def _targets(self, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
+        """Aggregate; the arithmetic mean stands in for the geometric one in mixed groups, where signs differ."""
+        aggregator = _aggregator(block)
+        if not block.one_signed:
+            return aggregator.aggregate(values, grouping.labels, self.weights)
+        unlike = grouping.varying(np.nan_to_num(np.sign(values)))
+        one_signed = np.where(unlike[grouping.labels, None], 0.0, values)
+        return np.where(
+            unlike[:, None],
+            Mean().aggregate(values, grouping.labels, self.weights),
+            aggregator.aggregate(one_signed, grouping.labels, self.weights),
+        )
+
+    @staticmethod
+    def _searches(
+        search: Search, forms: Sequence[Form], shares: Sequence[NDArray[np.intp]]
+    ) -> Callable[[int], Search]:
+        """The search of a group: on integers for the fields whose rules ask for them in the disjuncts it shares."""
+        cache: dict[frozenset[str], Search] = {}
+
+        def of(group: int) -> Search:
+            atoms = [atom for form, share in zip(forms, shares, strict=True) if form for atom in form[share[group]]]
+            whole = frozenset(atom.variable for atom in atoms if isinstance(atom, Whole))
+            if whole not in cache:
+                grids = {name: replace(grid, whole=name in whole) for name, grid in search.grids.items()}
+                cache[whole] = replace(search, grids=grids)
+            return cache[whole]
+
+        return of
+
+    def _shares(self, forms: Sequence[Form], grouping: Grouping) -> list[NDArray[np.intp]]:
+        """For each rule, the disjunct that the records of each group share."""
+        return [
+            _shared(self._satisfied(form), grouping) if len(form) > 1 else np.zeros(grouping.groups, dtype=np.intp)
+            for form in forms
+        ]
 
     def _coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Numbers, and codes for categories; NaN where missing. Shape (n, p)."""
@@ -220,7 +280,7 @@ class _Masker:
             axis=1,
         )
 
-    def _quick_test(self, block: Block, forms: Sequence[Form]) -> Callable[[Mapping[str, Fraction | None]], bool]:
+    def _quick_test(self, block: Block, forms: Sequence[Form]) -> Callable[[Mapping[str, Value]], bool]:
         """Exact test of the rules that read masked numbers only; the engine judges all of them afterwards."""
         masked = self.numeric.intersection(block.variables)
         plain = [
@@ -229,17 +289,15 @@ class _Masker:
             if form and all(variables_of(atom) <= masked for conjunction in form for atom in conjunction)
         ]
 
-        def test(values: Mapping[str, Fraction | None]) -> bool:
+        def test(values: Mapping[str, Value]) -> bool:
             return all(holds(form, values) for form in plain)
 
         return test
 
-    def _ways(self, block: Block, forms: Sequence[Form], grouping: Grouping) -> Callable[[int], Sequence[Recipe]]:
+    def _ways(
+        self, block: Block, forms: Sequence[Form], shares: Sequence[NDArray[np.intp]], grouping: Grouping
+    ) -> Callable[[int], Sequence[Recipe]]:
         """Recipes of a group: the equalities of the disjuncts that its records share, solved."""
-        shares = [
-            _shared(self._satisfied(form), grouping) if len(form) > 1 else np.zeros(grouping.groups, dtype=np.intp)
-            for form in forms
-        ]
         first = np.unique(grouping.labels, return_index=True)[1]
         cache: dict[tuple[object, ...], list[Recipe]] = {}
 
@@ -265,14 +323,33 @@ class _Masker:
     def _judge(self, block: Block) -> Judge:
         if not block.checks:
             return lambda rows: np.ones(len(rows), dtype=np.bool_)
-        evaluator = BatchEvaluator(self.rulebook, self.layout, checks=block.checks, original=self.original)
+        first = self._evaluator(block, "auto")
+        # Both engines of XPath 1.0 have to accept a prototype; they differ only in how they read decimals.
+        second = self._evaluator(block, "saxon") if self.rulebook.version == "1.0" else None
+        fields = (*block.variables, *block.conditions)
         own = list(block.checks)
+        alike = functools.cache(reads_alike)
 
-        def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
+        def accepted(evaluator: BatchEvaluator, rows: Sequence[Row]) -> NDArray[np.bool_]:
             verdicts = evaluator.verdicts(chunk_document(self.layout, rows))
             return np.asarray((verdicts[:, own] < Verdict.FAILS).all(axis=1))
 
+        def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
+            fine = accepted(first, rows)
+            if second is not None:
+                unlike = [
+                    at
+                    for at in np.flatnonzero(fine).tolist()
+                    if not all(alike(rows[at][name] or "") for name in fields)
+                ]
+                if unlike:
+                    fine[unlike] = accepted(second, [rows[at] for at in unlike])
+            return fine
+
         return judge
+
+    def _evaluator(self, block: Block, engine: EngineChoice) -> BatchEvaluator:
+        return BatchEvaluator(self.rulebook, self.layout, checks=block.checks, original=self.original, engine=engine)
 
 
 def _numbers_in(codes: Sequence[str]) -> frozenset[Fraction]:

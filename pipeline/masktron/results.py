@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from masktron.read.rulebook import Rulebook
 
 SCHEMA_VERSION = 1
+INTERNAL = "CONFIDENTIAL: for inside the agency; it may name original records that were left out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +62,50 @@ class RuleResult:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordFinding:
+    """One node that breaks one rule. Confidential: the message may show values of a record.
+
+    Attributes
+    ----------
+    rule : str
+    kind : str
+        failed-assert, successful-report or error.
+    record : int or None
+        Position in the file, from 1; None outside all records.
+    key : str or None
+        Content of the key field of the record.
+    line : int
+    location : str
+        XPath.
+    message : str
+    """
+
+    rule: str
+    kind: str
+    record: int | None
+    key: str | None
+    line: int
+    location: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ValidateResult:
     """Whether a file obeys its rules.
 
     Attributes
     ----------
+    records : int
     violations : int
         Failed asserts, fired reports and errors of hard rules, summed over rules and records.
     warnings : int
         The same of soft rules.
     notes : tuple of str
-        What the user should know about the rulebook: repairs and lints.
+        What the user should know: repairs of the rulebook, lints, rules that never fired or need the whole file.
+    engine : str
+        Name and version of the engine that decided.
+    keys : tuple of str, or None
+        Content of the key field, record by record; confidential.
     """
 
     data: str
@@ -89,6 +123,27 @@ class ValidateResult:
     def valid(self) -> bool:
         """Whether no hard rule is violated."""
         return self.violations == 0
+
+    @property
+    def findings(self) -> tuple[RecordFinding, ...]:
+        """The first findings of each rule (as many as the limit allows), by rule and record. Confidential."""
+        checks = self.rulebook.checks
+        return tuple(
+            RecordFinding(
+                rule=checks[finding.check].id,
+                kind=finding.kind,
+                record=finding.record + 1 if finding.record >= 0 else None,
+                key=self.key_of(finding.record),
+                line=finding.line,
+                location=finding.location,
+                message=finding.message,
+            )
+            for finding in self.evaluation.findings
+        )
+
+    def key_of(self, record: int) -> str | None:
+        """Key of the record at a position from 0; None where there is no key field."""
+        return self.keys[record] if self.keys is not None and 0 <= record < len(self.keys) else None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/validate.schema.json``."""
@@ -113,7 +168,25 @@ class ValidateResult:
 
 @dataclass(frozen=True, slots=True)
 class RuleExplanation:
-    """What masktron makes of a rule; the counts and the plan only with data."""
+    """What masktron makes of a rule; counts, tier and plan only with data.
+
+    Attributes
+    ----------
+    kind : str
+        Its class.
+    form : str
+        What it says in plain mathematics; empty where that is not understood.
+    reason : str
+        Why it is not understood, or what it asks of several records.
+    failed : int or None
+        Failures and errors.
+    block : tuple of str, or None
+        The fields that are masked together on its account.
+    aggregator, why : str or None
+        How the block is masked, and the reason; or without a block, why the rule is not kept by masking.
+    tier : str or None
+        ``per record``, or ``whole document`` with the reason.
+    """
 
     id: str
     kind: str
@@ -246,6 +319,8 @@ class MaskResult:
 
     Attributes
     ----------
+    output, manifest : str
+        The files; empty where a data frame was masked without one.
     k, min_group, whole_record_k : int
         Asked for; the smallest group over all blocks; the smallest number of records alike in all masked fields.
     linkage : float
@@ -287,6 +362,7 @@ class MaskResult:
         return {
             "schema_version": SCHEMA_VERSION,
             "job": "mask",
+            "notice": INTERNAL,
             "output": self.output,
             "manifest": self.manifest,
             "valid": self.valid,

@@ -51,12 +51,25 @@ class Medoid(ObservedAggregator):
             over more records than are given.
         """
         groups = checked_groups(values, labels, weights, mixed_missing=True)
-        coordinates = standardised(values) if points is None else points
-        groups_of_points = checked_groups(coordinates, labels, weights, mixed_missing=True)
-        ordered = groups_of_points.values[groups.order]
-        squared = _squared_distances(ordered, groups.weights[groups.order], groups.sizes)
-        nearest = np.lexsort((groups.order, squared, labels[groups.order]))[groups.starts]
-        return np.repeat(groups.order[nearest][:, np.newaxis], values.shape[1], axis=1)
+        squared = self.distances(standardised(values) if points is None else points, labels, weights)
+        nearest = np.lexsort((squared, labels))[groups.starts]
+        return np.repeat(nearest[:, np.newaxis], values.shape[1], axis=1)
+
+    def distances(
+        self,
+        points: NDArray[np.float64],
+        labels: NDArray[np.intp],
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the squared distance of each record to the mean of its group, shape (n,): least for the medoid.
+
+        Missing values count as in `choose`, and errors are those of `aggregate`.
+        """
+        groups = checked_groups(points, labels, weights, mixed_missing=True)
+        squared = np.empty(len(points))
+        ordered = points[groups.order]
+        squared[groups.order] = _squared_distances(ordered, groups.weights[groups.order], groups.sizes)
+        return squared
 
 
 def _squared_distances(

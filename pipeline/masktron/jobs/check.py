@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from masktron.jobs.common import Job, Progress, no_progress, open_job, violations
+from masktron.errors import UsageError
+from masktron.evaluation.findings import Evaluation
+from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
 from masktron.measures.achieved_k import achieved_k
-from masktron.read.layout import survey
+from masktron.read.layout import Shape, survey
 from masktron.read.microdata import read_records
-from masktron.read.records import Records
+from masktron.read.records import Layout, Records
+from masktron.read.rulebook import Let
 from masktron.results import CheckResult, shown
 from masktron.write.manifest import Contract, file_hash, read_contract
 
@@ -38,19 +43,21 @@ def run_check(
     UsageError, RulebookError, DocumentError
         A file cannot be used. What is wrong with the masked data is in the result.
     """
-    job = open_job(masked, rules, record=record, phase=phase)
     contract = None if manifest is None else read_contract(manifest)
+    job = open_job(masked, rules, record=record, phase=phase)
     audit = _Audit(job, contract, original)
+    audit.rulebook()
     audit.rules_apply()
+    if size_notes(job):
+        progress(f"validating {masked.name}, whole", 0)
     evaluation = job.evaluate(masked, original, progress)
     results = job.rule_results(evaluation, audit.left_out)
     hard, soft = violations(results)
+    audit.rules_fired(evaluation)
+    audit.identity()
     data = read_records(masked, job.layout) if job.shape.flat else None
-    if data is None:
-        audit.not_checked.append("group sizes and fields: the records are not flat")
-    min_group = None if data is None else audit.groups(data)
-    if data is not None:
-        audit.against_original(data)
+    min_group = audit.groups(data)
+    audit.against_original(data)
     return CheckResult(
         data=shown(masked),
         records=len(evaluation.verdicts),
@@ -58,7 +65,7 @@ def run_check(
         warnings=soft,
         min_group=min_group,
         problems=tuple(audit.problems),
-        checked=(f"{len(results)} rules on {len(evaluation.verdicts)} records", *audit.checked),
+        checked=tuple(audit.checked),
         not_checked=tuple(audit.not_checked),
         rules=results,
     )
@@ -72,9 +79,21 @@ class _Audit:
         self.contract = contract
         self.original = original
         self.left_out: set[int] = set()
+        self.allowed: frozenset[str] = frozenset(contract.allowed) if contract else frozenset()
+        self.as_masked = False
         self.problems: list[str] = []
         self.checked: list[str] = []
         self.not_checked: list[str] = []
+
+    # the rules
+
+    def rulebook(self) -> None:
+        """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
+        if self.contract and file_hash(self.job.rulebook.path) != self.contract.rules:
+            self.allowed = frozenset()
+            self.not_checked.append(
+                "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
+            )
 
     def rules_apply(self) -> None:
         """Leave out rules on removed identifiers, rules that were let go, and domains without the original."""
@@ -84,7 +103,7 @@ class _Audit:
             if gone := sorted(removed.intersection(edit.variables)):
                 self.left_out.add(index)
                 self.not_checked.append(f"rule {name}: reads {', '.join(gone)}, removed by masking")
-            elif self.contract and name in self.contract.allowed:
+            elif name in self.allowed:
                 self.left_out.add(index)
                 self.not_checked.append(f"rule {name}: let go when the file was masked")
             elif self.original is None and self._needs_original(index):
@@ -92,81 +111,205 @@ class _Audit:
                 self.not_checked.append(f"rule {name}: needs the original (--original)")
 
     def _needs_original(self, index: int) -> bool:
-        """Whether a rule reads a document, itself or through its variables."""
+        """Whether a rule reads a document: itself, by its context or an earlier one, or through variables."""
+        if not self.job.rulebook.documents:
+            return False
         pattern, position, check = next(
             situated for situated in self.job.rulebook.situated() if situated[2].index == index
         )
         rule = pattern.rules[position]
-        lets = (*self.job.rulebook.lets, *pattern.lets, *rule.lets)
-        return any(
-            uri in text
-            for uri in self.job.rulebook.documents
-            for text in (check.test, rule.context, *(let.value for let in lets))
-        )
+        contexts = [earlier.context for earlier in pattern.rules[: position + 1]]
+        return _reads_document([check.test, *contexts], (*self.job.rulebook.lets, *pattern.lets, *rule.lets))
 
-    def groups(self, data: Records) -> int | None:
-        """Check the contract: the file is the one that was masked, and its groups hold at least k records."""
+    def rules_fired(self, evaluation: Evaluation) -> None:
+        """Say what the rules were put to; a rulebook that never fires proves nothing."""
+        records = len(evaluation.verdicts)
+        counted = [edit.check for edit in self.job.edits if edit.check.index not in self.left_out]
+        silent = [c.id for c in counted if not evaluation.fired[c.index] + evaluation.errors[c.index]]
+        if not records:
+            self.problems.append(f"the file has no records: they are looked for as {shown_path(self.job.layout)}")
+        elif counted and len(silent) == len(counted):
+            self.problems.append(
+                "no rule fired on any record, so nothing was tested: look at the contexts, the namespace prefixes "
+                "and the phase"
+            )
+        elif silent:
+            self.not_checked.append(f"{', '.join(silent)}: fired on no record")
+        tested = len(counted) - len(silent)
+        if tested and records:
+            self.checked.append(f"{_number(tested, 'rule')} on {_number(records, 'record')}")
+        elif records and not counted:
+            self.not_checked.append("the rules: none of them applies")
+
+    # the contract
+
+    def identity(self) -> None:
+        """Check that the file is, byte by byte, the one that was masked."""
         if self.contract is None:
-            self.not_checked.append("group sizes: need the manifest (--manifest)")
-            return None
-        if file_hash(data.source) != self.contract.output:
+            return
+        self.as_masked = file_hash(self.job.data) == self.contract.output
+        if self.as_masked:
+            self.checked.append("the file is the one that the manifest describes (SHA-256)")
+        else:
             self.problems.append("the file is not the one that the manifest describes (its SHA-256 differs)")
-        smallest = len(data)
-        for block in self.contract.blocks:
-            present = [name for name in block if name in data.columns]
-            if len(data) and present:
-                smallest = min(smallest, achieved_k([data.columns[name].lexemes for name in present]))
+
+    def groups(self, data: Records | None) -> int | None:
+        """Check that groups hold at least k records and identifiers are gone."""
+        if self.contract is None:
+            self.not_checked.append("group sizes and removed identifiers: need the manifest (--manifest)")
+            return None
+        if data is None:
+            self.not_checked.append(f"group sizes: the records are not flat: {_deviation(self.job.shape)}")
+            self._removed(field.name for field in self.job.layout.fields)
+            return None
+        self._removed(data.columns)
+        gone = [name for name in self.contract.masked if name not in data.columns]
+        if gone and not self.as_masked:
+            self.problems.append(f"the file has no masked field {', '.join(gone)}")
+        sizes = [
+            achieved_k([data.columns[name].lexemes for name in present])
+            for block in self.contract.blocks
+            if (present := [name for name in block if name in data.columns])
+        ]
+        if not len(data) or not sizes:
+            return 0 if not len(data) else None
+        smallest = min(sizes)
         if smallest < self.contract.k:
-            self.problems.append(f"a group has {smallest} records, fewer than k = {self.contract.k}")
-        for name in self.contract.removed:
-            if name in data.columns:
-                self.problems.append(f"the identifier {name} was to be removed and is in the file")
-        self.checked.append(f"group sizes of {len(self.contract.blocks)} blocks, removed identifiers, SHA-256")
+            self.problems.append(
+                f"the smallest group has {_number(smallest, 'record')}, fewer than k = {self.contract.k}"
+            )
+        self.checked.append(f"group sizes of {_number(len(sizes), 'block')}, against k = {self.contract.k}")
         return smallest
 
-    def against_original(self, data: Records) -> None:
+    def _removed(self, present: Iterable[str]) -> None:
+        removed = set() if self.contract is None else set(self.contract.removed)
+        there = removed.intersection(present)
+        self.problems += [f"the identifier {name} was to be removed and is in the file" for name in sorted(there)]
+        if removed and not there:
+            self.checked.append(f"{_number(len(removed), 'removed identifier')}")
+
+    # the original
+
+    def against_original(self, data: Records | None) -> None:
         """Check that records and fields are those of the original, and unmasked cells unchanged."""
         if self.original is None:
             self.not_checked.append("records and fields: need the original (--original)")
             return
-        layout, _ = survey(self.original, record=self.job.layout.record_path[-1])
+        self._same_original(file_hash(self.original))
+        found = self._survey(self.original)
+        if found is None:
+            return
+        layout, shape = found
+        if data is None:
+            if shape.flat:
+                self.problems.append(f"the records are not flat: {_deviation(self.job.shape)}; the original is flat")
+            else:
+                self.not_checked.append(f"records and fields: the records are not flat: {_deviation(self.job.shape)}")
+            return
+        if not shape.flat:
+            self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
+            return
+        self._surroundings(layout)
         source = read_records(self.original, layout)
-        if self.contract and file_hash(self.original) != self.contract.original:
-            self.problems.append("the original is not the one that the manifest describes (its SHA-256 differs)")
         excluded = set(self.contract.excluded) if self.contract else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(
-                f"{len(data)} records for {len(source)} of the original"
+                f"{_number(len(data), 'record')} for {len(source)} of the original"
                 + (f", of which {len(excluded)} were excluded" if excluded else "")
             )
         self._fields(data, source)
         self._unmasked(data, source, excluded)
+        self._masked_at_all(data, source)
+
+    def _same_original(self, found: str) -> None:
+        if self.contract and found != self.contract.original:
+            self.problems.append("the original is not the one that the manifest describes (its SHA-256 differs)")
+        # With a contract, equal files may be right: every record had k - 1 others like it from the start.
+        if self.contract is None and found == file_hash(self.job.data):
+            self.problems.append("the file and the original are the same: nothing is masked")
+
+    def _survey(self, original: Path) -> tuple[Layout, Shape] | None:
+        """Survey the original; its records have the name of the masked ones, or the layouts differ."""
+        try:
+            return survey(original, record=self.job.layout.record_tag)
+        except UsageError:
+            self.problems.append(f"the original has no records {shown_path(self.job.layout)}")
+            return None
+
+    def _surroundings(self, layout: Layout) -> None:
+        if layout.record_path != self.job.layout.record_path:
+            self.problems.append(
+                f"records stand at {shown_path(self.job.layout)}, in the original at {shown_path(layout)} "
+                "(or in another namespace)"
+            )
+        if dict(layout.root_attributes) != dict(self.job.layout.root_attributes):
+            self.problems.append("the attributes of the root element are not those of the original")
 
     def _fields(self, data: Records, source: Records) -> None:
         for name in data.columns:
             if name not in source.columns:
                 self.problems.append(f"the field {name} is not in the original")
         removed = set(self.contract.removed) if self.contract else set()
+        # A masked field that has no value left is not in the file; where the file is as masked, that is why.
+        expected = set(self.contract.masked) if self.contract and self.as_masked else set()
         for name in source.columns:
-            if name not in data.columns and name not in removed:
+            if name not in data.columns and name not in removed | expected:
                 if self.contract:
                     self.problems.append(f"the field {name} of the original is gone")
                 else:
                     self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
-        self.checked.append("records and fields against the original")
+        self.checked.append("numbers of records, and fields, against the original")
 
     def _unmasked(self, data: Records, source: Records, excluded: set[int]) -> None:
+        what = "unmasked fields cell by cell"
         if self.contract is None:
-            self.not_checked.append("unmasked fields cell by cell: need the manifest (--manifest)")
+            self.not_checked.append(f"{what}: need the manifest (--manifest)")
             return
         keep = np.array([at for at in range(len(source)) if at not in excluded], dtype=np.intp)
-        if self.contract.order is not None and len(self.contract.order) == len(keep):
-            keep = keep[np.array(self.contract.order, dtype=np.intp)]
-        if len(keep) != len(data):
+        order = self.contract.order
+        if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
+            self.not_checked.append(f"{what}: the numbers of records differ")
             return
+        if order is not None:
+            keep = keep[np.array(order, dtype=np.intp)]
         for name in self.contract.kept:
             if name in data.columns and name in source.columns:
                 changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
                 if changed:
-                    self.problems.append(f"the unmasked field {name} differs from the original in {changed} records")
-        self.checked.append(f"{len(self.contract.kept)} unmasked fields cell by cell")
+                    self.problems.append(
+                        f"the unmasked field {name} differs from the original in {_number(changed, 'record')}"
+                    )
+        self.checked.append(f"{_number(len(self.contract.kept), 'unmasked field')} cell by cell")
+
+    def _masked_at_all(self, data: Records, source: Records) -> None:
+        """Without a manifest nothing tells which fields are masked, but none at all cannot be."""
+        if self.contract is not None or len(data) != len(source) or not len(data) or self.problems:
+            return
+        common = [name for name in data.columns if name in source.columns]
+        if all((data.columns[name].lexemes == source.columns[name].lexemes).all() for name in common):
+            self.problems.append("no cell differs from the original: nothing is masked")
+
+
+def _reads_document(texts: Iterable[str], lets: Iterable[Let]) -> bool:
+    """Whether expressions call document() or doc(), directly or through the variables that they name."""
+    values: dict[str, list[str]] = {}
+    for let in lets:
+        values.setdefault(let.name, []).append(let.value)
+    waiting, seen = list(texts), set[str]()
+    while waiting:
+        text = waiting.pop()
+        if re.search(r"\bdoc(ument)?\s*\(", text):
+            return True
+        for name in re.findall(r"\$\s*([\w.:-]+)", text):
+            if name not in seen:
+                seen.add(name)
+                waiting += values.get(name, [])
+    return False
+
+
+def _deviation(shape: Shape) -> str:
+    return f"{shape.reason} (line {shape.line})"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

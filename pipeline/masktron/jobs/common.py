@@ -12,7 +12,9 @@ from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.report_reader import outside_names
 from masktron.read.layout import Shape, survey
+from masktron.read.locality import locality
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
@@ -20,6 +22,10 @@ from masktron.results import RuleResult
 
 type Progress = Callable[[str, int], None]
 """Called with the name of a stage and the number of records done in it."""
+
+
+LARGE = 10_000_000
+"""Bytes from which a rule that needs the whole document in memory is worth a warning."""
 
 
 def no_progress(stage: str, done: int) -> None:
@@ -64,14 +70,23 @@ class Job:
 
     def evaluate(self, path: Path, original: Path | None, progress: Progress, *, limit: int = 1000) -> Evaluation:
         """Evaluate every rule on every record of a file of the same layout."""
+        stage = f"validating {path.name}"
         return evaluate(
             path,
             self.rulebook,
             self.layout,
             original=original,
             limit=limit,
-            progress=lambda done: progress(f"validating {path.name}", done),
+            progress=lambda done: progress(stage, done),
         )
+
+    def whole_document(self) -> tuple[str, ...]:
+        """Return for each check why it needs the whole document; the empty string where single records suffice."""
+        reasons = locality(self.rulebook, self.layout)
+        if all(reasons):
+            return reasons
+        # As in the evaluation: an element that also stands outside the records takes a rule out of them.
+        return locality(self.rulebook, self.layout, outside_names(self.data, self.layout))
 
     def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
         """Counts of every rule but some."""
@@ -119,6 +134,36 @@ def notes_of(job: Job) -> tuple[str, ...]:
     """Repairs of the rulebook and lints of its rules, for the user."""
     lints = [f"{edit.check.id}: {lint}" for edit in job.edits for lint in edit.lints]
     return (*job.rulebook.notes, *lints)
+
+
+def fired_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
+    """Say which rules were never put to the test, as a wrong name in a context makes them."""
+    if not len(evaluation.verdicts):
+        return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
+    silent = [
+        edit for edit in job.edits if not evaluation.fired[edit.check.index] + evaluation.errors[edit.check.index]
+    ]
+    if len(silent) == len(job.edits):
+        hint = "look at the contexts, the namespace prefixes and the phase"
+        return (f"no rule fired on any record of {shown_path(job.layout)}, so nothing was tested: {hint}",)
+    return (f"never fired: {', '.join(edit.check.id for edit in silent)}",) if silent else ()
+
+
+def shown_path(layout: Layout) -> str:
+    """Return the path of the records, without namespaces."""
+    return "/" + "/".join(tag.rpartition("}")[2] for tag in layout.record_path)
+
+
+def size_notes(job: Job) -> tuple[str, ...]:
+    """Warn of rules that need the whole document, where the file is large."""
+    size = job.data.stat().st_size
+    if size < LARGE:
+        return ()
+    return tuple(
+        f"{check.id}: needs the whole file in memory ({reason}); with {size / 1e6:.0f} MB this can take long"
+        for check, reason in zip(job.rulebook.checks, job.whole_document(), strict=True)
+        if reason
+    )
 
 
 def violations(rules: Sequence[RuleResult]) -> tuple[int, int]:

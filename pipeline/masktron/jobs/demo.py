@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -17,23 +19,56 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
 from masktron.report.svrl import write_svrl
 from masktron.report.tables import check_tables, mask_tables, show, validate_tables
+from masktron.report.text import plain
 from masktron.resources import resource
-from masktron.results import CheckResult, MaskResult, ValidateResult
+from masktron.results import SCHEMA_VERSION, CheckResult, MaskResult, ValidateResult
 from masktron.write.manifest import write_json
 
 SAMPLES = ("household", "business")
+KEYS = {"household": "Id", "business": "@id"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class Outcome:
+    """The three jobs on one sample."""
+
     sample: str
     before: ValidateResult
     masked: MaskResult
     check: CheckResult
 
 
-def run_demo(out: Path, console: Console, progress: Progress) -> bool:
-    """Run the three jobs on every sample; return whether every masked file complies.
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """The three jobs on every sample."""
+
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def complies(self) -> bool:
+        """Whether every masked file does."""
+        return all(outcome.check.complies for outcome in self.outcomes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/demo.schema.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "demo",
+            "complies": self.complies,
+            "samples": [
+                {
+                    "sample": outcome.sample,
+                    "validate": outcome.before.as_dict(),
+                    "mask": outcome.masked.as_dict(),
+                    "check": outcome.check.as_dict(),
+                }
+                for outcome in self.outcomes
+            ],
+        }
+
+
+def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
+    """Run the three jobs on every sample.
 
     The samples, their rulebooks and settings are copied beside the results, so that the commands can be repeated.
 
@@ -42,29 +77,31 @@ def run_demo(out: Path, console: Console, progress: Progress) -> bool:
     MasktronError
         One of the jobs stopped.
     """
-    outcomes = [_run_sample(sample, _prepared(sample, out), console, progress) for sample in SAMPLES]
+    outcomes = tuple(_run_sample(sample, _prepared(sample, out), console, progress) for sample in SAMPLES)
+    result = DemoResult(outcomes)
     console.rule("[bold]what came out")
     console.print(_summary(outcomes))
     for outcome in outcomes:
         folder = Path(outcome.masked.output).parent.as_posix()
-        console.print(f"\nThe results of {outcome.sample} lie in {folder}/", soft_wrap=True)
+        console.print(f"\nThe results of {outcome.sample} lie in {plain(folder)}/", soft_wrap=True)
         for name, meaning in _FILES.items():
-            line = f"  {name:26}{meaning}".replace("SAMPLE", outcome.sample)
+            line = f"  {name.replace('SAMPLE', outcome.sample):24}{meaning}"
             console.print(line, soft_wrap=True)
-    complied = all(outcome.check.complies for outcome in outcomes)
-    console.print(
-        "\n[bold]" + ("Every masked file obeys every rule." if complied else "[red]A file does not comply.")
-    )
-    return complied
+    verdict = "Every masked file obeys every rule." if result.complies else "[red]A file does not comply."
+    console.print(f"\n[bold]{verdict}")
+    return result
 
 
 _FILES = {
     "masked.xml": "the masked file",
     "manifest.json": "how it was made: confidential",
-    "mask.json": "the result of mask: blocks, losses, counts",
+    "mask.json": "the result of mask, blocks, losses, counts: confidential",
     "check.json": "the result of check",
-    "invalid.svrl.xml": "what is wrong in SAMPLE-invalid.xml, record by record",
-    "SAMPLE.xml": "the sample; SAMPLE-invalid.xml before editing, SAMPLE.sch its rules, SAMPLE.toml the settings",
+    "invalid.svrl.xml": "what is wrong in the invalid file, record by record: confidential",
+    "SAMPLE.xml": "the sample, after editing",
+    "SAMPLE-invalid.xml": "the sample, before editing",
+    "SAMPLE.sch": "its rules",
+    "SAMPLE.toml": "the settings",
 }
 
 
@@ -81,13 +118,13 @@ def _prepared(sample: str, out: Path) -> Path:
     return folder
 
 
-def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> _Outcome:
+def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> Outcome:
     rules, data = folder / f"{sample}.sch", folder / f"{sample}.xml"
     masked, manifest = folder / "masked.xml", folder / "manifest.json"
 
     console.rule(f"[bold]{sample}: validate a file before it is edited")
-    before = run_validate(folder / f"{sample}-invalid.xml", rules, original=data, progress=progress)
-    write_svrl(folder / "invalid.svrl.xml", before.rulebook, before.evaluation)
+    before = run_validate(folder / f"{sample}-invalid.xml", rules, original=data, key=KEYS[sample], progress=progress)
+    write_svrl(folder / "invalid.svrl.xml", before.rulebook, before.evaluation, key=before.key_of)
     console.print(f"The rules that fail, of {len(before.rules)}:")
     show(validate_tables(replace(before, rules=tuple(rule for rule in before.rules if rule.violations))), console)
 
@@ -102,10 +139,10 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
     verdict = run_check(masked, rules, original=data, manifest=manifest, progress=progress)
     write_json(folder / "check.json", verdict.as_dict())
     show(check_tables(verdict)[1:], console)
-    return _Outcome(sample, before, result, verdict)
+    return Outcome(sample, before, result, verdict)
 
 
-def _summary(outcomes: list[_Outcome]) -> Table:
+def _summary(outcomes: Sequence[Outcome]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("")
     for outcome in outcomes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from masktron.classify import Edit, classify
@@ -10,10 +10,20 @@ from masktron.classify.display import render_form
 from masktron.classify.forms import form_of
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
-from masktron.errors import MasktronError
+from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
-from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
-from masktron.plan import Block, make_plan
+from masktron.jobs.common import (
+    Job,
+    Progress,
+    fired_notes,
+    no_progress,
+    notes_of,
+    open_job,
+    require_flat,
+    require_known_fields,
+    size_notes,
+)
+from masktron.plan import Block, Plan, make_plan
 from masktron.read.microdata import read_records
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
@@ -29,7 +39,7 @@ def run_explain(
     original: Path | None = None,
     progress: Progress = no_progress,
 ) -> ExplainResult:
-    """Explain each rule; with data also its counts and how its variables would be masked.
+    """Explain each rule; with data also its counts, its tier and how its variables would be masked.
 
     Raises
     ------
@@ -41,49 +51,83 @@ def run_explain(
         rulebook = read_rules(rules, phase=config.phase)
         edits = classify(rulebook)
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
-        return _result(rulebook, edits, (*rulebook.notes, *lints))
+        return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts())
     job = open_job(data, rules, record=config.record, phase=config.phase)
+    allowed = frozenset(job.index_of(rule) for rule in config.allow)
     evaluation = job.evaluate(data, original, progress, limit=0)
-    blocks, obstacle = _planned(job, config)
-    return _result(job.rulebook, job.edits, notes_of(job), evaluation, blocks, obstacle)
+    reasons = job.whole_document()
+    broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
+    soft = frozenset(check.index for check in broken if check.soft)
+    hard = [check.id for check in broken if not check.soft and check.index not in allowed]
+    plan, obstacle = _planned(job, config, allowed | soft)
+    notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job)]
+    if hard and config.invalid == "stop":
+        notes.append(
+            f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "
+            "the records are accepted by another engine"
+        )
+    return _result(job.rulebook, job.edits, tuple(notes), _Facts(evaluation, reasons, plan, soft), obstacle)
 
 
-def _planned(job: Job, config: Config) -> tuple[Mapping[int, Block], str | None]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Facts:
+    """What data tell beyond the rules."""
+
+    evaluation: Evaluation | None = None
+    whole: tuple[str, ...] = ()
+    plan: Plan | None = None
+    soft: frozenset[int] = frozenset()
+
+    def tier(self, index: int) -> str | None:
+        if not self.whole:
+            return None
+        return f"whole document: {self.whole[index]}" if self.whole[index] else "per record"
+
+    def block(self, index: int) -> Block | None:
+        blocks = self.plan.blocks if self.plan else ()
+        return next((block for block in blocks if index in block.checks), None)
+
+    def why_unmasked(self, index: int) -> str | None:
+        """Say why masking does not keep a rule, or need not."""
+        if self.plan is None:
+            return None
+        if index in self.plan.released:
+            return "soft and broken by these data, so not kept" if index in self.soft else "let go with --allow"
+        return dict(self.plan.not_applicable).get(index, "reads no masked field")
+
+
+def _planned(job: Job, config: Config, released: frozenset[int]) -> tuple[Plan | None, str | None]:
     """Plan as `mask` would; where it would stop, say why instead."""
     try:
         require_flat(job)
+        records = read_records(job.data, job.layout, missing=config.missing)
+        if len(records) < config.k:
+            raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_known_fields(job)
-        facts = resolve_roles(read_records(job.data, job.layout, missing=config.missing), config)
-        plan = make_plan(job.edits, facts, config, released=[job.index_of(rule) for rule in config.allow])
+        plan = make_plan(job.edits, resolve_roles(records, config), config, released=released)
     except MasktronError as error:
-        return {}, str(error)
-    return {check: block for block in plan.blocks for check in block.checks}, None
+        return None, str(error)
+    return plan, None
 
 
 def _result(
-    rulebook: Rulebook,
-    edits: tuple[Edit, ...],
-    notes: tuple[str, ...],
-    evaluation: Evaluation | None = None,
-    blocks: Mapping[int, Block] | None = None,
-    obstacle: str | None = None,
+    rulebook: Rulebook, edits: tuple[Edit, ...], notes: tuple[str, ...], facts: _Facts, obstacle: str | None = None
 ) -> ExplainResult:
     contexts = [rule.context for pattern in rulebook.patterns for rule in pattern.rules for _ in rule.checks]
     return ExplainResult(
         rulebook=shown(rulebook.path),
         version=rulebook.version,
-        rules=tuple(
-            _explanation(edit, contexts[edit.check.index], evaluation, (blocks or {}).get(edit.check.index))
-            for edit in edits
-        ),
+        rules=tuple(_explanation(edit, contexts[edit.check.index], facts) for edit in edits),
         notes=notes,
         obstacle=obstacle,
     )
 
 
-def _explanation(edit: Edit, context: str, evaluation: Evaluation | None, block: Block | None) -> RuleExplanation:
+def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     check = edit.check
     constraint = edit.constraint
+    evaluation = facts.evaluation
+    block = facts.block(check.index)
     understood = not isinstance(constraint, OpaqueEdit | CrossRecordEdit)
     return RuleExplanation(
         id=check.id,
@@ -99,5 +143,6 @@ def _explanation(edit: Edit, context: str, evaluation: Evaluation | None, block:
         failed=None if evaluation is None else int((evaluation.failed + evaluation.errors)[check.index]),
         block=None if block is None else block.variables,
         aggregator=None if block is None else block.aggregator,
-        why=None if block is None else block.reason,
+        why=facts.why_unmasked(check.index) if block is None else block.reason,
+        tier=facts.tier(check.index),
     )

@@ -130,7 +130,7 @@ class _Run:
                 self._replacements(blocks),
                 removed=self.plan.by_role(Role.IDENTIFIER),
                 keep=self.originals.keep,
-                order=None if order is None else np.flatnonzero(self.originals.keep)[order],
+                order=None if order is None else self._source_order(order),
             )
             layout, _ = survey(temporary, record=self.job.layout.record_tag)
             masked = read_records(temporary, layout, missing=self.config.missing)
@@ -154,6 +154,11 @@ class _Run:
             return None
         generator = np.random.default_rng(self.config.seed)
         return generator.permutation(int(self.originals.keep.sum())).astype(np.intp)
+
+    def _source_order(self, order: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Permutation of all source records: the kept ones in order, then those that are not written."""
+        keep = self.originals.keep
+        return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
     def _replacements(self, blocks: Sequence[MaskedBlock]) -> dict[str, NDArray[np.object_]]:
         """Masked lexemes for every record of the source; those of excluded records stay empty and are not written."""
@@ -226,7 +231,7 @@ class _Run:
             min_group=min(block.min_group for block in block_results),
             whole_record_k=achieved_k([columns[name].lexemes for name in confidential]),
             linkage=linkage(original, released),
-            information_loss=information_loss(original, released),
+            information_loss=information_loss(original, released) if numeric else float("nan"),
             violations=sum(rule.violations for rule in results),
             blocks=block_results,
             rules=results,
@@ -258,7 +263,8 @@ class _Run:
 
     @staticmethod
     def _values(columns: Any, names: Sequence[str]) -> NDArray[np.float64]:
-        return np.stack([columns[name].values for name in names], axis=1)
+        none = np.empty((len(next(iter(columns.values())).values), 0))
+        return np.column_stack([none, *(columns[name].values for name in names)])
 
     def _manifest(self, result: MaskResult, output: Path, order: NDArray[np.intp] | None) -> dict[str, Any]:
         return {

@@ -13,7 +13,7 @@ them one by one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,12 @@ class Grouping:
     mixed: NDArray[np.bool_]
     pooled: NDArray[np.bool_]
 
+    def varying(self, codes: NDArray[np.generic]) -> NDArray[np.bool_]:
+        """Groups whose records differ in some column of codes, shape (n, p), without NaN; shape (groups,)."""
+        first = np.unique(self.labels, return_index=True)[1]
+        unlike = (codes != codes[first][self.labels]).any(axis=1)
+        return np.bincount(self.labels, unlike, minlength=self.groups) > 0
+
     @property
     def groups(self) -> int:
         """Number of groups."""
@@ -61,6 +67,7 @@ def group_records(
     *,
     apart: NDArray[np.intp],
     patterns: NDArray[np.intp],
+    bonds: NDArray[np.intp] | None = None,
     disjuncts: tuple[NDArray[np.bool_], ...] = (),
 ) -> Grouping:
     """Partition records into groups of at least k.
@@ -75,6 +82,9 @@ def group_records(
         Records with different codes may not share a group (unless it is marked as mixed).
     patterns : ndarray of intp, shape (n,)
         Codes of the patterns of missing values; `apart` is at least as fine.
+    bonds : ndarray of intp, shape (n,), optional
+        Codes of what unmasked fields say in the rules: in a group that shares it, every record satisfies the rules
+        in the place of every other, so mixed groups share it where possible.
     disjuncts : tuple of ndarray of bool, each of shape (n, number of disjuncts)
         For each disjunctive rule, which of its disjuncts each record satisfies.
 
@@ -82,22 +92,34 @@ def group_records(
     -------
     Grouping
     """
-    builder = _Builder(np.where(np.isnan(points), 0.0, points), k, disjuncts)
+    shared = np.zeros(len(points), dtype=np.intp) if bonds is None else bonds
+    builder = _Builder(np.where(np.isnan(points), 0.0, points), k, apart, patterns, shared, disjuncts)
     left: list[NDArray[np.intp]] = []
     for code in np.unique(apart):
         records = np.flatnonzero(apart == code)
         known = ~np.isnan(points[records]).any(axis=0)
         left.append(builder.group_stratum(records, known) if len(records) >= k else records)
     builder.place(np.sort(np.concatenate(left)))
-    return builder.finish(patterns)
+    return builder.finish()
 
 
 class _Builder:
     """Collects groups; every record is given to exactly one of them."""
 
-    def __init__(self, points: NDArray[np.float64], k: int, disjuncts: tuple[NDArray[np.bool_], ...]) -> None:
+    def __init__(
+        self,
+        points: NDArray[np.float64],
+        k: int,
+        apart: NDArray[np.intp],
+        patterns: NDArray[np.intp],
+        bonds: NDArray[np.intp],
+        disjuncts: tuple[NDArray[np.bool_], ...],
+    ) -> None:
         self.points = points
         self.k = k
+        self.apart = apart
+        self.patterns = patterns
+        self.bonds = bonds
         self.disjuncts = disjuncts
         self.labels = np.full(len(points), -1, dtype=np.intp)
         self.mixed: list[bool] = []
@@ -178,27 +200,85 @@ class _Builder:
         return np.sort(pool[np.lexsort((pool, distance))[: self.k]])
 
     def place(self, left: NDArray[np.intp]) -> None:
-        """Put the records that found no group into mixed groups of their own, or into the nearest group."""
-        if len(left) >= self.k:
-            self.add_partition(left, self.points[left], mixed=True)
-        elif left.size:
-            taken = self.labels >= 0
-            sizes = np.bincount(self.labels[taken], minlength=len(self.mixed))
-            centres = np.zeros((len(self.mixed), self.points.shape[1]))
-            np.add.at(centres, self.labels[taken], self.points[taken])
-            centres /= sizes[:, None]
-            for record in left:
-                nearest = int(((centres - self.points[record]) ** 2).sum(axis=1).argmin())
-                self.labels[record] = nearest
-                self.mixed[nearest] = True
+        """Give the records that found no group to groups in which all is shared, else to mixed ones.
 
-    def finish(self, patterns: NDArray[np.intp]) -> Grouping:
-        groups = len(self.mixed)
-        low = np.full(groups, np.iinfo(np.intp).max, dtype=np.intp)
-        high = np.full(groups, -1, dtype=np.intp)
-        np.minimum.at(low, self.labels, patterns)
-        np.maximum.at(high, self.labels, patterns)
-        return Grouping(self.labels, np.array(self.mixed, dtype=np.bool_), low != high)
+        Mixed groups share their bonds, since the medoid then keeps every rule; where that is impossible, the pattern
+        of missing values; where that is impossible too, nothing.
+        """
+        left = self._admitted(left)
+        left = self._mixed_groups(left, codes_of(np.stack([self.bonds, self.patterns], axis=1)))
+        left = self._mixed_groups(left, self.bonds)
+        left = self._joined(left, self.bonds)
+        left = self._mixed_groups(left, self.patterns)
+        left = self._mixed_groups(left, np.zeros_like(self.patterns))
+        self._joined(left, np.zeros_like(self.patterns))
+
+    def _mixed_groups(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Partition the records of each code that are at least k; return the others."""
+        rest = [np.empty(0, dtype=np.intp)]
+        for code in np.unique(codes[left]):
+            alike = left[codes[left] == code]
+            if len(alike) >= self.k:
+                self.add_partition(alike, self.points[alike], mixed=True)
+            else:
+                rest.append(alike)
+        return np.sort(np.concatenate(rest))
+
+    def _admitted(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Let records join the nearest group with which they share all that is needed; return the others."""
+        first, centres = self._outline()
+        shared = [np.ones((len(first), holds.shape[1]), dtype=np.bool_) for holds in self.disjuncts]
+        taken = self.labels >= 0
+        for common, holds in zip(shared, self.disjuncts, strict=True):
+            np.logical_and.at(common, self.labels[taken], holds[taken])
+        others = []
+        for record in left:
+            open_ = self.apart[first] == self.apart[record]
+            for common, holds in zip(shared, self.disjuncts, strict=True):
+                open_ &= (common & holds[record]).any(axis=1)
+            if not open_.any():
+                others.append(record)
+                continue
+            nearest = self._nearest(record, centres, open_)
+            self.labels[record] = nearest
+            for common, holds in zip(shared, self.disjuncts, strict=True):
+                common[nearest] &= holds[record]
+        return np.array(others, dtype=np.intp)
+
+    def _joined(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Let records join the nearest group of their code, of their pattern of missing values if there is one.
+
+        Records without such a group are returned.
+        """
+        first, centres = self._outline()
+        others = []
+        for record in left:
+            open_ = codes[first] == codes[record]
+            if not open_.any():
+                others.append(record)
+                continue
+            alike = open_ & (self.patterns[first] == self.patterns[record])
+            nearest = self._nearest(record, centres, alike if alike.any() else open_)
+            self.labels[record] = nearest
+            self.mixed[nearest] = True
+        return np.array(others, dtype=np.intp)
+
+    def _outline(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """A record and the mean of each group."""
+        taken = np.flatnonzero(self.labels >= 0)
+        labels, position = np.unique(self.labels[taken], return_index=True)
+        centres = np.zeros((len(labels), self.points.shape[1]))
+        np.add.at(centres, self.labels[taken], self.points[taken])
+        return taken[position], centres / np.bincount(self.labels[taken])[:, None]
+
+    def _nearest(self, record: int, centres: NDArray[np.float64], among: NDArray[np.bool_]) -> int:
+        squared = ((centres - self.points[record]) ** 2).sum(axis=1)
+        return int(np.where(among, squared, np.inf).argmin())
+
+    def finish(self) -> Grouping:
+        mixed = np.array(self.mixed, dtype=np.bool_)
+        grouping = Grouping(self.labels, mixed, mixed)
+        return replace(grouping, pooled=grouping.varying(self.patterns[:, None]))
 
 
 def _farthest(points: NDArray[np.float64]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +18,14 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.errors import DocumentError, MasktronError
+from masktron.files import refuse_special
 from masktron.read.encoding import HEAD, Encoding, sniff
 
 MAX_DEPTH = 200
 """Deepest nesting of elements that is read; libxml2's own limit is 256."""
 
 _BLOCK = 1 << 16
+_URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 _CHECK = "check the path, and that you may read the file"
 _HARDENED: dict[str, Any] = {
     "resolve_entities": False,
@@ -57,13 +60,15 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
     Raises
     ------
     MasktronError
-        Of the class `error`, when there is no such file, it is a directory, cannot be read, is empty, or its
-        encoding cannot be used.
+        Of the class `error`, when there is no such file, it is a directory, a pipe or a device, cannot be read, is
+        empty, or its encoding cannot be used.
     """
+    refuse_special(path, error)
     try:
         stream = path.open("rb")
     except FileNotFoundError:
-        raise error("the file does not exist", where=str(path), hint="check the path") from None
+        hint = "masktron reads local files only: download it first" if _URL.match(str(path)) else "check the path"
+        raise error("the file does not exist", where=str(path), hint=hint) from None
     except IsADirectoryError:
         raise error("this is a directory, not a file", where=str(path), hint="name the XML file") from None
     except (OSError, ValueError) as problem:

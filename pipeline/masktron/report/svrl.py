@@ -17,7 +17,7 @@ CONFIDENTIAL = "CONFIDENTIAL: messages and locations may show values of single r
 
 
 def write_svrl(
-    path: str | Path, rulebook: Rulebook, evaluation: Evaluation, *, key: Callable[[int], str] | None = None
+    path: str | Path, rulebook: Rulebook, evaluation: Evaluation, *, key: Callable[[int], str | None] | None = None
 ) -> None:
     """Write an SVRL report.
 
@@ -33,7 +33,7 @@ def write_svrl(
     evaluation : Evaluation
         Of this rulebook.
     key : callable, optional
-        Gives the key of a record from its position.
+        Gives the key of a record from its position, None where it has none.
 
     Raises
     ------
@@ -56,7 +56,13 @@ def write_svrl(
 
 def _summary(rulebook: Rulebook, evaluation: Evaluation, findings: Mapping[int, list[Finding]]) -> Iterator[str]:
     yield CONFIDENTIAL
-    yield f"{evaluation.verdicts.shape[0]} records, {evaluation.violations} violations, by {evaluation.engine}"
+    wrong = evaluation.failed + evaluation.errors
+    soft = int(sum(wrong[check.index] for check in rulebook.checks if check.soft))
+    hard = int(wrong.sum()) - soft
+    yield (
+        f"{evaluation.verdicts.shape[0]} records, {hard} violations, {soft} warnings of soft rules, "
+        f"by {evaluation.engine}"
+    )
     for check in rulebook.checks:
         fired, failed = int(evaluation.fired[check.index]), int(evaluation.failed[check.index])
         errors = int(evaluation.errors[check.index])
@@ -70,7 +76,7 @@ def _pattern(
     pattern: Pattern,
     evaluation: Evaluation,
     findings: Mapping[int, list[Finding]],
-    key: Callable[[int], str] | None,
+    key: Callable[[int], str | None] | None,
 ) -> None:
     _write(xml, "active-pattern", {"name": pattern.id})
     for rule in pattern.rules:
@@ -93,14 +99,14 @@ def _marks(rule: Rule) -> dict[str, str]:
     return result
 
 
-def _finding(xml: Any, check: Check, finding: Finding, key: Callable[[int], str] | None) -> None:
+def _finding(xml: Any, check: Check, finding: Finding, key: Callable[[int], str | None] | None) -> None:
     attributes = {"id": check.id, "location": finding.location, "test": check.test}
     attributes |= {n: v for n, v in (("role", check.role), ("flag", check.flag)) if v is not None}
     properties = {"line": str(finding.line), "origin": str(check.origin)}
     if finding.record >= 0:
         properties["record"] = str(finding.record + 1)
-        if key is not None:
-            properties["key"] = key(finding.record)
+        if key is not None and (name_of_record := key(finding.record)) is not None:
+            properties["key"] = name_of_record
     if finding.kind == "error":
         properties["kind"] = "error"
     name = "successful-report" if finding.kind == "successful-report" else "failed-assert"

@@ -6,12 +6,21 @@ import io
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from rich.console import Console, RenderableType
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
-from masktron.results import CheckResult, ExplainResult, MaskResult, RuleResult, ValidateResult
+from masktron.report.text import plain
+from masktron.results import (
+    BlockResult,
+    CheckResult,
+    ExplainResult,
+    MaskResult,
+    RuleExplanation,
+    RuleResult,
+    ValidateResult,
+)
 
 WIDTH = 118
 
@@ -20,7 +29,7 @@ def render(parts: Iterable[RenderableType], *, width: int = WIDTH) -> str:
     """Render to plain text, for `repr` and logs."""
     stream = io.StringIO()
     show(parts, Console(file=stream, width=width, color_system=None, highlight=False))
-    return stream.getvalue().rstrip()
+    return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().split("\n"))
 
 
 def show(parts: Iterable[RenderableType], console: Console) -> None:
@@ -31,68 +40,99 @@ def show(parts: Iterable[RenderableType], console: Console) -> None:
 
 def validate_tables(result: ValidateResult) -> list[RenderableType]:
     """One row per rule, the verdict below."""
-    verdict = "[green]valid[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
+    if result.violations:
+        verdict = f"[red]{_count(result.violations, 'violation')}[/]"
+    elif any(rule.fired for rule in result.rules):
+        verdict = "[green]valid[/]"
+    else:
+        verdict = "[yellow]valid, but no rule fired[/]"
     soft = f", {_count(result.warnings, 'warning')} of soft rules" if result.warnings else ""
     return [
         _rules(result.rules),
         *_notes("note", result.notes),
-        f"{escape(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({escape(result.engine)})",
+        f"{plain(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
 
 
 def explain_tables(result: ExplainResult) -> list[RenderableType]:
-    """One row per rule: class, normal form, and with data counts and aggregator."""
-    counted = any(rule.fired is not None for rule in result.rules)
-    table = _table("rule", "class", "what it says")
-    if counted:
-        table.add_column("fired", justify="right")
-        table.add_column("failed", justify="right")
-        table.add_column("masked with")
-    for rule in result.rules:
-        meaning = rule.form or rule.reason
-        row = [escape(rule.id), rule.kind, escape(meaning)]
-        if counted:
-            where = "" if rule.aggregator is None else f"{rule.aggregator} over {', '.join(rule.block or ())}"
-            row += [_optional(rule.fired), _optional(rule.failed), escape(where)]
-        table.add_row(*row)
-    reasons = dict.fromkeys(
-        f"{', '.join(rule.block)}: {rule.why}" for rule in result.rules if rule.block and rule.why
-    )
-    obstacle = [f"[yellow]mask would stop:[/] {escape(result.obstacle)}"] if result.obstacle else []
+    """One row per rule: class and meaning, with data also counts, tier and aggregator; then the blocks."""
+    rules = result.rules
+    whole = [f"{rule.id}: {rule.tier.partition(': ')[2]}" for rule in rules if rule.tier and ":" in rule.tier]
     return [
-        f"{escape(result.rulebook)}: {_count(len(result.rules), 'rule')}, XPath {result.version}",
-        table,
-        *_notes("why", tuple(reasons)),
+        f"{plain(result.rulebook)}: {_count(len(rules), 'rule')}, XPath {result.version}",
+        _Explained(rules),
+        *([_blocks(rules)] if any(rule.block for rule in rules) else []),
+        *_unmasked(rules),
+        *_notes("needs the whole file", whole),
         *_notes("note", result.notes),
-        *obstacle,
+        *([f"[yellow]mask would stop:[/] {_error(result.obstacle)}"] if result.obstacle else []),
     ]
+
+
+ROOMY = 100
+"""Columns that a terminal must have to show meaning and facts of rules side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """The rules in one table, or in a narrow terminal in two."""
+
+    rules: tuple[RuleExplanation, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        facts = any(rule.fired is not None for rule in self.rules)
+        if not facts or options.max_width >= ROOMY:
+            yield self._table(meaning=True, facts=facts)
+        else:
+            yield self._table(meaning=True, facts=False)
+            yield self._table(meaning=False, facts=True)
+
+    def _table(self, *, meaning: bool, facts: bool) -> Table:
+        planned = facts and any(rule.block for rule in self.rules)
+        headers = ["rule"]
+        headers += ["class", "what it says"] if meaning else []
+        headers += ["fired", "failed", "needs"] if facts else []
+        headers += ["kept by"] if planned else []
+        table = _table(*headers)
+        for rule in self.rules:
+            row = [plain(rule.id)]
+            row += [rule.kind, plain(rule.form or rule.reason)] if meaning else []
+            row += [_optional(rule.fired), _optional(rule.failed), _tier(rule)] if facts else []
+            row += [plain(rule.aggregator or "-")] if planned else []
+            table.add_row(*row)
+        return _unbroken(table, [rule.id for rule in self.rules])
+
+
+def _tier(rule: RuleExplanation) -> str:
+    return "record" if rule.tier == "per record" else "file"
+
+
+def _blocks(rules: Sequence[RuleExplanation]) -> Table:
+    table = _table("masked together", "aggregator", "why")
+    for block, aggregator, why in dict.fromkeys((r.block, r.aggregator, r.why) for r in rules if r.block):
+        table.add_row(plain(", ".join(block or ())), plain(aggregator or ""), plain(why or ""))
+    return table
+
+
+def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
+    """Rules without a block, by reason."""
+    reasons = dict.fromkeys(rule.why for rule in rules if rule.why and not rule.block)
+    return [plain(f"{why}: {', '.join(rule.id for rule in rules if rule.why == why)}") for why in reasons]
 
 
 def mask_tables(result: MaskResult) -> list[RenderableType]:
     """Blocks, engines, and the figures of the whole file."""
-    blocks = _table("masked together", "aggregator", "groups", "min", "settled by", "loss %", "keeps")
-    for block in result.blocks:
-        exits = ", ".join(f"{name} {count}" for name, count in block.exits.items() if count)
-        blocks.add_row(
-            escape(", ".join(block.variables)),
-            block.aggregator,
-            f"{block.groups}",
-            f"{block.min_group}",
-            exits,
-            _figure(block.information_loss),
-            escape(", ".join(block.rules)) or "-",
-        )
     engines = _table("re-validated by", "records", "violations", "agrees")
     for engine in result.engines:
         engines.add_row(
-            escape(engine.engine),
+            plain(engine.engine),
             f"{engine.records}",
             f"{engine.violations}",
             "yes" if engine.agrees else "[red]no[/]",
         )
     verdict = "[green]every rule holds[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
     lines: list[RenderableType] = [
-        blocks,
+        _Masked(result.blocks),
         engines,
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
@@ -104,29 +144,59 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         f"{_count(result.records_in, 'record')} in, {result.records_out} out{excluded}; {verdict}; "
         f"k = {result.k}, smallest group {result.min_group}; information loss {_figure(result.information_loss)} %"
     )
-    lines.append(
-        f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}; "
-        f"{result.linkage:.1f} % of the masked records link to their original by distance"
+    linked = (
+        ""
+        if math.isnan(result.linkage)
+        else f"; {result.linkage:.1f} % of the masked records link to their original by distance"
     )
+    lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
     if result.whole_record_k < result.k:
         lines.append(
             "[yellow]Masking block by block is not k-anonymity of whole records;[/] "
             "--grouping all makes one partition of all masked fields."
         )
-    lines.append(f"masked file: {escape(result.output)}")
-    lines.append(f"manifest (confidential): {escape(result.manifest)}")
+    if result.output:
+        lines.append(f"masked file: {plain(result.output)}")
+        lines.append(f"manifest (confidential): {plain(result.manifest)}")
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """The blocks after masking; a narrow terminal goes without their rules, which `explain` shows."""
+
+    blocks: tuple[BlockResult, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        roomy = options.max_width >= ROOMY
+        table = _table("masked together", "aggregator", "groups", "min", "settled by", "loss %")
+        if roomy:
+            table.add_column("keeps", overflow="fold")
+        for block in self.blocks:
+            row = [
+                plain(", ".join(block.variables)),
+                block.aggregator,
+                f"{block.groups}",
+                f"{block.min_group}",
+                ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
+                _figure(block.information_loss),
+            ]
+            row += [plain(", ".join(block.rules)) or "-"] if roomy else []
+            table.add_row(*row)
+        yield table
 
 
 def check_tables(result: CheckResult) -> list[RenderableType]:
     """Rules, what was checked, what is wrong, what could not be checked."""
     verdict = "[green]complies[/]" if result.complies else "[red]does not comply[/]"
+    if result.complies and result.not_checked:
+        verdict = "[green]complies[/] as far as it was checked"
     return [
         _rules(result.rules),
         *_notes("[green]checked[/]", result.checked),
         *_notes("[yellow]not checked[/]", result.not_checked),
         *_notes("[red]problem[/]", result.problems),
-        f"{escape(result.data)}: {_count(result.records, 'record')}, "
+        f"{plain(result.data)}: {_count(result.records, 'record')}, "
         f"{_count(result.violations, 'violation')}; {verdict}"
         + ("" if result.min_group is None else f"; smallest group {result.min_group}"),
     ]
@@ -136,9 +206,16 @@ def _rules(rules: Sequence[RuleResult]) -> Table:
     table = _table("rule", "class", "fired", "failed", "errors", "where")
     for rule in rules:
         failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.soft else f"{rule.failed}"
-        name = f"{escape(rule.id)} (soft)" if rule.soft else escape(rule.id)
-        table.add_row(name, rule.kind, f"{rule.fired}", failed, f"{rule.errors}", escape(_bare(rule.origin)))
-    return table
+        name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
+        errors = f"[red]{rule.errors}[/]" if rule.errors and not rule.soft else f"{rule.errors}"
+        table.add_row(name, rule.kind, f"{rule.fired}", failed, errors, plain(_bare(rule.origin)))
+    return _unbroken(table, [rule.id for rule in rules])
+
+
+def _error(message: str) -> str:
+    """Return the text of an error, its hint on a line of its own."""
+    what, arrow, hint = message.partition("\n  -> ")
+    return plain(what) + (f"\n  -> {plain(hint)}" if arrow else "")
 
 
 def _bare(origin: str) -> str:
@@ -147,17 +224,29 @@ def _bare(origin: str) -> str:
 
 
 NUMERIC = {"fired", "failed", "errors", "groups", "min", "loss %", "records", "violations"}
+SHORT = {"class", "aggregator", "needs", "kept by", "agrees"}
+LONGEST_ID = 24
+"""Rule ids up to this length are never broken over lines."""
 
 
 def _table(*headers: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for header in headers:
-        table.add_column(header, justify="right" if header in NUMERIC else "left", overflow="fold")
+        right = header in NUMERIC
+        table.add_column(
+            header, justify="right" if right else "left", overflow="fold", no_wrap=right or header in SHORT
+        )
+    return table
+
+
+def _unbroken(table: Table, ids: Iterable[str]) -> Table:
+    """Keep the ids in the first column on one line, if none is very long."""
+    table.columns[0].no_wrap = max(map(len, ids), default=0) <= LONGEST_ID
     return table
 
 
 def _notes(label: str, notes: Sequence[str]) -> list[str]:
-    return [f"{label}: {escape(note)}" for note in notes]
+    return [f"{label}: {plain(note)}" for note in notes]
 
 
 def _count(number: int, noun: str) -> str:

@@ -37,14 +37,19 @@ class Grid:
         Significant digits, for long fractions; None for a grid with fixed spacing.
     padded : bool
         Every original value shows exactly `decimals` fraction digits, so masked values do as well.
+    whole : bool
+        Only integers are looked for, whatever the field can hold: a rule asks for them.
     """
 
     decimals: int
     digits: int | None = None
     padded: bool = False
+    whole: bool = False
 
     def step(self, near: float) -> Fraction:
         """Return the distance between neighbouring numbers of the grid around `near`."""
+        if self.whole:
+            return Fraction(1)
         if self.digits is None:
             return Fraction(1, 10**self.decimals)
         magnitude = math.floor(math.log10(abs(near))) if near else 0
@@ -63,7 +68,7 @@ class Grid:
 
     def finer(self, digits: int) -> Grid:
         """Return the grid with some more fraction digits; an integer grid stays as it is."""
-        if self.digits is not None or self.decimals == 0:
+        if self.whole or self.digits is not None or self.decimals == 0:
             return self
         return replace(self, decimals=self.decimals + digits)
 
@@ -137,8 +142,11 @@ def significant_digits(value: Fraction) -> float:
 
 def scales(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the spread of each column, shape (p,), 1 where it has none: the unit of distances in settle."""
-    spread = np.nanstd(np.where(np.isnan(values).all(axis=0), 0.0, values), axis=0)
-    return np.where(spread > 0, spread, 1.0)
+    largest = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    power = np.frexp(largest)[1]  # by powers of two, so that no square overflows
+    spread = np.nanstd(np.where(np.isnan(values).all(axis=0), 0.0, np.ldexp(values, -power)), axis=0)
+    unit: np.ndarray[tuple[int], np.dtype[np.float64]] = np.ldexp(spread, power)
+    return np.where(unit > 0, unit, 1.0)
 
 
 def _places(lexeme: str) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from masktron.classify.forms import Value
 from masktron.read.lexical import reads_alike
 from masktron.settle.grid import Grid, readable
 from masktron.settle.system import Recipe
@@ -17,6 +19,8 @@ type Stage = Literal["rounded", "lattice", "finer"]
 
 MAX_POINTS = 600
 """Points of the lattice that are looked at for one recipe and grid."""
+MAX_COMPLETED = 3000
+"""Points whose solved variables are computed for that: in many dimensions each point has many neighbours."""
 FINER = 2
 """Fraction digits that a decimal field may gain."""
 
@@ -58,10 +62,10 @@ class Search:
     scale: Mapping[str, float]
     tied: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
-    holds: Callable[[Mapping[str, Fraction | None]], bool]
+    holds: Callable[[Mapping[str, Value]], bool]
 
     def candidates(
-        self, target: Mapping[str, float], ways: Sequence[Recipe], fixed: Mapping[str, Fraction | None] | None = None
+        self, target: Mapping[str, float], ways: Sequence[Recipe], fixed: Mapping[str, str | None] | None = None
     ) -> Iterator[Candidate]:
         """Yield candidates: each recipe's rounded point, then lattices around them, then finer grids.
 
@@ -70,31 +74,38 @@ class Search:
         target : mapping of field name to float
             The aggregate of the group; only fields that have a value in it.
         ways : sequence of Recipe
-        fixed : mapping of field name to number or None
-            What the rules see in fields that have no value in the group: a missing code, or nothing.
+        fixed : mapping of field name to str or None
+            What the rules see in fields that have no value in the group: a missing code, an empty text, or nothing.
         """
         hunt = replace(self, holds=lambda values: self.holds({**fixed, **values})) if fixed else self
         yield from hunt._stages(target, ways)
 
     def _stages(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
-        for strict in (True, False) if self.tied else (False,):
+        unlike: list[Candidate] = []
+        for candidate in self._by_stage(target, ways):
+            if all(reads_alike(candidate.lexemes[name] or "") for name in self.tied if name in candidate.lexemes):
+                yield candidate
+            else:
+                unlike.append(candidate)
+        yield from unlike
+
+    def _by_stage(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
+        for recipe in ways:
+            first = next(self._lattice(target, recipe, self.grids), None)
+            yield from self._written(first, self.grids, "rounded")
+        for recipe in ways:
+            for point in itertools.islice(self._lattice(target, recipe, self.grids), 1, None):
+                yield from self._written(point, self.grids, "lattice")
+        for digits in range(1, FINER + 1):
+            finer = {name: grid.finer(digits) for name, grid in self.grids.items()}
+            if finer == self.grids:
+                break
             for recipe in ways:
-                first = next(self._lattice(target, recipe, self.grids), None)
-                yield from self._written(first, self.grids, strict, "rounded")
-            for recipe in ways:
-                points = itertools.islice(self._lattice(target, recipe, self.grids), 1, None)
-                for point in points:
-                    yield from self._written(point, self.grids, strict, "lattice")
-            for digits in range(1, FINER + 1):
-                finer = {name: grid.finer(digits) for name, grid in self.grids.items()}
-                if finer == self.grids:
-                    break
-                for recipe in ways:
-                    for point in self._lattice(target, recipe, finer):
-                        yield from self._written(point, finer, strict, "finer")
+                for point in self._lattice(target, recipe, finer):
+                    yield from self._written(point, finer, "finer")
 
     def _written(
-        self, values: Mapping[str, Fraction] | None, grids: Mapping[str, Grid], strict: bool, stage: Stage
+        self, values: Mapping[str, Fraction] | None, grids: Mapping[str, Grid], stage: Stage
     ) -> Iterator[Candidate]:
         if values is None or not all(grids[name].holds(value) for name, value in values.items()):
             return
@@ -104,8 +115,7 @@ class Search:
             name: grids[name].lexeme(value) if name in self.tied else readable(grids[name], value)
             for name, value in values.items()
         }
-        if not strict or all(reads_alike(lexemes[name]) for name in self.tied if name in lexemes):
-            yield Candidate(lexemes, stage)
+        yield Candidate(lexemes, stage)
 
     def _lattice(
         self, target: Mapping[str, float], recipe: Recipe, grids: Mapping[str, Grid]
@@ -131,7 +141,7 @@ class Search:
             _, _, offsets, values = heapq.heappop(heap)
             yield values
             for neighbour in _neighbours(offsets):
-                if neighbour not in seen:
+                if neighbour not in seen and len(seen) < MAX_COMPLETED:
                     seen.add(neighbour)
                     push(neighbour)
 
@@ -140,7 +150,11 @@ class Search:
     ) -> float:
         if values is None:
             return float(sum(map(abs, offsets)))
-        return sum(((float(value) - target[name]) / self.scale[name]) ** 2 for name, value in values.items())
+        try:
+            shifts = [(float(value) - target[name]) / self.scale[name] for name, value in values.items()]
+        except OverflowError:
+            return math.inf
+        return sum(shift * shift for shift in shifts)
 
 
 def _neighbours(offsets: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -10,23 +10,24 @@ each group left is counted.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
-from masktron.read.lexical import parse_number
 from masktron.read.records import Column
 from masktron.settle.lattice import Candidate, Search
 from masktron.settle.system import Recipe
 
 BATCHES = (1, 8, 64, 512)
 """Candidates of each unsettled group that are judged in one go, round by round; the last size is repeated."""
+MAX_OFFERS = 20_000
+"""Candidates that are held at a time, over all groups."""
+MAX_ROWS = 5_000
+"""Records that the judge is given at a time."""
 EXITS = ("rounded", "lattice", "finer", "median", "medoid", "mode")
 
 type Row = dict[str, str | None]
@@ -54,11 +55,12 @@ class Task:
         Records of each group.
     conditions : tuple of str
         Unmasked fields that the rules read.
-    points : ndarray of float64, shape (n, d)
-        Standardised coordinates of the block, in which the medoid is nearest to the mean; NaN where missing.
+    distances : ndarray of float64, shape (n,)
+        From each record to the mean of its group: the medoid is the nearest.
     targets : ndarray of float64, shape (groups, p)
         Aggregates; NaN where the group has no values.
-    search : Search
+    search : callable
+        How to look for prototypes of a group.
     ways : callable
         Recipes for a group.
     observed : str or None
@@ -71,9 +73,9 @@ class Task:
     columns: Mapping[str, Column]
     members: tuple[NDArray[np.intp], ...]
     conditions: tuple[str, ...]
-    points: NDArray[np.float64]
+    distances: NDArray[np.float64]
     targets: NDArray[np.float64]
-    search: Search
+    search: Callable[[int], Search]
     ways: Callable[[int], Sequence[Recipe]]
     pooled: NDArray[np.bool_]
     medians: NDArray[np.intp] | None
@@ -105,14 +107,16 @@ def settle(task: Task, judge: Judge) -> Settled:
     InfeasibleError
         No candidate of a group satisfies the rules: the error names the fields.
     """
-    chosen: dict[int, Candidate | Observed] = {}
+    chosen: dict[int, _Prototype] = {}
+    contexts = _Contexts(task, judge)
     pending = {group: _candidates(task, group) for group in range(len(task.members))}
     for batch in itertools.chain(BATCHES, itertools.repeat(BATCHES[-1])):
         if not pending:
             break
-        offers = {group: list(itertools.islice(source, batch)) for group, source in pending.items()}
-        _refuse_exhausted(task, offers)
-        chosen.update(_accept(task, offers, judge))
+        for groups in itertools.batched(pending, max(1, MAX_OFFERS // batch)):
+            offers = {group: list(itertools.islice(pending[group], batch)) for group in groups}
+            _refuse_exhausted(task, offers)
+            chosen.update(contexts.accepted(offers))
         pending = {group: source for group, source in pending.items() if group not in chosen}
     return _collect(task, chosen)
 
@@ -125,7 +129,10 @@ class Observed:
     stage: str
 
 
-def _candidates(task: Task, group: int) -> Iterator[Candidate | Observed]:
+type _Prototype = Candidate | Observed
+
+
+def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
     if task.observed is not None and task.choices is not None and not task.pooled[group]:
         yield _observed(task, task.choices[group], task.observed)
     elif not task.pooled[group]:
@@ -135,8 +142,7 @@ def _candidates(task: Task, group: int) -> Iterator[Candidate | Observed]:
             if not np.isnan(value)
         }
         kept = _kept_missing(task, group)
-        fixed = {name: _number(lexeme) for name, lexeme in kept.items()}
-        for candidate in task.search.candidates(target, task.ways(group), fixed):
+        for candidate in task.search(group).candidates(target, task.ways(group), kept):
             yield Candidate({**kept, **candidate.lexemes}, candidate.stage)
         if task.medians is not None:
             yield _observed(task, task.medians[group], "median")
@@ -152,13 +158,6 @@ def _kept_missing(task: Task, group: int) -> dict[str, str | None]:
     }
 
 
-def _number(lexeme: str | None) -> Fraction | None:
-    """What a rule reads in a field without a value: the number of a missing code, or nothing."""
-    if lexeme is None or math.isnan(parse_number(lexeme)):
-        return None
-    return Fraction(lexeme.strip())
-
-
 def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:
     return Observed(
         {name: task.columns[name].lexemes[at] for name, at in zip(task.variables, records, strict=True)}, stage
@@ -168,41 +167,60 @@ def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:
 def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
     """Members of a group, the nearest to their mean first: the first is the medoid."""
     members = task.members[group]
-    points = task.points[members]
-    known = ~np.isnan(points)
-    centre = np.where(known, points, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    distance = (np.where(known, points - centre, 0.0) ** 2).sum(axis=1)
-    return members[np.lexsort((members, distance))]
+    return members[np.lexsort((members, task.distances[members]))]
 
 
-def _accept(
-    task: Task, offers: Mapping[int, Sequence[Candidate | Observed]], judge: Judge
-) -> dict[int, Candidate | Observed]:
-    """Return the first candidate of each group that the judge accepts in every context of the group."""
-    rows: list[Row] = []
-    spans: list[tuple[int, Candidate | Observed, int, int]] = []
-    for group, candidates in offers.items():
-        contexts = _contexts(task, group)
-        for candidate in candidates:
-            spans.append((group, candidate, len(rows), len(rows) + len(contexts)))
-            rows += [{**context, **candidate.lexemes} for context in contexts]
-    fine = judge(rows)
-    accepted: dict[int, Candidate | Observed] = {}
-    for group, candidate, start, stop in spans:
-        if group not in accepted and fine[start:stop].all():
-            accepted[group] = candidate
-    return accepted
+class _Contexts:
+    """The records that stand for a group before the judge: one for each combination of the unmasked fields.
 
+    The one that refused a candidate of the group last is asked first: it is likely to refuse the others too.
+    """
 
-def _contexts(task: Task, group: int) -> list[Row]:
-    """One record of the group for each combination of the unmasked fields that the rules read."""
-    members = task.members[group]
-    seen: dict[tuple[str | None, ...], Row] = {}
-    for record in members if task.conditions else members[:1]:
-        key = tuple(task.columns[name].lexemes[record] for name in task.conditions)
-        if key not in seen:
-            seen[key] = {name: column.lexemes[record] for name, column in task.columns.items()}
-    return list(seen.values())
+    def __init__(self, task: Task, judge: Judge) -> None:
+        self._task = task
+        self._judge = judge
+        self._records: dict[int, list[int]] = {}
+
+    def accepted(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, _Prototype]:
+        """Return the first candidate of each group that the judge accepts in every context of the group."""
+        left = {group: list(candidates) for group, candidates in offers.items()}
+        chosen: dict[int, _Prototype] = {}
+        while left:
+            first = [(group, candidate, self._of(group)[:1]) for group, own in left.items() for candidate in own]
+            stands = self._verdicts(first)
+            survivors: dict[int, list[_Prototype]] = {}
+            for (group, candidate, _), fine in zip(first, stands, strict=True):
+                if fine[0]:
+                    survivors.setdefault(group, []).append(candidate)
+            trials = [(group, own[0], self._of(group)) for group, own in survivors.items()]
+            left = {}
+            for (group, candidate, records), fine in zip(trials, self._verdicts(trials), strict=True):
+                if fine.all():
+                    chosen[group] = candidate
+                    continue
+                records.insert(0, records.pop(int(fine.argmin())))
+                if survivors[group][1:]:
+                    left[group] = survivors[group][1:]
+        return chosen
+
+    def _of(self, group: int) -> list[int]:
+        if group not in self._records:
+            task, members = self._task, self._task.members[group]
+            fields = [task.columns[name].lexemes for name in task.conditions]
+            seen = {tuple(lexemes[record] for lexemes in fields): int(record) for record in members[::-1]}
+            self._records[group] = list(seen.values())[::-1]
+        return self._records[group]
+
+    def _verdicts(self, trials: Sequence[tuple[int, _Prototype, list[int]]]) -> list[NDArray[np.bool_]]:
+        """Judge candidates in some contexts, a bounded number of rows at a time."""
+        rows = (
+            {name: column.lexemes[record] for name, column in self._task.columns.items()} | dict(candidate.lexemes)
+            for _, candidate, records in trials
+            for record in records
+        )
+        parts = [self._judge(slab) for slab in itertools.batched(rows, MAX_ROWS)]
+        fine = np.concatenate([np.empty(0, dtype=np.bool_), *parts])
+        return np.split(fine, np.cumsum([len(records) for *_, records in trials])[:-1]) if trials else []
 
 
 def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> None:
@@ -220,7 +238,7 @@ def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> Non
             )
 
 
-def _collect(task: Task, chosen: Mapping[int, Candidate | Observed]) -> Settled:
+def _collect(task: Task, chosen: Mapping[int, _Prototype]) -> Settled:
     lexemes = np.empty((len(task.members), len(task.variables)), dtype=np.object_)
     exits = np.empty(len(task.members), dtype=f"<U{max(map(len, EXITS))}")
     for group, candidate in chosen.items():

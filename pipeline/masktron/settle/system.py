@@ -9,7 +9,8 @@ parts, products from their factors.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +19,7 @@ from masktron.constraints import Atom, Linear, Monomial, Product
 MAX_RECIPES = 8
 """Recipes that are tried for one set of equalities."""
 MAX_CHOICES = 256
-"""Combinations of pivots that are looked at in search of recipes."""
+"""Orders of pivots that are looked at in search of recipes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,27 @@ class Equality:
                     powers.append((name, power))
             monomials.append(Monomial(coefficient, tuple(powers)))
         return Equality(tuple(monomials))
+
+    @property
+    def linear(self) -> bool:
+        """Whether no monomial has several variables or a power."""
+        return all(not m.powers or (len(m.powers) == 1 and m.powers[0][1] == 1) for m in self.monomials)
+
+    def without(self, pivot: str, other: Equality) -> Equality:
+        """Eliminate a variable from a linear equality with the help of another linear one; unchanged without it."""
+        mine, theirs = self._coefficients(), other._coefficients()
+        if ((pivot, 1),) not in mine:
+            return self
+        factor = mine[((pivot, 1),)] / theirs[((pivot, 1),)]
+        for powers, coefficient in theirs.items():
+            mine[powers] = mine.get(powers, Fraction(0)) - factor * coefficient
+        return Equality(tuple(Monomial(coefficient, powers) for powers, coefficient in mine.items() if coefficient))
+
+    def _coefficients(self) -> dict[tuple[tuple[str, int], ...], Fraction]:
+        sums: dict[tuple[tuple[str, int], ...], Fraction] = {}
+        for monomial in self.monomials:
+            sums[monomial.powers] = sums.get(monomial.powers, Fraction(0)) + monomial.coefficient
+        return sums
 
     def pivots(self) -> list[str]:
         """Variables that can be solved for, the best first.
@@ -114,37 +136,51 @@ def equalities(atoms: Sequence[Atom]) -> list[Equality]:
 def recipes(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe]:
     """List the ways to solve a system of equalities, the best first; at least one, if need be without the equalities.
 
-    Equalities that cannot all be solved one after the other (two totals of the same parts, say) are left to the
-    search: the recipe then solves as many as it can.
+    The equality that is solved last has a pivot that stands in no other; without it, the one before it has, and so
+    on. Taking such equalities away in any order leaves the same ones over in the end, so none is missed. Where the
+    others go in circles, a variable is eliminated from linear ones; products are thinned out until they can be
+    solved, and the search then looks for points that satisfy the rest.
     """
-    inside = [equality for equality in system if equality.variables <= set(variables)]
-    for solved in range(len(inside), -1, -1):
-        found = [
-            recipe for subset in itertools.combinations(inside, solved) for recipe in _orderings(variables, subset)
-        ]
-        if found:
-            return found[:MAX_RECIPES]
-    return [Recipe(tuple(variables), ())]
+    inside = tuple(equality for equality in system if equality.variables <= set(variables))
+    found: dict[frozenset[str], Recipe] = {}
+    for steps in itertools.islice(_orders(inside, ()), MAX_CHOICES):
+        pivots = frozenset(pivot for pivot, _ in steps)
+        found.setdefault(pivots, Recipe(tuple(name for name in variables if name not in pivots), steps))
+        if len(found) == MAX_RECIPES:
+            break
+    return list(found.values())
 
 
-def _orderings(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe]:
-    options = [equality.pivots() for equality in system]
-    found: list[Recipe] = []
-    for pivots in itertools.islice(itertools.product(*options), MAX_CHOICES):
-        steps = _order(list(zip(pivots, system, strict=True))) if len(set(pivots)) == len(pivots) else None
-        if steps is not None:
-            found.append(Recipe(tuple(name for name in variables if name not in pivots), tuple(steps)))
-    return found
+def _orders(
+    pending: tuple[Equality, ...], solved: tuple[tuple[str, Equality], ...]
+) -> Iterator[tuple[tuple[str, Equality], ...]]:
+    """Put equalities that can be solved after all others before those that are already placed; best pivots first."""
+    if not pending:
+        yield solved
+        return
+    readers = Counter(name for equality in pending for name in equality.variables)
+    options = [
+        (rank, position, pivot)
+        for position, equality in enumerate(pending)
+        for rank, pivot in enumerate(equality.pivots())
+        if readers[pivot] == 1
+    ]
+    if not options:
+        yield from _unwound(pending, solved)
+    for _, position, pivot in sorted(options):
+        rest = (*pending[:position], *pending[position + 1 :])
+        yield from _orders(rest, ((pivot, pending[position]), *solved))
 
 
-def _order(pending: list[tuple[str, Equality]]) -> list[tuple[str, Equality]] | None:
-    """Sort so that each equality's other variables are free or solved before it; None when they go in circles."""
-    steps: list[tuple[str, Equality]] = []
-    while pending:
-        unsolved = {pivot for pivot, _ in pending}
-        ready = [step for step in pending if not (step[1].variables - {step[0]}) & unsolved]
-        if not ready:
-            return None
-        steps += ready
-        pending = [step for step in pending if step not in ready]
-    return steps
+def _unwound(
+    pending: tuple[Equality, ...], solved: tuple[tuple[str, Equality], ...]
+) -> Iterator[tuple[tuple[str, Equality], ...]]:
+    """Place an equality after the others by eliminating its pivot from them, or else go on without the last one."""
+    for position, equality in enumerate(pending):
+        others = (*pending[:position], *pending[position + 1 :])
+        for pivot in equality.pivots() if equality.linear else ():
+            if all(other.linear for other in others if pivot in other.variables):
+                freed = (other.without(pivot, equality) for other in others)
+                yield from _orders(tuple(other for other in freed if other.variables), ((pivot, equality), *solved))
+                return
+    yield from _orders(pending[:-1], solved)

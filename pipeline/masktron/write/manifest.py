@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
+from masktron.files import read_text
 from masktron.write.atomic import atomic_path
 
 MANIFEST_VERSION = 1
@@ -31,22 +33,32 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def dump(content: Mapping[str, Any]) -> str:
+    """Return plain data as JSON and a line end; what a terminal would obey, or UTF-8 cannot hold, as escapes."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return _RISKY.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+_RISKY = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
 def write_plain(path: Path, content: Mapping[str, Any]) -> None:
-    """Write plain data as UTF-8 JSON."""
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    """Write a manifest: plain data as UTF-8 JSON, readable for the user alone, as it is confidential."""
+    path.chmod(0o600)
+    path.write_text(dump(content), encoding="utf-8")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write plain data as UTF-8 JSON, whole or not at all."""
+    """Write a result as UTF-8 JSON, whole or not at all."""
     with atomic_path(path) as temporary:
-        write_plain(temporary, content)
+        temporary.write_text(dump(content), encoding="utf-8")
 
 
 def described_output(path: Path) -> str | None:
     """Return the file name of the output that a manifest describes; None where it is no manifest."""
     try:
-        return Path(json.loads(path.read_text(encoding="utf-8"))["output"]["path"]).name
-    except (OSError, ValueError, KeyError, TypeError):
+        return Path(json.loads(read_text(path, "manifest"))["output"]["path"]).name
+    except (UsageError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -60,6 +72,8 @@ class Contract:
         SHA-256 of the masked file.
     original : str
         SHA-256 of the original.
+    rules : str
+        SHA-256 of the rulebook (not of what it includes).
     k : int
     blocks : tuple of tuple of str
         Variables of each block: at least k records share each combination of their masked values.
@@ -67,6 +81,8 @@ class Contract:
         Identifiers that were left out.
     kept : tuple of str
         Fields that were not masked.
+    masked : tuple of str
+        Fields that were masked: each stands in one block.
     allowed : tuple of str
         Rules that the file may break.
     excluded : tuple of int
@@ -77,10 +93,12 @@ class Contract:
 
     output: str
     original: str
+    rules: str
     k: int
     blocks: tuple[tuple[str, ...], ...]
     removed: tuple[str, ...]
     kept: tuple[str, ...]
+    masked: tuple[str, ...]
     allowed: tuple[str, ...]
     excluded: tuple[int, ...]
     order: tuple[int, ...] | None
@@ -92,37 +110,73 @@ def read_contract(path: Path) -> Contract:
     Raises
     ------
     UsageError
-        The file is missing, is not JSON, or is not a manifest of this version.
+        The file is missing, is not JSON, is not a manifest of this version, or contradicts itself.
     """
+    text = read_text(path, "manifest")
+    hint = "give the manifest.json that mask wrote"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the manifest: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise UsageError(f"not a manifest: {error}", where=str(path)) from error
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise UsageError(f"the manifest is not JSON: {reason}", where=str(path), hint=hint) from error
     try:
-        if content["manifest_version"] != MANIFEST_VERSION:
-            raise UsageError(
-                f"manifest of version {content['manifest_version']}, not {MANIFEST_VERSION}", where=str(path)
-            )
-        return Contract(
-            output=content["output"]["sha256"],
-            original=content["original"]["sha256"],
-            k=int(content["plan"]["k"]),
-            blocks=tuple(tuple(block["variables"]) for block in content["result"]["blocks"]),
-            removed=_fields(content, {"identifier"}),
-            kept=_fields(content, {"key", "weight", "untouched"}),
-            allowed=tuple(content["result"]["allowed"]),
-            excluded=tuple(position - 1 for position in content["result"]["excluded"]),
-            order=None if content["order"] is None else tuple(content["order"]),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"not a manifest of masktron: {error!r} is missing or wrong",
-            where=str(path),
-            hint="give the manifest.json that mask wrote",
-        ) from error
+        return _contract(_table({"the manifest": content}, "the manifest"))
+    except KeyError as error:
+        raise UsageError(f"not a manifest of masktron: {error} is missing", where=str(path), hint=hint) from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"not a manifest of masktron: {error}", where=str(path), hint=hint) from error
 
 
-def _fields(content: Mapping[str, Any], roles: set[str]) -> tuple[str, ...]:
-    return tuple(fact["name"] for fact in content["plan"]["fields"] if fact["role"] in roles)
+def _contract(content: Mapping[str, Any]) -> Contract:
+    """Build the contract; KeyError for what is missing, TypeError for a wrong type, ValueError for nonsense."""
+    if content["manifest_version"] != MANIFEST_VERSION:
+        raise ValueError(f"its manifest_version is {content['manifest_version']!r}, not {MANIFEST_VERSION}")
+    plan, result = _table(content, "plan"), _table(content, "result")
+    fields = [(_text(fact, "name"), _text(fact, "role")) for fact in _list(plan, "fields", dict)]
+    masked = tuple(name for name, role in fields if role == "confidential")
+    blocks = tuple(tuple(_list(block, "variables", str)) for block in _list(result, "blocks", dict))
+    k = plan["k"]
+    if not isinstance(k, int) or isinstance(k, bool) or k < 2:
+        raise ValueError(f"k is {k!r}")
+    if sorted(name for block in blocks for name in block) != sorted(masked) or not masked:
+        raise ValueError("its blocks do not hold each masked field once")
+    excluded = tuple(position - 1 for position in _list(result, "excluded", int))
+    if len({*excluded}) < len(excluded) or min(excluded, default=0) < 0:
+        raise ValueError("the list of excluded records is wrong")
+    order = None if content["order"] is None else tuple(_list(content, "order", int))
+    if order is not None and sorted(order) != list(range(len(order))):
+        raise ValueError("the order of the records is not a permutation")
+    return Contract(
+        output=_text(_table(content, "output"), "sha256"),
+        original=_text(_table(content, "original"), "sha256"),
+        rules=_text(_table(content, "rules"), "sha256"),
+        k=k,
+        blocks=blocks,
+        removed=tuple(name for name, role in fields if role == "identifier"),
+        kept=tuple(name for name, role in fields if role in ("key", "weight", "untouched")),
+        masked=masked,
+        allowed=tuple(_list(result, "allowed", str)),
+        excluded=excluded,
+        order=order,
+    )
+
+
+def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = content[key]
+    if not isinstance(value, dict):
+        raise TypeError(f"{key!r} is not a table")
+    return value
+
+
+def _text(content: Mapping[str, Any], key: str) -> str:
+    value = content[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key!r} is not a text")
+    return value
+
+
+def _list(content: Mapping[str, Any], key: str, of: type) -> list[Any]:
+    value = content[key]
+    if not isinstance(value, list) or not all(isinstance(v, of) and not isinstance(v, bool) for v in value):
+        raise TypeError(f"{key!r} is not a list of the right kind")
+    return value

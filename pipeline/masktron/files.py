@@ -1,0 +1,72 @@
+"""Files that a user names: plain ones only, and what may not be overwritten."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from masktron.errors import MasktronError, UsageError
+
+_SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
+_HEAD = 65536
+
+
+def refuse_special(path: Path, error: type[MasktronError]) -> None:
+    """Refuse a pipe, a device or a socket: it may never end, and most files are read more than once.
+
+    Raises
+    ------
+    MasktronError
+        Of the class `error`. What is not there at all is left to whoever opens it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise error(
+            "this is a pipe or a device, not a plain file", where=str(path), hint="save its content to a file first"
+        )
+
+
+def read_text(path: Path, what: str) -> str:
+    """Read a small text file in UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    UsageError
+        It cannot be read, is no plain file, or is not UTF-8.
+    """
+    refuse_special(path, UsageError)
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the {what} is not UTF-8", where=str(path), hint="convert it to UTF-8") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
+
+
+def beside(path: Path, name: str) -> Path:
+    """Return the path of a file with this name in the same folder."""
+    return path.parent / name
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file: by links of both kinds, or by spelling where case does not count."""
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return one.resolve() == other.resolve()
+
+
+def is_rulebook(path: Path) -> bool:
+    """Whether an existing file looks like Schematron: a rulebook, or a part that one includes."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD)
+    except (OSError, ValueError):
+        return False
+    return any(namespace in head for namespace in _SCHEMATRON)

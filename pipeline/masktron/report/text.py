@@ -1,0 +1,22 @@
+"""Texts from rulebooks, files and command lines made harmless for a terminal."""
+
+from __future__ import annotations
+
+import re
+
+from rich.markup import escape
+
+_UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Show control characters, changes of direction and lone surrogates as escapes such as ``\x9b``.
+
+    Line ends and tabs stay; what a rulebook calls its rules could otherwise move the cursor, or hide a verdict.
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, without control characters and without meaning as markup of rich."""
+    return escape(printable(text.replace("\n", " ")))

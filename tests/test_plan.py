@@ -1,0 +1,258 @@
+"""Plans: blocks, roles, the aggregator of each block and why, and what is refused before a value is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from cli_runner import write_data
+from masktron.aggregators import ALL as AGGREGATORS
+from masktron.aggregators.base import GroupContext, ObservedAggregator
+from masktron.classify import classify
+from masktron.classify.forms import holds
+from masktron.config import Config, Role
+from masktron.constraints import Member
+from masktron.errors import DocumentError, InfeasibleError, MasktronError, UsageError
+from masktron.plan import Plan, _among_numbers, make_plan
+from masktron.read.layout import detect_layout
+from masktron.read.lexical import parse_number
+from masktron.read.microdata import read_records
+from masktron.roles import FieldFacts, resolve_roles
+from rulebook_builder import layout, rulebook
+
+NAMES = "ABCDEFGH"
+
+
+def facts(roles: Mapping[str, Role], texts: str = "", lowest: float = 1.0) -> tuple[FieldFacts, ...]:
+    return tuple(
+        FieldFacts(name, roles.get(name, Role.CONFIDENTIAL), name not in texts, lowest, ()) for name in NAMES
+    )
+
+
+def plan_of(
+    *tests: str,
+    roles: Mapping[str, Role] | None = None,
+    texts: str = "",
+    lowest: float = 1.0,
+    released: Sequence[int] = (),
+    **settings: Any,
+) -> Plan:
+    book = rulebook([("Record", test) for test in tests])
+    # One pattern for each rule: within a pattern only the first would fire.
+    patterns = (replace(book.patterns[0], rules=(rule,)) for rule in book.patterns[0].rules)
+    edits = classify(replace(book, patterns=tuple(patterns)), layout(*NAMES))
+    return make_plan(edits, facts(roles or {}, texts, lowest), Config(**settings), released=released)
+
+
+# blocks
+
+
+@given(st.lists(st.sets(st.sampled_from(NAMES), min_size=2, max_size=3), max_size=6), st.booleans())
+def test_blocks_are_the_connected_components(rules: list[set[str]], whole: bool) -> None:
+    plan = plan_of(*(" + ".join(sorted(rule)) + " >= 0" for rule in rules), grouping="all" if whole else "rules")
+    pairs = [(NAMES.index(min(rule)), NAMES.index(name)) for rule in rules for name in rule]
+    ends = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    graph = coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(NAMES), len(NAMES)))
+    part = connected_components(graph, directed=False)[1]
+    expected = {tuple(n for n, p in zip(NAMES, part, strict=True) if p == one) for one in part}
+    ruled = {block.variables for block in plan.blocks if block.checks}
+    assert ruled == {names for names in expected if any(set(names) & rule for rule in rules)}
+    assert sorted(name for block in plan.blocks for name in block.variables) == list(NAMES)
+    for block in plan.blocks:
+        assert block.checks == tuple(i for i, rule in enumerate(rules) if rule & set(block.variables))
+    assert len(plan.partitions) == (1 if whole else len(plan.blocks))
+
+
+def test_variables_without_rules_go_in_threes() -> None:
+    free = [block.variables for block in plan_of("A + B >= 0", texts="H").blocks]
+    assert free == [("A", "B"), ("H",), ("C", "D", "E"), ("F", "G")]
+    assert [b.variables for b in plan_of("A + B >= 0", group_size_vars=4).blocks][1:] == [tuple("CDEF"), tuple("GH")]
+    assert plan_of("A + B >= 0", grouping="all").blocks[1].variables == tuple("CDEFGH")
+
+
+def test_unmasked_fields_condition_and_tie() -> None:
+    (block, *_) = plan_of("A <= G", "not(H = 1) or A > 5", roles={"G": Role.UNTOUCHED, "H": Role.KEY}).blocks
+    assert block.variables == ("A",)
+    assert block.conditions == ("G", "H")
+    assert block.ties == ("G",)
+
+
+def test_every_rule_is_somewhere() -> None:
+    plan = plan_of(
+        "A >= 0", "G > 0 or A > 0", "H > 0", "B >= 0", roles={"G": Role.IDENTIFIER, "H": Role.WEIGHT}, released=[3]
+    )
+    assert [index for index, _ in plan.not_applicable] == [1]
+    assert "G" in plan.not_applicable[0][1]
+    assert plan.untouched == (2,)
+    assert plan.released == (3,)
+    assert [block.checks for block in plan.blocks if block.checks] == [(0,)]
+    assert plan.by_role(Role.IDENTIFIER) == ("G",)
+
+
+def test_a_plan_is_plain_data() -> None:
+    plan = plan_of("A + B = C", "D = 1 or D = 3")
+    assert json.loads(json.dumps(plan.as_dict()))["k"] == 5
+    assert plan == plan_of("A + B = C", "D = 1 or D = 3")
+
+
+# aggregators
+
+
+@pytest.mark.parametrize(
+    ("tests", "texts", "lowest", "chosen"),
+    [
+        (["A + B = C", "A <= C", "A >= 0"], "", 0.0, "mean"),
+        (["A * B = C"], "", 1.0, "geometric_mean"),
+        (["A * B = C"], "", float("-inf"), "geometric_mean"),
+        (["A = 1 or A = 3"], "", 0.0, "median"),
+        (["(A = 1 or A = 3) and A <= B"], "", 0.0, "median"),
+        (["A mod 5 = 0"], "", 0.0, "median"),
+        (["A mod 5 = 0", "A <= B"], "", 0.0, "median"),
+        (["A mod 5 = 0", "A + B = C"], "", 0.0, "medoid"),
+        (["A * B = C", "C + D = E"], "", 1.0, "medoid"),
+        (["A = 'x' or A = 'y'"], "A", 0.0, "mode"),
+        (["not(A = 'x') or B > 3"], "A", 0.0, "mode"),
+        (["string-length(concat(A, B)) > 2"], "", 0.0, "medoid"),
+    ],
+)
+def test_the_first_aggregator_that_keeps_all_rules_is_chosen(
+    tests: list[str], texts: str, lowest: float, chosen: str
+) -> None:
+    block = plan_of(*tests, texts=texts, lowest=lowest).blocks[0]
+    assert block.aggregator == chosen
+    assert block.reason.startswith(f"{chosen} keeps ")
+    earlier = [aggregator.name for aggregator in AGGREGATORS]
+    for name in earlier[: earlier.index(chosen)]:
+        assert f"{name} " in block.reason.partition(";")[2], "the reason says why not the ones before"
+
+
+@pytest.mark.parametrize("test", ["A = -9 or A = 7", "A = 'NA' or A >= 0", "A != '' and A != 'NA'"])
+def test_missing_codes_in_rules_do_not_cost_the_mean(test: str) -> None:
+    codes = ("-9", "NA")
+    edits = classify(rulebook([("Record", test)]), layout("A"))
+    fact = FieldFacts("A", Role.CONFIDENTIAL, True, 0.0, codes)
+    assert make_plan(edits, [fact], Config()).blocks[0].aggregator == "mean"
+    if "-9" in test:
+        assert make_plan(edits, [replace(fact, codes=())], Config()).blocks[0].aggregator != "mean"
+
+
+def test_only_the_geometric_mean_parts_signs() -> None:
+    assert plan_of("A * B = C").blocks[0].one_signed
+    assert not plan_of("A + B = C").blocks[0].one_signed
+
+
+def test_a_rule_over_several_records_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match="several records") as caught:
+        plan_of("count(../Record[A = current()/A]) = 1")
+    assert caught.value.exit_code == 5
+    assert "--allow 'rule-1'" in caught.value.hint
+    assert plan_of("count(../Record[A = current()/A]) = 1", released=[0]).released == (0,)
+    assert plan_of("count(../Record[A = current()/A]) = 1", roles={"A": Role.KEY}).untouched == (0,)
+
+
+# what numbers a set asks for
+
+NUMBERS = st.sampled_from([Fraction(n) for n in (-9, 0, 1, 2, 3)])
+TEXTS = st.sampled_from(["-9", "0", "1", "2", "NA", "", "-9.0"])
+
+
+@st.composite
+def sets_and_groups(draw: st.DrawFn) -> tuple[Member, tuple[str, ...], list[str]]:
+    values = draw(st.frozensets(NUMBERS, min_size=1) | st.frozensets(TEXTS, min_size=1))
+    codes = tuple(draw(st.sets(st.sampled_from(["-9", "NA", "3"]))))
+    numbers = [number for number in ("-9", "0", "1", "2", "3") if number not in codes]
+    missing = [*codes, ""]
+    group = draw(
+        st.lists(st.sampled_from(numbers), min_size=1, max_size=6)
+        | st.sampled_from(missing).map(lambda lexeme: [lexeme] * 3)
+    )
+    return Member("A", values, draw(st.booleans())), codes, group
+
+
+@given(sets_and_groups())
+def test_a_set_reduced_to_numbers_keeps_the_whole_set(case: tuple[Member, tuple[str, ...], list[str]]) -> None:
+    atom, codes, group = case
+    reduced = _among_numbers(atom, FieldFacts("A", Role.CONFIDENTIAL, True, -9.0, codes))
+    assume(all(holds(((atom,),), {"A": lexeme}) for lexeme in group))
+    missing = group[0] in codes or not group[0]
+    values = np.array([[np.nan if missing else parse_number(lexeme)] for lexeme in group])
+    labels = np.zeros(len(group), dtype=np.intp)
+    context = GroupContext(frozenset("A"), one_signed=frozenset("A"))
+    for aggregator in AGGREGATORS:
+        if reduced is not None and not aggregator.preserves(reduced, context):
+            continue
+        if aggregator.name == "geometric_mean" and len(set(np.sign(values).ravel())) > 1:
+            continue
+        if missing:
+            prototype: Any = group[0]
+        elif isinstance(aggregator, ObservedAggregator):
+            prototype = group[int(aggregator.choose(values, labels)[0, 0])]
+        else:
+            prototype = Fraction(float(aggregator.aggregate(values, labels)[0, 0]))
+        if not missing and prototype in {Fraction(code) for code in codes if code != "NA"}:
+            continue  # settle keeps prototypes off the missing codes
+        assert holds(((atom,),), {"A": prototype}), (aggregator.name, reduced)
+
+
+# roles
+
+
+def resolved(tmp_path: Path, rows: list[dict[str, object]], **settings: Any) -> dict[str, FieldFacts]:
+    config = Config(**settings)
+    path = write_data(tmp_path / "data.xml", rows)
+    records = read_records(path, detect_layout(path), missing=config.missing)
+    return {fact.name: fact for fact in resolve_roles(records, config)}
+
+
+def test_roles_are_completed(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"A": value, "B": "x", "C": "", "D": "-9" if value else 4, "E": "" if value % 2 else "NA"}
+        for value in range(6)
+    ]
+    found = resolved(
+        tmp_path, rows, roles={"B": Role.UNTOUCHED}, missing={"D": frozenset({"-9"}), "*": frozenset({"NA"})}
+    )
+    assert {name: fact.role.value for name, fact in found.items()} == {
+        "A": "confidential",
+        "B": "untouched",
+        "C": "untouched",
+        "D": "confidential",
+        "E": "untouched",
+    }
+    assert found["A"].numeric
+    assert found["A"].lowest == 0
+    assert found["D"].lowest == 4, "a missing code is no value"
+    assert found["D"].codes == ("-9", "NA")
+    assert not found["B"].numeric
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "error", "what"),
+    [
+        ([{"A": 1}], {"roles": {"X": Role.KEY}}, UsageError, "'X'"),
+        ([{"A": 1}], {"missing": {"X": frozenset({"9"})}}, UsageError, "'X'"),
+        ([{"A": 1, "S": "x"}], {}, UsageError, "'S' has no role"),
+        ([{"A": 1}], {"roles": {"A": Role.KEY}}, UsageError, "no field is left"),
+        ([{"A": 1, "V": 1, "W": 1}], {"roles": {"V": Role.WEIGHT, "W": Role.WEIGHT}}, UsageError, "two fields"),
+        ([{"A": 1, "W": 0}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "not a positive number"),
+        ([{"A": 1, "W": -2}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "not a positive number"),
+        ([{"A": 1, "W": 1}, {"A": 1}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "record 2"),
+        ([{"A": 1}, {"A": 2}, {"A": "x"}], {}, DocumentError, "'x' in record 3"),
+    ],
+)
+def test_roles_that_do_not_fit_are_refused(
+    tmp_path: Path, rows: list[dict[str, object]], settings: dict[str, Any], error: type[MasktronError], what: str
+) -> None:
+    with pytest.raises(error, match=what):
+        resolved(tmp_path, rows, **settings)
