@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+
 from pairs.facts import facts_of
 from pairs.generate import Pair, generate
 from pairs.judge import smallest_group, violations
-from pairs.outcome import Outcome, reason_of, run_pair
+from pairs.outcome import Outcome, run_pair
 from pairs.proof import lonely
 from pairs.rules import variables_in
 from pairs.spelling import SCH
@@ -21,9 +22,11 @@ from pairs_run import run
 SEEDS = range(60)
 ALL_SEEDS = range(2000)
 
-# What masktron reaches as it is; the aim is 0.03 and 0.05.
 MOST_REFUSED = 0.03
 MOST_MEDOIDS = 0.40
+"""What masktron reaches as it is, with a margin for small samples; the aim is 0.05."""
+MOST_UNEXPLAINED = 0.002
+"""Refusals of pairs for which no record without company is found; the aim is 0."""
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +106,9 @@ def test_rules_are_spelled_in_many_ways(pairs: list[Pair]) -> None:
         texts[root.get("queryBinding", "none")] += 1
         for rule in root.iter(f"{{{SCH}}}rule"):
             texts["predicate"] += "[" in rule.get("context", "")
-            texts["field"] += not rule.get("context", "").startswith(("Record[", "Data")) and rule.get("context") != "Record"
+            texts["field"] += (
+                not rule.get("context", "").startswith(("Record[", "Data")) and rule.get("context") != "Record"
+            )
             texts["let"] += rule.find(f"{{{SCH}}}let") is not None
             texts["second"] += rule.getprevious() is not None
             for check in rule:
@@ -135,7 +140,9 @@ def test_the_judge_sees_a_broken_total_in_both_versions(tmp_path: Path) -> None:
         if total is None or pair.modern in seen:
             continue
         data, rules = pair.write(tmp_path / str(pair.seed))
-        whole = next(v for v in pair.variables if v.name == variables_in(*total.consequent[0])[-1] and not v.attribute)
+        whole = next(
+            v for v in pair.variables if v.name == variables_in(*total.consequent[0])[-1] and not v.attribute
+        )
         tree = etree.parse(str(data))
         field = next(f for f in tree.iter(whole.name) if (f.text or "").lstrip("-").replace(".", "").isdigit())
         field.text = f"{field.text}7"
@@ -150,6 +157,12 @@ def test_the_judge_counts_groups() -> None:
     records = [{"A": "1", "B": "1"}, {"A": "1", "B": "2"}, {"A": "1"}, {"A": "1"}]
     assert smallest_group(records, ["A"]) == 4
     assert smallest_group(records, ["A", "B"]) == 1
+
+
+@pytest.mark.parametrize(("seed", "solvable"), [(1183, True), (1437, False), (1780, True), (1937, False)])
+def test_a_record_that_can_have_no_company_is_found(seed: int, solvable: bool, tmp_path: Path) -> None:
+    """In 1183, records with V2 = B need V8 = r, with A s, and with C either: those can keep company with the few B."""
+    assert (lonely(generate(seed), tmp_path) is None) is solvable
 
 
 # masking
@@ -172,14 +185,8 @@ def check(outcomes: list[Outcome]) -> None:
     refused = [one for one in outcomes if one.code]
     assert len(refused) <= MOST_REFUSED * len(outcomes), text
     assert medoid_share(outcomes) <= MOST_MEDOIDS, text
+    assert sum(not one.proof for one in refused) <= MOST_UNEXPLAINED * len(outcomes), text
     for one in refused:
         # The only reason there is: a rule ties a masked field to one that stays as it is.
         assert (one.code, one.reason) == (5, "fixed field"), text
         assert one.facts.fixed, text
-
-
-@pytest.mark.full
-def test_a_record_without_company_is_shown(tmp_path: Path) -> None:
-    """Seed 1183 has 18 records with V2 = B whose V8 has to be r, where all others need s, and k = 28."""
-    refused = [seed for seed in PROVABLE if reason_of(run_pair(seed).message) == "fixed field"]
-    assert refused == [seed for seed in refused if lonely(generate(seed), tmp_path)]

@@ -252,3 +252,12 @@ def test_comments_and_markup_in_messages(tmp_path: Path) -> None:
         ValueOf("V2", is_name=True),
         ValueOf(".", is_name=True),
     ]
+
+
+def test_an_identifier_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "rules.sch"
+    path.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="R">'
+        '<assert id="a&#10;error: b" test="A">x</assert><assert id=" " test="B">y</assert></rule></pattern></schema>'
+    )
+    assert [check.id for check in read_rules(path).checks] == ["a error: b", "rule-2"]

@@ -67,7 +67,9 @@ class Builder:
                 return draw_ratios(self.rng, self.size)
 
     def new_text(self, role: Role = "confidential") -> Variable:
-        names = self.rng.choice((("NO", "SO", "EA", "WE"), ("A", "B", "C"), ("y", "n"), ("agr", "ind", "srv", "pub", "oth")))
+        names = self.rng.choice(
+            (("NO", "SO", "EA", "WE"), ("A", "B", "C"), ("y", "n"), ("agr", "ind", "srv", "pub", "oth"))
+        )
         weights = [self.rng.uniform(0.05, 1) for _ in names]
         return self.add("text", self.rng.choices(names, weights, k=self.n), role)
 
@@ -94,7 +96,11 @@ class Builder:
         if not options or (self.room() and self.chance(fresh)):
             if not self.room():
                 return None
-            new = self.new_text() if set(kinds) == {"text"} else self.new_number(self.rng.choice([k for k in kinds if k != "text"]))
+            new = (
+                self.new_text()
+                if set(kinds) == {"text"}
+                else self.new_number(self.rng.choice([k for k in kinds if k != "text"]))
+            )
             return new if fits(new) else None
         ruled = {name for edit in self.edits for name in edit.variables}
         return self.rng.choices(options, [3 if variable.name in ruled else 1 for variable in options])[0]

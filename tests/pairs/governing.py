@@ -145,9 +145,7 @@ def _outside(b: Builder, name: str, kind: Kind, values: list[Fraction], mask: Ma
     _fill(
         values,
         mask,
-        lambda record: values[record]
-        if not low < values[record] < high
-        else (low if b.chance(0.5) else high),
+        lambda record: values[record] if not low < values[record] < high else (low if b.chance(0.5) else high),
     )
     return ((Compare(place(name), "<=", literal(low)),), (Compare(place(name), ">=", literal(high)),))
 
@@ -252,7 +250,9 @@ def combination(b: Builder) -> bool:
     if first is None or not b.room():
         return False
     codes = ("p", "q", "r", "s")
-    allowed = {value: sorted(b.rng.sample(codes, b.rng.randint(1, 2))) for value in sorted(set(map(str, first.values)))}
+    allowed = {
+        value: sorted(b.rng.sample(codes, b.rng.randint(1, 2))) for value in sorted(set(map(str, first.values)))
+    }
     second = b.add("text", [b.rng.choice(allowed[str(value)]) for value in first.values])
     if b.chance(0.6):
         cases = tuple(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lxml import etree
-from pairs.spelling import SCH
 
+from pairs.spelling import SCH
 from xslt_oracle import evaluate
 
 

@@ -21,7 +21,6 @@ from pairs.values import (
     multiplies_up,
     readings,
     significant_digits,
-    written,
 )
 
 CENT = Fraction(1, 100)

@@ -20,6 +20,7 @@ from masktron.results import BlockResult
 from pairs.facts import Facts, blocks, facts_of
 from pairs.generate import Pair, generate
 from pairs.judge import changed, smallest_group, table, violations
+from pairs.proof import lonely
 
 LIMIT = 60.0
 """Seconds after which a pair counts as crashed."""
@@ -69,6 +70,8 @@ class Outcome:
         What else is wrong with the written file.
     labels : tuple of str
         Of the pair's rules, those that share a block joined.
+    proof : str
+        Why a refused pair has no solution, as `pairs.proof` shows it without masktron; empty where it does not.
     """
 
     seed: int
@@ -84,6 +87,7 @@ class Outcome:
     smallest: int | None = None
     faults: tuple[str, ...] = ()
     blocks: tuple[BlockOutcome, ...] = ()
+    proof: str = ""
 
     @property
     def crashed(self) -> bool:
@@ -119,8 +123,10 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
             seconds = time.perf_counter() - start
             code, text = int(error.exit_code), str(error).replace(str(folder), "")
             faults = ("a file in spite of the error",) if out.exists() else ()
-            reason = reason_of(text)
-            return Outcome(seed, pair.n, pair.k, facts, labels, seconds, code, reason, text, faults=faults)
+            reason, proof = reason_of(text), lonely(pair, folder) or ""
+            return Outcome(
+                seed, pair.n, pair.k, facts, labels, seconds, code, reason, text, faults=faults, proof=proof
+            )
         except (Exception, PairTimeoutError) as error:  # noqa: BLE001 - any other exception is a finding
             seconds = time.perf_counter() - start
             where = traceback.extract_tb(error.__traceback__)[-1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lxml import etree
 
+from pairs.facts import blocks
 from pairs.generate import Pair
 from pairs.judge import violations
-from pairs.facts import blocks
 
 BUDGET = 3000
 """Records that are judged for one pair."""

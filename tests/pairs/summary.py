@@ -28,8 +28,12 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         f"exit 0               {_share(len(written), outcomes)}",
     ]
     codes = Counter((one.code, one.reason) for one in outcomes if one.code > 0)
-    lines += [f"exit {code}               {_share(count, outcomes)}  {reason}" for (code, reason), count in codes.most_common()]
     lines += [
+        f"exit {code}               {_share(count, outcomes)}  {reason}"
+        for (code, reason), count in codes.most_common()
+    ]
+    lines += [
+        f"refused, not shown   {sum(one.code > 0 and not one.proof for one in outcomes)}",
         f"crashes              {sum(one.crashed for one in outcomes)}",
         f"violations           {sum(sum(one.violations.values()) for one in outcomes)}"
         f" in {sum(bool(one.violations) for one in outcomes)} files",
@@ -97,7 +101,9 @@ def _complaint(one: Outcome) -> str:
     if one.crashed:
         return f"seed {one.seed}: {one.message}"
     if one.code > 0:
-        return f"seed {one.seed}: exit {one.code}, n = {one.n}, k = {one.k}: {' '.join(one.message.split())[:200]}"
+        why = f"shown: {one.proof}" if one.proof else "NOT SHOWN to have no solution"
+        message = " ".join(one.message.split())[:160]
+        return f"seed {one.seed}: exit {one.code}, n = {one.n}, k = {one.k}: {message}\n  {why}"
     problems = [f"{name} broken {count} times" for name, count in one.violations.items()]
     problems += list(one.faults)
     if one.smallest is not None and one.smallest < one.k:

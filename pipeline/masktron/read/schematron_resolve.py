@@ -219,7 +219,7 @@ class _Builder:
         element = self.by_mark[node.fpi]
         role, flag = node.role or rule.role, node.flag or rule.flag
         check = Check(
-            id=_unique(node.id or rule.id or label or f"rule-{self.index + 1}", self.ids),
+            id=_unique((node.id or "").strip() or (rule.id or "").strip() or label or f"rule-{self.index + 1}", self.ids),
             index=self.index,
             kind="assert" if name_of(element) == "assert" else "report",
             test=node.test.query.strip(),
@@ -254,10 +254,11 @@ def _label(pattern: etree._Element) -> str:
 
 
 def _unique(wanted: str, taken: set[str]) -> str:
-    name = wanted
+    """Return the name on one line, numbered where it is taken."""
+    name = first = " ".join(wanted.split())
     number = 1
     while name in taken:
         number += 1
-        name = f"{wanted}.{number}"
+        name = f"{first}.{number}"
     taken.add(name)
     return name
