@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--dump", type=Path, help="write refused and failing pairs there, for a repro")
     options = parser.parse_args()
     outcomes = run(options.seeds, jobs=options.jobs)
-    print(summary(outcomes))
+    sys.stdout.write(f"{summary(outcomes)}\n")
     for one in outcomes:
         if options.dump and (one.code or one.broken or len(outcomes) == 1):
             generate(one.seed).write(options.dump / str(one.seed))

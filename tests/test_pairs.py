@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -80,7 +82,7 @@ def test_every_kind_of_rule_and_of_value_occurs(pairs: list[Pair]) -> None:
     assert {gap for variable in variables for gap in variable.gaps.values()} == {"absent", "empty", "code"}
     numbers = [number for variable in variables for number in variable.numbers]
     assert any(number < 0 for number in numbers)
-    assert numbers.count(0) > 100
+    assert numbers.count(Fraction(0)) > 100
 
 
 def test_totals_are_nested_and_share_parts(pairs: list[Pair]) -> None:
@@ -161,7 +163,6 @@ def test_the_judge_counts_groups() -> None:
 
 @pytest.mark.parametrize(("seed", "solvable"), [(1183, True), (1437, False), (1780, True), (1937, False)])
 def test_a_record_that_can_have_no_company_is_found(seed: int, solvable: bool, tmp_path: Path) -> None:
-    """In 1183, records with V2 = B need V8 = r, with A s, and with C either: those can keep company with the few B."""
     assert (lonely(generate(seed), tmp_path) is None) is solvable
 
 
@@ -179,7 +180,7 @@ def test_all_pairs_are_masked() -> None:
 
 def check(outcomes: list[Outcome]) -> None:
     text = summary(outcomes)
-    print(text)
+    sys.stdout.write(text)  # pytest shows it with -s
     assert not [one.seed for one in outcomes if one.crashed], text
     assert not [one.seed for one in outcomes if one.broken], text
     refused = [one for one in outcomes if one.code]

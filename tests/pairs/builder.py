@@ -73,7 +73,7 @@ class Builder:
         weights = [self.rng.uniform(0.05, 1) for _ in names]
         return self.add("text", self.rng.choices(names, weights, k=self.n), role)
 
-    def found(self, kinds: Collection[Kind], *, fixed: bool = False, without: Collection[str] = ()) -> list[Variable]:
+    def found(self, kinds: Sequence[Kind], *, fixed: bool = False, without: Collection[str] = ()) -> list[Variable]:
         """Return the fields of some kinds: masked ones, and if `fixed` also the unmasked ones that conditions use."""
         roles = ("confidential", "untouched") if fixed else ("confidential",)
         return [
@@ -84,7 +84,7 @@ class Builder:
 
     def pick(
         self,
-        kinds: Collection[Kind] = NUMBERS,
+        kinds: Sequence[Kind] = NUMBERS,
         *,
         fixed: bool = False,
         without: Collection[str] = (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lxml import etree
 
@@ -75,7 +76,7 @@ def blocks(edits: Sequence[Edit], masked: set[str]) -> list[list[Edit]]:
 def strata(pair: Pair, edit: Edit) -> tuple[int, ...]:
     """Count the records of each stratum of a rule: those that meet its antecedent and the others, or each case."""
     speller = _plain(pair)
-    root = etree.fromstring(pair.data)
+    root: Any = etree.fromstring(pair.data)
     if edit.antecedent:
         met = int(root.xpath(f"count(Record[{speller.condition(edit)}])"))
         return met, pair.n - met

@@ -105,7 +105,7 @@ def _unmasked(b: Builder) -> None:
 
 
 def _leave_out(b: Builder) -> None:
-    """Let values go missing, or a field be an attribute, after the rules are made: their spelling takes care of it."""
+    """Let values go missing, or a field be an attribute; the spelling of the rules takes care of it."""
     if b.chance(0.1):
         b.rng.choice(list(b.variables.values())).attribute = True
     if not b.chance(0.4):

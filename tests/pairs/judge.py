@@ -36,7 +36,8 @@ def violations(rules: Path, data: Path, original: Path) -> dict[str, int]:
 
 def by_record(rules: Path, data: Path, original: Path) -> tuple[dict[str, int], dict[str, int]]:
     """Evaluate XPath 1.0 rules with libxml2's XPath, node by node: fired and failed counts."""
-    schema, document = etree.parse(str(rules)).getroot(), etree.parse(str(data))
+    schema = etree.parse(str(rules)).getroot()
+    document: Any = etree.parse(str(data))  # lxml's types do not know what an expression returns
     source = etree.parse(str(original)).getroot()
     extensions = {(None, "document"): lambda _, __: [source]}
     fired: Counter[str] = Counter()
@@ -60,9 +61,10 @@ def by_record(rules: Path, data: Path, original: Path) -> tuple[dict[str, int], 
 
 def table(path: Path) -> list[dict[str, str | None]]:
     """Read the records of a plain file: lexemes by field, attributes with ``@``."""
+    root: Any = etree.parse(str(path)).getroot()
     return [
-        {**{f"@{key}": str(value) for key, value in record.attrib.items()}, **{e.tag: e.text or "" for e in record}}
-        for record in etree.parse(str(path)).getroot()
+        {f"@{key}": value for key, value in record.attrib.items()} | {field.tag: field.text or "" for field in record}
+        for record in root
     ]
 
 

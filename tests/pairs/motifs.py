@@ -32,7 +32,10 @@ def total(b: Builder) -> bool:
     kind: Kind = "integer" if b.chance(0.65) else "money"
     count = b.rng.choice((2, 2, 2, 3, 4))
     old = b.found((kind,), fixed=b.chance(0.03))
-    shared = b.rng.sample(old, min(len(old), b.rng.randint(0, count)))
+    wholes = {edit.variables[-1] for edit in b.edits if edit.label == "total"}
+    # Totals of totals and totals that share parts are the hard ones, so a part is rather an old field than a new one.
+    wanted = min(len(old), b.rng.choice((0, 1, 1, 2, 2, count)))
+    shared = sorted(b.rng.sample(old, len(old)), key=lambda v: v.name not in wholes or b.chance(0.4))[:wanted]
     if kind == "money" and len(shared) == count:
         shared.pop()
     if not b.room(count - len(shared) + 1):
@@ -122,14 +125,18 @@ def product(b: Builder) -> bool:
         return [_number(factor, record) for factor in factors]
 
     if first != "integer":
-        _redraw(b, rate, lambda record: multiplies_up(numbers(record), math.prod(numbers(record))))
-    values = [math.prod(numbers(record)) for record in b.records]
+        _redraw(b, rate, lambda record: multiplies_up(numbers(record), _product(numbers(record))))
+    values = [_product(numbers(record)) for record in b.records]
     if not all(multiplies_up(numbers(record), values[record]) for record in b.records):
         return False
     result = b.add(first, values)
     left = " * ".join(place(factor.name) for factor in factors)
     b.rule("product", "product", always(Compare(left, "=", place(result.name), exact_order=True)))
     return True
+
+
+def _product(factors: Sequence[Fraction]) -> Fraction:
+    return math.prod(factors, start=Fraction(1))
 
 
 def _digits(factors: Sequence[Variable], record: int) -> int:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import masktron
 from masktron import MaskResult, MasktronError
@@ -145,7 +146,7 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
     )  # fmt: skip
 
 
-def masktron_settings(pair: Pair) -> dict[str, object]:
+def masktron_settings(pair: Pair) -> dict[str, Any]:
     """Return the settings as `masktron.mask` takes them."""
     missing = {name: frozenset(codes) for name, codes in pair.settings["missing"].items()}
     return {**pair.settings, "missing": missing}

@@ -250,7 +250,7 @@ class Speller:
 
 def rulebook(rng: random.Random, speller: Speller, edits: Sequence[Edit]) -> bytes:
     """Write a rulebook: a pattern for each rule, or for many rules on the whole record together."""
-    schema = etree.Element(f"{{{SCH}}}schema", nsmap={None: SCH})
+    schema = etree.Element(f"{{{SCH}}}schema", nsmap={None: SCH})  # type: ignore[dict-item]
     if speller.modern:
         schema.set("queryBinding", "xslt2")
     elif rng.random() < 0.3:

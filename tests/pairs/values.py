@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from lxml import etree
 
@@ -20,7 +20,7 @@ NUMBERS: tuple[Kind, ...] = ("integer", "money", "ratio")
 MAX_DIGITS = 15
 
 _SCRATCH = etree.Element("scratch")
-_NUMBER = etree.XPath("number($text)")
+_NUMBER: Any = etree.XPath("number($text)")
 
 
 @dataclass(slots=True)
@@ -108,25 +108,16 @@ def significant_digits(value: Fraction) -> int:
 def draw_integers(rng: random.Random, size: Sequence[float], style: str) -> list[Fraction]:
     """Draw integers; `size` is a latent size of each record, so that fields go together."""
 
-    def one(latent: float) -> int:
-        own = 0.8 * latent + 0.6 * rng.gauss(0, 1)
-        match style:
-            case "count":
-                return max(0, round(3 + 2 * own))
-            case "wide":
-                return 0 if rng.random() < 0.15 else round(math.exp(6 + 1.2 * own))
-            case "positive":
-                return 1 + round(math.exp(4 + own))
-            case "signed":
-                return round(400 * own) + rng.randint(-5, 5)
-            case "ties":
-                return rng.choice((0, 0, 10, 20, 50, 100, 1000))
-            case "codes":
-                return rng.choice((1, 2, 2, 5, 10))
-            case _:
-                return rng.choice((10, 900)) + round(20 * own)
-
-    return [Fraction(one(latent)) for latent in size]
+    shapes: dict[str, Callable[[float], int]] = {
+        "count": lambda own: max(0, round(3 + 2 * own)),
+        "wide": lambda own: 0 if rng.random() < 0.15 else round(math.exp(6 + 1.2 * own)),
+        "positive": lambda own: 1 + round(math.exp(4 + own)),
+        "signed": lambda own: round(400 * own) + rng.randint(-5, 5),
+        "ties": lambda _: rng.choice((0, 0, 10, 20, 50, 100, 1000)),
+        "codes": lambda _: rng.choice((1, 2, 2, 5, 10)),
+        "two humps": lambda own: rng.choice((10, 900)) + round(20 * own),
+    }
+    return [Fraction(shapes[style](0.8 * latent + 0.6 * rng.gauss(0, 1))) for latent in size]
 
 
 INTEGERS = ("count", "wide", "positive", "signed", "ties", "codes", "two humps")

@@ -10,6 +10,7 @@ each group left is counted.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -173,35 +174,47 @@ def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
 class _Contexts:
     """The records that stand for a group before the judge: one for each combination of the unmasked fields.
 
-    The one that refused a candidate of the group last is asked first: it is likely to refuse the others too.
+    The one that refused most candidates of the group is asked first: it is likely to refuse the others too.
     """
 
     def __init__(self, task: Task, judge: Judge) -> None:
         self._task = task
         self._judge = judge
         self._records: dict[int, list[int]] = {}
+        self._refused: dict[int, Counter[int]] = {}
 
     def accepted(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, _Prototype]:
         """Return the first candidate of each group that the judge accepts in every context of the group."""
         left = {group: list(candidates) for group, candidates in offers.items()}
         chosen: dict[int, _Prototype] = {}
         while left:
-            first = [(group, candidate, self._of(group)[:1]) for group, own in left.items() for candidate in own]
-            stands = self._verdicts(first)
-            survivors: dict[int, list[_Prototype]] = {}
-            for (group, candidate, _), fine in zip(first, stands, strict=True):
-                if fine[0]:
-                    survivors.setdefault(group, []).append(candidate)
+            survivors = self._survivors(left)
             trials = [(group, own[0], self._of(group)) for group, own in survivors.items()]
-            left = {}
             for (group, candidate, records), fine in zip(trials, self._verdicts(trials), strict=True):
                 if fine.all():
                     chosen[group] = candidate
-                    continue
-                records.insert(0, records.pop(int(fine.argmin())))
-                if survivors[group][1:]:
-                    left[group] = survivors[group][1:]
+                else:
+                    self._promote(group, [record for record, ok in zip(records, fine, strict=True) if not ok])
+            left = {group: own[1:] for group, own in survivors.items() if group not in chosen and own[1:]}
         return chosen
+
+    def _survivors(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, list[_Prototype]]:
+        """Return the candidates of each group that its first context accepts, without groups that have none."""
+        trials = [(group, candidate, self._of(group)[:1]) for group, own in offers.items() for candidate in own]
+        survivors: dict[int, list[_Prototype]] = {}
+        for (group, candidate, _), fine in zip(trials, self._verdicts(trials), strict=True):
+            if fine[0]:
+                survivors.setdefault(group, []).append(candidate)
+        return survivors
+
+    def _promote(self, group: int, refusing: Sequence[int]) -> None:
+        """Put the context that has refused most candidates of the group before the others."""
+        refused = self._refused.setdefault(group, Counter())
+        refused.update(reversed(refusing))
+        (hardest, _), *_ = refused.most_common(1)
+        records = self._of(group)
+        records.remove(hardest)
+        records.insert(0, hardest)
 
     def _of(self, group: int) -> list[int]:
         if group not in self._records:
