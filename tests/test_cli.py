@@ -311,7 +311,7 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path, run: Runner) -> None:
     for outcome in outcomes:
         assert not {"\x9b", "\x1b", "\u202e"} & set(outcome.out + outcome.err)
     assert r"a valid [/red][bold] \x9b2J \u202ex" in outcomes[0].out
-    assert json.loads(outcomes[-1].out)["rules"][0]["id"] == "a\nvalid [/red][bold] \x9b2J \u202ex"
+    assert json.loads(outcomes[-1].out)["rules"][0]["id"] == "a valid [/red][bold] \x9b2J \u202ex"
 
 
 def test_any_encoding_of_the_terminal_will_do(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from cli_runner import write_data
+import masktron
+from cli_runner import write_data, write_rules
 from masktron.aggregators import ALL as AGGREGATORS
 from masktron.aggregators.base import GroupContext, ObservedAggregator
 from masktron.classify import classify
@@ -248,7 +249,7 @@ def test_roles_are_completed(tmp_path: Path) -> None:
         ([{"A": 1, "W": 0}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "not a positive number"),
         ([{"A": 1, "W": -2}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "not a positive number"),
         ([{"A": 1, "W": 1}, {"A": 1}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "record 2"),
-        ([{"A": 1}, {"A": 2}, {"A": "x"}], {}, DocumentError, "'x' in record 3"),
+        ([{"A": 1}, {"A": 2}, {"A": "x"}], {}, DocumentError, "holds a text in record 3"),
     ],
 )
 def test_roles_that_do_not_fit_are_refused(
@@ -256,3 +257,16 @@ def test_roles_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(error, match=what):
         resolved(tmp_path, rows, **settings)
+
+
+def test_what_a_rule_says_of_missing_values_does_not_count_where_there_are_none(tmp_path: Path) -> None:
+    names = "ABCDEF"
+    total = "sum(" + " | ".join(names) + ") = T"
+    rules = write_rules(tmp_path / "r.sch", total)
+    rows = [dict(zip((*names, "T"), (*range(at, at + 6), 6 * at + 15), strict=True)) for at in range(20)]
+    explained = masktron.explain(rules, write_data(tmp_path / "d.xml", rows))
+    assert explained.rules[0].aggregator == "mean"
+    rows[3]["A"] = None  # type: ignore[assignment]
+    rows[3]["T"] -= 3
+    explained = masktron.explain(rules, write_data(tmp_path / "e.xml", rows))
+    assert explained.rules[0].aggregator == "medoid"

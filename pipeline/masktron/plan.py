@@ -236,10 +236,22 @@ def _obstacle(
         if isinstance(edit.constraint, OpaqueEdit) and not isinstance(aggregator, Medoid):
             return f"{aggregator.name} cannot vouch for {edit.check.id}, which is not understood"
         for conjunction in form_of(edit.constraint):
-            for atom in conjunction:
+            for atom in conjunction if _possible(conjunction, facts) else ():
                 if not _kept(aggregator, atom, context, facts):
                     return f"{aggregator.name} would break {edit.check.id} ({edit.name})"
     return None
+
+
+def _possible(conjunction: tuple[Atom, ...], facts: Mapping[str, FieldFacts]) -> bool:
+    """Whether a disjunct can hold: not if it asks for a missing value of a masked field that has none.
+
+    Masking takes no value away, so that such a disjunct holds neither before nor after.
+    """
+    return not any(
+        isinstance(atom, Missing) or (isinstance(atom, Present) and atom.negated)
+        for atom in conjunction
+        if isinstance(atom, Missing | Present) and atom.variable in facts and not facts[atom.variable].gaps
+    )
 
 
 def _kept(aggregator: Aggregator, atom: Atom, context: GroupContext, facts: Mapping[str, FieldFacts]) -> bool:

@@ -26,6 +26,8 @@ class FieldFacts:
         Smallest number that it holds; minus infinity where it holds none or text.
     codes : tuple of str
         Lexemes that mean 'missing' in it.
+    gaps : bool
+        Whether a value is missing in some record.
     """
 
     name: str
@@ -33,6 +35,7 @@ class FieldFacts:
     numeric: bool
     lowest: float
     codes: tuple[str, ...] = ()
+    gaps: bool = True
 
 
 def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
@@ -83,8 +86,9 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     texts = int(column.present.sum()) - numbers
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
+    gaps = not bool(column.present.all())
     if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED):
-        return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes)
+        return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes, gaps)
     if texts and numbers > texts:
         _refuse_text(column, records)
     if texts and role is None:
@@ -95,16 +99,16 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
         )
     if not texts and not numbers and role is None:
         # A field that never holds a value has nothing to mask; it is written as it is.
-        return FieldFacts(name, Role.UNTOUCHED, False, lowest, codes)
-    return FieldFacts(name, role or Role.CONFIDENTIAL, texts == 0, lowest, codes)
+        return FieldFacts(name, Role.UNTOUCHED, False, lowest, codes, gaps)
+    return FieldFacts(name, role or Role.CONFIDENTIAL, texts == 0, lowest, codes, gaps)
 
 
 def _refuse_text(column: Column, records: Records) -> None:
     at = int(np.flatnonzero(column.present & ~column.is_number)[0])
     raise DocumentError(
-        f"the numeric field {column.field.name!r} holds the text {column.lexemes[at]!r} in record {at + 1}",
+        f"the numeric field {column.field.name!r} holds a text in record {at + 1}",
         where=f"{records.source}:{records.lines[at]}",
-        hint=f'correct it, or declare it as a missing code: [missing] {column.field.name} = ["{column.lexemes[at]}"]',
+        hint=f"correct it, or declare it as a missing code: --missing {column.field.name}=CODE",
     )
 
 
@@ -114,7 +118,7 @@ def _check_weight(records: Records, name: str) -> None:
     if bad.size:
         at = int(bad[0])
         raise DocumentError(
-            f"the weight {name!r} of record {at + 1} is not a positive number: {column.lexemes[at]!r}",
+            f"the weight {name!r} of record {at + 1} is not a positive number",
             where=f"{records.source}:{records.lines[at]}",
             hint="weights must be there and above 0 in every record",
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Role
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
+from masktron.files import is_rulebook, same_file
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.revalidate import Revalidation, revalidate
@@ -309,19 +310,19 @@ def _plain(value: Any) -> Any:
 
 
 def _refuse_paths(data: Path, rules: Path, out: Path, manifest: Path) -> None:
-    inputs = {data.resolve(): "the original", rules.resolve(): "the rulebook"}
     for path, what in ((out, "output"), (manifest, "manifest")):
-        if path.resolve() in inputs:
-            raise UsageError(
-                f"the {what} would overwrite {inputs[path.resolve()]}", where=str(path), hint="give another file name"
-            )
+        for source, name in ((data, "the original"), (rules, "the rulebook")):
+            if same_file(path, source):
+                raise UsageError(f"the {what} would overwrite {name}", where=str(path), hint="give another file name")
+        if is_rulebook(path):
+            raise UsageError(f"the {what} would overwrite a rulebook", where=str(path), hint="give another file name")
         if not path.parent.is_dir():
             raise UsageError(
                 f"the folder of the {what} does not exist", where=str(path.parent), hint="create it first"
             )
         if path.is_dir():
             raise UsageError(f"the {what} is a folder", where=str(path), hint="give a file name")
-    if out.resolve() == manifest.resolve():
+    if same_file(out, manifest):
         raise UsageError("the output and the manifest are the same file", where=str(out))
     if manifest.exists() and (other := described_output(manifest)) != out.name:
         raise UsageError(

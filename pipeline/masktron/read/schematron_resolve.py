@@ -219,7 +219,9 @@ class _Builder:
         element = self.by_mark[node.fpi]
         role, flag = node.role or rule.role, node.flag or rule.flag
         check = Check(
-            id=_unique((node.id or "").strip() or (rule.id or "").strip() or label or f"rule-{self.index + 1}", self.ids),
+            id=_unique(
+                (node.id or "").strip() or (rule.id or "").strip() or label or f"rule-{self.index + 1}", self.ids
+            ),
             index=self.index,
             kind="assert" if name_of(element) == "assert" else "report",
             test=node.test.query.strip(),
