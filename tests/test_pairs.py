@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections import Counter
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from lxml import etree
 
 from pairs.facts import facts_of
-from pairs.generate import Pair, generate
+from pairs.generate import Pair, document, generate
 from pairs.judge import smallest_group, violations
 from pairs.outcome import Outcome, run_pair
 from pairs.proof import lonely
-from pairs.rules import variables_in
-from pairs.spelling import SCH
+from pairs.rules import Compare, Edit, always, variables_in
+from pairs.spelling import SCH, Speller, rulebook
 from pairs.summary import medoid_share, summary
+from pairs.values import Variable
 from pairs_run import run
 
 SEEDS = range(60)
@@ -68,7 +71,7 @@ def test_the_hard_cases_are_frequent(pairs: list[Pair]) -> None:
     assert shares["missing"] >= 0.25
     assert shares["rare"] >= 0.2
     assert shares["fixed"] >= 0.15
-    assert shares["breakable"] >= 0.4, "means of neighbours should break governing rules"
+    assert shares["breakable"] >= 0.35, "means of neighbours should break governing rules"
 
 
 def test_every_kind_of_rule_and_of_value_occurs(pairs: list[Pair]) -> None:
@@ -161,9 +164,53 @@ def test_the_judge_counts_groups() -> None:
     assert smallest_group(records, ["A", "B"]) == 1
 
 
-@pytest.mark.parametrize(("seed", "solvable"), [(1183, True), (1437, False), (1780, True), (1937, False)])
-def test_a_record_that_can_have_no_company_is_found(seed: int, solvable: bool, tmp_path: Path) -> None:
-    assert (lonely(generate(seed), tmp_path) is None) is solvable
+def test_the_runner_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masking that copies, fails or hangs."""
+
+    def copies(data: Path, rules: Path, out: Path, **_: object) -> SimpleNamespace:
+        out.write_bytes(data.read_bytes())
+        names = [variable.reference for variable in pair.variables if variable.masked]
+        return SimpleNamespace(
+            blocks=[SimpleNamespace(variables=names, rules=(), aggregator="", reason="", exits={})]
+        )
+
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("no such group")
+
+    def hangs(*_: object, **__: object) -> None:
+        while True:
+            pass
+
+    pair = generate(0)
+    monkeypatch.setattr("pairs.outcome.masktron.mask", copies)
+    copied = run_pair(0)
+    assert (copied.code, copied.smallest, copied.broken) == (0, 1, True)
+    monkeypatch.setattr("pairs.outcome.masktron.mask", fails)
+    failed = run_pair(0)
+    assert failed.crashed
+    assert failed.message.startswith("ZeroDivisionError at test_pairs.py")
+    monkeypatch.setattr("pairs.outcome.masktron.mask", hangs)
+    stopped = run_pair(0, limit=0.1)
+    assert stopped.crashed
+    assert "more than 0.1 seconds" in summary([copied, failed, stopped])
+
+
+@pytest.mark.parametrize(("free", "solvable"), [(0, False), (7, False), (8, True)])
+def test_a_record_that_can_have_no_company_is_found(free: int, solvable: bool, tmp_path: Path) -> None:
+    """Records with U = x need C = a, those with y need b; the others are free, and 5 + 8 are k."""
+    surroundings = ["x"] * 20 + ["y"] * 5 + ["z"] * free
+    values: list[str | Fraction] = ["a" if text == "x" else "b" for text in surroundings]
+    variables = {"U": Variable("U", "text", list(surroundings), "untouched"), "C": Variable("C", "text", values)}
+    edits = tuple(
+        Edit(f"R{n}", "if-then", "governing", always(Compare("{C}", "=", then)), (Compare("{U}", "=", given),))
+        for n, given, then in ((1, "'x'", "'a'"), (2, "'y'", "'b'"))
+    )
+    rng = random.Random(0)
+    data = document(list(variables.values()), len(values))
+    rules = rulebook(rng, Speller(rng, variables, modern=False), edits)
+    settings = {"k": 13, "grouping": "rules"}
+    pair = Pair(0, len(values), 13, tuple(variables.values()), edits, data, rules, settings, modern=False)
+    assert (lonely(pair, tmp_path) is None) is solvable
 
 
 # masking

@@ -19,14 +19,14 @@ from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.classify.forms import Value, form_of, holds, satisfied
 from masktron.config import Role
-from masktron.constraints import Form, Linear, Product, Whole
+from masktron.constraints import Form, Lexical, Linear, Product, Untranslated, Whole
 from masktron.errors import InfeasibleError
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.methods.encode import encode_nominal
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.mdav import standardise
-from masktron.plan import Block, Partition, Plan
+from masktron.plan import DERIVE, Block, Partition, Plan
 from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.read.records import Column, Records, Status
@@ -286,7 +286,10 @@ class _Masker:
         plain = [
             form
             for form in forms
-            if form and all(variables_of(atom) <= masked for conjunction in form for atom in conjunction)
+            if form
+            and all(variables_of(atom) <= masked for conjunction in form for atom in conjunction)
+            # What only an engine can decide is left to the judge, which decides hundreds of records at a time.
+            and not any(isinstance(atom, Lexical | Untranslated) for conjunction in form for atom in conjunction)
         ]
 
         def test(values: Mapping[str, Value]) -> bool:
@@ -378,6 +381,8 @@ def _with_codes(column: Column) -> NDArray[np.float64]:
 
 
 def _aggregator(block: Block) -> Aggregator:
+    if block.aggregator == DERIVE:
+        return Mean()
     return next(aggregator for aggregator in AGGREGATORS if aggregator.name == block.aggregator)
 
 

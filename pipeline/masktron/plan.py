@@ -28,6 +28,11 @@ from masktron.errors import InfeasibleError
 from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts
 
+DERIVE = "derive"
+"""The last resort before the medoid, where no theorem covers all rules of a block of numbers: free variables by the
+arithmetic mean, solved variables recomputed from the equalities. Nothing vouches for it but the engine, group by
+group; a group in which it finds no prototype leaves by the median or the medoid."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -201,12 +206,12 @@ def _block(component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, 
     }
     aggregator, reason = _choose(component, own, masked, frozenset(ties))
     checks = tuple(edit.check.index for edit in own)
-    return Block(component, tuple(sorted(conditions)), tuple(sorted(ties)), checks, aggregator.name, reason)
+    return Block(component, tuple(sorted(conditions)), tuple(sorted(ties)), checks, aggregator, reason)
 
 
 def _choose(
     component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, FieldFacts], ties: frozenset[str]
-) -> tuple[Aggregator, str]:
+) -> tuple[str, str]:
     """Take the first aggregator, from the least to the most lossy, that keeps every rule of the block."""
     facts = [masked[name] for name in component]
     context = GroupContext(
@@ -218,8 +223,10 @@ def _choose(
     refusals: list[str] = []
     for aggregator in AGGREGATORS:
         obstacle = _obstacle(aggregator, context, edits, {fact.name: fact for fact in facts})
+        if obstacle is None and isinstance(aggregator, Medoid) and all(fact.numeric for fact in facts):
+            return DERIVE, _reason(DERIVE, edits, refusals)
         if obstacle is None:
-            return aggregator, _reason(aggregator, edits, refusals)
+            return aggregator.name, _reason(aggregator.name, edits, refusals)
         refusals.append(obstacle)
     raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {'; '.join(refusals)}")
 
@@ -286,8 +293,10 @@ def _among_numbers(atom: Member, fact: FieldFacts) -> Member | None:
     return replace(atom, values=texts or frozenset(value for value in left if isinstance(value, Fraction)))
 
 
-def _reason(aggregator: Aggregator, edits: Sequence[Edit], refusals: list[str]) -> str:
-    kept = f"{aggregator.name} keeps {', '.join(edit.check.id for edit in edits)}"
+def _reason(aggregator: str, edits: Sequence[Edit], refusals: list[str]) -> str:
+    kept = f"{aggregator} keeps {', '.join(edit.check.id for edit in edits)}"
+    if aggregator == DERIVE:
+        kept += ", proved group by group"
     return f"{kept}; {'; '.join(refusals)}" if refusals else kept
 
 

@@ -75,7 +75,7 @@ def generate(seed: int) -> Pair:
     speller = Speller(rng, b.variables, modern=modern)
     rules = rulebook(rng, speller, rng.sample(edits, len(edits)))
     settings = _settings(rng, b, variables)
-    return Pair(seed, n, b.k, tuple(variables), edits, _document(variables, n), rules, settings, modern)
+    return Pair(seed, n, b.k, tuple(variables), edits, document(variables, n), rules, settings, modern)
 
 
 def _choose_k(rng: random.Random, n: int) -> int:
@@ -140,7 +140,8 @@ def _settings(rng: random.Random, b: Builder, variables: Iterable[Variable]) -> 
     }
 
 
-def _document(variables: list[Variable], n: int) -> bytes:
+def document(variables: list[Variable], n: int) -> bytes:
+    """Write the records in the plain format."""
     root = etree.Element("Data")
     for index in range(n):
         record = etree.SubElement(root, "Record")

@@ -55,6 +55,38 @@ def total(b: Builder) -> bool:
     return True
 
 
+def chain(b: Builder) -> bool:
+    """A total, the total of that and another part, and now and then a total that shares a part with the first."""
+    if not b.room(5):
+        return False
+    parts = [b.new_number("integer") for _ in range(3)]
+    first = _add_total(b, parts[:2])
+    _add_total(b, [first, parts[2]])
+    if b.room() and b.chance(0.5):
+        _add_total(b, parts[1:])
+    return True
+
+
+def crosstab(b: Builder) -> bool:
+    """A table with its margins: every cell in two totals, and the grand total reached in two ways."""
+    if not b.room(9):
+        return False
+    cells = [[b.new_number("integer", b.rng.choice(("count", "wide", "signed"))) for _ in range(2)] for _ in range(2)]
+    rows = [_add_total(b, row) for row in cells]
+    columns = [_add_total(b, list(column)) for column in zip(*cells, strict=True)]
+    grand = _add_total(b, rows)
+    b.rule("total", "linear", always(Compare(combined([(1, c.name) for c in columns]), "=", place(grand.name))))
+    return True
+
+
+def _add_total(b: Builder, parts: list[Variable]) -> Variable:
+    ones = [1] * len(parts)
+    whole = b.add("integer", [_sum(ones, parts, record) for record in b.records])
+    left = combined([(1, part.name) for part in parts])
+    b.rule("total", "linear", always(Compare(left, "=", place(whole.name))))
+    return whole
+
+
 def _sum(signs: Sequence[int], parts: Sequence[Variable], record: int) -> Fraction:
     return sum((sign * value for sign, value in _terms(signs, parts, record)), Fraction(0))
 
@@ -322,6 +354,8 @@ def unique_key(b: Builder) -> bool:
 
 PLAIN: tuple[tuple[Callable[[Builder], bool], int], ...] = (
     (total, 20),
+    (chain, 6),
+    (crosstab, 5),
     (balance, 8),
     (product, 8),
     (ratio, 5),
