@@ -159,9 +159,9 @@ def test_no_prototype_is_accepted_by_one_engine_only(tmp_path: Path) -> None:
 
     one = [row for row in sums if holds(libxml2_number, row) and not holds(float, row)]
     both = [row for row in sums if holds(libxml2_number, row) and holds(float, row)]
-    rows: Rows = [{**dict(zip("ABT", row, strict=True)), "N": "n"} for row in [*one[:17], both[0], both[-1], both[9]]]
-    rules = ("A + B = T", "string-length(concat(A, N)) = 5")
-    result = masked(tmp_path, rows, *rules, k=20, roles={"N": "confidential"})
+    rows: Rows = [dict(zip("ABT", row, strict=True)) for row in [*one[:17], both[0], both[-1], both[9]]]
+    rows[0]["C"] = "1"  # another pattern of missing values: only a medoid can stand for the group
+    result = masked(tmp_path, rows, "A + B = T", "A + C > 0 or not(C)", k=20)
     assert exits(result) == {"medoid": 1}
     record = etree.parse(tmp_path / "m.xml").getroot().find("Record")
     assert record is not None
@@ -279,3 +279,37 @@ def test_surveys_of_every_kind_keep_their_rules(
     if not settings_["shuffle"]:
         kept = etree.parse(folder / "m.xml").getroot().findall("Record/K")
         assert [element.text for element in kept] == [row["K"] for row in rows]
+
+
+def test_a_product_and_a_sum_that_share_variables_are_derived(tmp_path: Path) -> None:
+    generator = np.random.default_rng(8)
+    rows: Rows = []
+    for a, b, c in generator.integers(1, 60, size=(90, 3)).tolist():
+        rows.append({"A": a, "B": b, "P": a * b, "C": c, "S": a * b + c})
+    result = masked(tmp_path, rows, "A * B = P", "P + C = S", k=5)
+    assert result.blocks[0].aggregator == "derive"
+    assert set(exits(result)) <= {"rounded", "lattice"}
+
+
+def test_categories_beside_numbers_take_their_mode(tmp_path: Path) -> None:
+    generator = np.random.default_rng(9)
+    rows: Rows = []
+    for at in range(80):
+        kind = "xy"[at % 2]
+        rows.append({"K": kind, "A": int(generator.integers(0, 9 if kind == "x" else 900)), "B": at})
+    result = masked(tmp_path, rows, "not(K = 'x') or A < 10", "A + B >= 0", k=4, roles={"K": "confidential"})
+    assert result.blocks[0].aggregator == "derive"
+    assert set(exits(result)) <= {"rounded", "lattice"}
+
+
+def test_a_total_that_keeps_to_the_original_values_is_searched_among_them(tmp_path: Path) -> None:
+    generator = np.random.default_rng(10)
+    rows: Rows = []
+    for a, b in generator.integers(0, 30, size=(120, 2)).tolist():
+        rows.append({"A": a + 0.25, "B": b + 0.5, "T": a + b + 1})
+    tests = ("A + B - T <= 0.5 and T - A - B <= 0.5", "T = document('d.xml')/Data/Record/T")
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *tests)
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4)
+    assert result.valid
+    assert result.blocks[0].aggregator == "derive"
+    assert exits(result).get("medoid", 0) <= 3

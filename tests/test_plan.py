@@ -124,7 +124,8 @@ def test_a_plan_is_plain_data() -> None:
         (["A * B = C", "C + D = E"], "", 1.0, "derive"),
         (["A = 'x' or A = 'y'"], "A", 0.0, "mode"),
         (["not(A = 'x') or B > 3"], "A", 0.0, "mode"),
-        (["string-length(concat(A, B)) > 2"], "A", 0.0, "medoid"),
+        (["string-length(concat(A, B)) > 2"], "A", 0.0, "derive"),
+        (["string-length(concat(A, B)) > 2"], "AB", 0.0, "medoid"),
         (["string-length(concat(A, B)) > 2"], "", 0.0, "derive"),
     ],
 )

@@ -375,3 +375,21 @@ def test_contexts_are_not_multiplied_by_candidates() -> None:
 def test_no_candidate_at_all_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="A satisfies the rules with the unmasked CAP"):
         settle(task_of([1, 2, 3, 4], [1, 2, 3, 4], 2), lambda rows: np.zeros(len(rows), dtype=bool))
+
+
+def test_a_grid_of_certain_values_is_walked_in_order() -> None:
+    grid = Grid(1).only(["5.0", "-9", "5", "12.5"])
+    walk = grid.walk(5.9)
+    assert [walk(offset) for offset in (-2, -1, 0, 1, 2)] == [None, -9, 5, Fraction("12.5"), None]
+    assert grid.lexeme(Fraction(5)) == "5"
+    assert grid.lexeme(Fraction(-9)) == "-9"
+    assert grid.holds(Fraction("12.5"))
+    assert not grid.holds(Fraction(6))
+    assert grid.only(["12.5", "7"]).walk(0)(0) == Fraction("12.5")
+
+
+def test_a_search_among_certain_values_offers_these_only() -> None:
+    hunt = replace(search(Grid(0), "AB"), grids={"A": Grid(0).only(["0", "10", "30"]), "B": Grid(0)})
+    offers = list(itertools.islice(hunt.candidates({"A": 14.0, "B": 2.2}, recipes(["A", "B"], [])), 12))
+    assert offers[0].lexemes == {"A": "10", "B": "2"}
+    assert {offer.lexemes["A"] for offer in offers} <= {"0", "10", "30"}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,11 @@ from masktron.aggregators.base import Aggregator, ObservedAggregator, variables_
 from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
+from masktron.aggregators.mode import Mode
 from masktron.classify import Edit
 from masktron.classify.forms import Value, form_of, holds, satisfied
 from masktron.config import Role
-from masktron.constraints import Form, Lexical, Linear, Product, Untranslated, Whole
+from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Product, Untranslated, Whole
 from masktron.errors import InfeasibleError
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
@@ -31,10 +33,13 @@ from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.read.records import Column, Records, Status
 from masktron.read.rulebook import Rulebook
-from masktron.settle.grid import grid_of, scales
+from masktron.settle.grid import Grid, grid_of, scales
 from masktron.settle.lattice import Search
 from masktron.settle.prototypes import Judge, Row, Settled, Task, settle
 from masktron.settle.system import Equality, Recipe, equalities, recipes
+
+DERIVE_EFFORT = MappingProxyType({"points": 40, "recipes": 2})
+"""No theorem says that a derived prototype exists near the mean, so the search for it is short."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +216,8 @@ class _Masker:
             members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
             conditions=block.conditions,
             distances=Medoid().distances(self._points(block.variables), grouping.labels, self.weights),
-            targets=self._targets(block, usable, grouping),
+            targets=np.where(self._is_text(block), np.nan, self._targets(block, usable, grouping)),
+            modes=Mode().choose(usable, grouping.labels, self.weights) if self._is_text(block).any() else None,
             search=self._searches(
                 Search(
                     grids={name: grid_of(self.columns[name], tied=name in tied) for name in block.variables},
@@ -219,6 +225,7 @@ class _Masker:
                     tied=tied,
                     codes=self.codes,
                     holds=self._quick_test(block, forms),
+                    **(DERIVE_EFFORT if block.aggregator == DERIVE else {}),
                 ),
                 forms,
                 shares,
@@ -230,6 +237,9 @@ class _Masker:
             choices=observed.choose(usable, grouping.labels, self.weights) if observed else None,
         )
         return settle(task, self._judge(block))
+
+    def _is_text(self, block: Block) -> NDArray[np.bool_]:
+        return np.array([name not in self.numeric for name in block.variables])
 
     def _targets(self, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
         """Aggregate; the arithmetic mean stands in for the geometric one in mixed groups, where signs differ."""
@@ -244,22 +254,40 @@ class _Masker:
             aggregator.aggregate(one_signed, grouping.labels, self.weights),
         )
 
-    @staticmethod
     def _searches(
-        search: Search, forms: Sequence[Form], shares: Sequence[NDArray[np.intp]]
+        self, search: Search, forms: Sequence[Form], shares: Sequence[NDArray[np.intp]]
     ) -> Callable[[int], Search]:
-        """The search of a group: on integers for the fields whose rules ask for them in the disjuncts it shares."""
-        cache: dict[frozenset[str], Search] = {}
+        """The search of a group, on the grids that its atoms ask for: integers, or certain values."""
+        cache: dict[tuple[object, ...], Search] = {}
 
         def of(group: int) -> Search:
             atoms = [atom for form, share in zip(forms, shares, strict=True) if form for atom in form[share[group]]]
-            whole = frozenset(atom.variable for atom in atoms if isinstance(atom, Whole))
-            if whole not in cache:
-                grids = {name: replace(grid, whole=name in whole) for name, grid in search.grids.items()}
-                cache[whole] = replace(search, grids=grids)
-            return cache[whole]
+            special = tuple(
+                atom
+                for atom in atoms
+                if isinstance(atom, Whole | Member | InDomain) and atom.variable in search.grids
+            )
+            if special not in cache:
+                grids = dict(search.grids)
+                for atom in special:
+                    grids[atom.variable] = self._special_grid(grids[atom.variable], atom)
+                cache[special] = replace(search, grids=grids)
+            return cache[special]
 
         return of
+
+    def _special_grid(self, grid: Grid, atom: Whole | Member | InDomain) -> Grid:
+        match atom:
+            case Whole():
+                return replace(grid, whole=True)
+            case InDomain():
+                column = self.columns[atom.variable]
+                return grid.only(str(lexeme) for lexeme in column.lexemes[column.is_number])
+            case Member(negated=False):
+                fits = [value for value in atom.values if isinstance(value, Fraction) and grid.holds(value)]
+                return grid.only(grid.lexeme(value) for value in fits) if fits else grid
+            case _:
+                return grid
 
     def _shares(self, forms: Sequence[Form], grouping: Grouping) -> list[NDArray[np.intp]]:
         """For each rule, the disjunct that the records of each group share."""

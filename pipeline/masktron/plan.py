@@ -29,9 +29,9 @@ from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts
 
 DERIVE = "derive"
-"""The last resort before the medoid, where no theorem covers all rules of a block of numbers: free variables by the
-arithmetic mean, solved variables recomputed from the equalities. Nothing vouches for it but the engine, group by
-group; a group in which it finds no prototype leaves by the median or the medoid."""
+"""The last resort before the medoid, where no theorem covers all rules of a block with numbers: free variables by the
+arithmetic mean, solved variables recomputed from the equalities, categories by the mode. Nothing vouches for it but
+the engine, group by group; a group in which it finds no prototype leaves by the median or the medoid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _choose(
     refusals: list[str] = []
     for aggregator in AGGREGATORS:
         obstacle = _obstacle(aggregator, context, edits, {fact.name: fact for fact in facts})
-        if obstacle is None and isinstance(aggregator, Medoid) and all(fact.numeric for fact in facts):
+        if obstacle is None and isinstance(aggregator, Medoid) and any(fact.numeric for fact in facts):
             return DERIVE, _reason(DERIVE, edits, refusals)
         if obstacle is None:
             return aggregator.name, _reason(aggregator.name, edits, refusals)

@@ -7,6 +7,7 @@ long fractions (rates, ratios) have no grid of their own; they are written with 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -39,12 +40,24 @@ class Grid:
         Every original value shows exactly `decimals` fraction digits, so masked values do as well.
     whole : bool
         Only integers are looked for, whatever the field can hold: a rule asks for them.
+    among : tuple of (Fraction, str)
+        Where a rule names the values, or wants one of the original: these numbers only, ascending, as written.
     """
 
     decimals: int
     digits: int | None = None
     padded: bool = False
     whole: bool = False
+    among: tuple[tuple[Fraction, str], ...] = ()
+
+    def walk(self, value: float) -> Callable[[int], Fraction | None]:
+        """Return the points of the grid around `value` by their offset from the nearest; None where there is none."""
+        if not self.among:
+            start, step = self.round(value), self.step(value)
+            return lambda offset: start + offset * step
+        numbers = [number for number, _ in self.among]
+        nearest = min(range(len(numbers)), key=lambda at: abs(numbers[at] - Fraction(value)))
+        return lambda offset: numbers[nearest + offset] if 0 <= nearest + offset < len(numbers) else None
 
     def step(self, near: float) -> Fraction:
         """Return the distance between neighbouring numbers of the grid around `near`."""
@@ -62,13 +75,22 @@ class Grid:
 
     def holds(self, value: Fraction) -> bool:
         """Tell whether a number can be written on the grid; on a long field, any of at most 17 digits."""
+        if self.among:
+            return any(value == number for number, _ in self.among)
         if self.digits is None:
             return bool((value * 10**self.decimals).denominator == 1)
         return significant_digits(value) <= SOLVED_DIGITS
 
+    def only(self, lexemes: Iterable[str]) -> Grid:
+        """Return the grid of certain values, each as it is written; of several spellings the first in order."""
+        spelled = {Fraction(lexeme.strip()): lexeme for lexeme in sorted(set(lexemes), reverse=True)}
+        if self.among:
+            spelled = {number: text for number, text in self.among if number in spelled}
+        return replace(self, among=tuple(sorted(spelled.items())))
+
     def finer(self, digits: int) -> Grid:
         """Return the grid with some more fraction digits; an integer grid stays as it is."""
-        if self.whole or self.digits is not None or self.decimals == 0:
+        if self.among or self.whole or self.digits is not None or self.decimals == 0:
             return self
         return replace(self, decimals=self.decimals + digits)
 
@@ -80,6 +102,9 @@ class Grid:
         ValueError
             The number has no finite decimal form.
         """
+        for number, text in self.among:
+            if number == value:
+                return text
         places = fraction_digits(value)
         if places is None:
             raise ValueError(f"{value} has no finite decimal form")
@@ -110,7 +135,7 @@ def grid_of(column: Column, *, tied: bool) -> Grid:
 def readable(grid: Grid, value: Fraction) -> str:
     """Write a free value so that all engines read the same double; a long fraction's last digit may be stepped."""
     lexeme = grid.lexeme(value)
-    if grid.digits is None or reads_alike(lexeme):
+    if grid.among or grid.digits is None or reads_alike(lexeme):
         return lexeme
     step = grid.step(float(value))
     for distance in range(1, 10):

@@ -13,7 +13,7 @@ from typing import Literal
 from masktron.classify.forms import Value
 from masktron.read.lexical import reads_alike
 from masktron.settle.grid import Grid, readable
-from masktron.settle.system import Recipe
+from masktron.settle.system import MAX_RECIPES, Recipe
 
 type Stage = Literal["rounded", "lattice", "finer"]
 
@@ -56,6 +56,10 @@ class Search:
         Numbers that mean 'missing', which no prototype may have.
     holds : callable
         Quick exact test of the block's rules on numbers; a necessary condition only.
+    points : int
+        Points of the lattice that are looked at for one recipe and grid.
+    recipes : int
+        Recipes that are tried.
     """
 
     grids: Mapping[str, Grid]
@@ -63,6 +67,8 @@ class Search:
     tied: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
     holds: Callable[[Mapping[str, Value]], bool]
+    points: int = MAX_POINTS
+    recipes: int = MAX_RECIPES
 
     def candidates(
         self, target: Mapping[str, float], ways: Sequence[Recipe], fixed: Mapping[str, str | None] | None = None
@@ -78,7 +84,7 @@ class Search:
             What the rules see in fields that have no value in the group: a missing code, an empty text, or nothing.
         """
         hunt = replace(self, holds=lambda values: self.holds({**fixed, **values})) if fixed else self
-        yield from hunt._stages(target, ways)
+        yield from hunt._stages(target, ways[: self.recipes])
 
     def _stages(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
         unlike: list[Candidate] = []
@@ -122,20 +128,19 @@ class Search:
     ) -> Iterator[Mapping[str, Fraction] | None]:
         """Yield completed points in order of distance from the target; None for one that cannot be completed."""
         free = recipe.free
-        start = {name: grids[name].round(target[name]) for name in free}
-        steps = {name: grids[name].step(target[name]) for name in free}
+        walks = {name: grids[name].walk(target[name]) for name in free}
         ticket = itertools.count()
         seen = {(0,) * len(free)}
         heap: list[tuple[float, int, tuple[int, ...], dict[str, Fraction] | None]] = []
 
         def push(offsets: tuple[int, ...]) -> None:
-            values = recipe.complete(
-                {name: start[name] + offset * steps[name] for name, offset in zip(free, offsets, strict=True)}
-            )
+            chosen = {name: walks[name](offset) for name, offset in zip(free, offsets, strict=True)}
+            inside = {name: value for name, value in chosen.items() if value is not None}
+            values = recipe.complete(inside) if len(inside) == len(chosen) else None
             heapq.heappush(heap, (self._distance(values, target, offsets), next(ticket), offsets, values))
 
         push((0,) * len(free))
-        for _ in range(MAX_POINTS):
+        for _ in range(self.points):
             if not heap:
                 return
             _, _, offsets, values = heapq.heappop(heap)

@@ -64,6 +64,10 @@ class Task:
         How to look for prototypes of a group.
     ways : callable
         Recipes for a group.
+    medians : ndarray of intp, shape (groups, p), or None
+        Records that hold the lower median of each variable, where that is a way out.
+    modes : ndarray of intp, shape (groups, p), or None
+        Records that hold the mode, for the fields without an aggregate: categories beside numbers.
     observed : str or None
         Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
     pooled : ndarray of bool, shape (groups,)
@@ -80,6 +84,7 @@ class Task:
     ways: Callable[[int], Sequence[Recipe]]
     pooled: NDArray[np.bool_]
     medians: NDArray[np.intp] | None
+    modes: NDArray[np.intp] | None = None
     observed: str | None = None
     choices: NDArray[np.intp] | None = None
 
@@ -142,7 +147,7 @@ def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
             for name, value in zip(task.variables, task.targets[group], strict=True)
             if not np.isnan(value)
         }
-        kept = _kept_missing(task, group)
+        kept = _kept_missing(task, group) | _categories(task, group)
         for candidate in task.search(group).candidates(target, task.ways(group), kept):
             yield Candidate({**kept, **candidate.lexemes}, candidate.stage)
         if task.medians is not None:
@@ -156,6 +161,18 @@ def _kept_missing(task: Task, group: int) -> dict[str, str | None]:
     first = task.members[group][0]
     return {
         name: task.columns[name].lexemes[first] for name in task.variables if not task.columns[name].present[first]
+    }
+
+
+def _categories(task: Task, group: int) -> dict[str, str | None]:
+    """Modes of the fields that hold categories: those without an aggregate, in a block that has numbers as well."""
+    if task.modes is None:
+        return {}
+    first = task.members[group][0]
+    return {
+        name: task.columns[name].lexemes[at]
+        for name, at, target in zip(task.variables, task.modes[group], task.targets[group], strict=True)
+        if np.isnan(target) and task.columns[name].present[first]
     }
 
 
