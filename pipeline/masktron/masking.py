@@ -317,7 +317,9 @@ class _Masker:
             if form
             and all(variables_of(atom) <= masked for conjunction in form for atom in conjunction)
             # What only an engine can decide is left to the judge, which decides hundreds of records at a time.
-            and not any(isinstance(atom, Lexical | Untranslated) for conjunction in form for atom in conjunction)
+            and not any(
+                isinstance(atom, InDomain | Lexical | Untranslated) for conjunction in form for atom in conjunction
+            )
         ]
 
         def test(values: Mapping[str, Value]) -> bool:
