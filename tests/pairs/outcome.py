@@ -199,7 +199,8 @@ def _limited(seconds: float) -> Iterator[None]:
         raise PairTimeoutError(f"more than {seconds:g} seconds")
 
     previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Again and again: where the alarm falls into a callback of an engine, its exception is lost.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
     finally:

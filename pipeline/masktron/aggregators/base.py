@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, assert_never, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.constraints import (
-    Atom,
-    InDomain,
-    Lexical,
-    Linear,
-    Member,
-    Missing,
-    Present,
-    Product,
-    Range,
-    Untranslated,
-    Whole,
-)
+from masktron.classify.forms import variables_of_atom
+from masktron.constraints import Atom
 from masktron.errors import UsageError
 
 
@@ -60,17 +49,7 @@ class GroupContext:
 
 def variables_of(atom: Atom) -> frozenset[str]:
     """Return the variables that an atom reads."""
-    match atom:
-        case Linear(terms=terms):
-            return frozenset(name for name, _ in terms)
-        case Product(left=left, right=right):
-            return frozenset(name for monomial in (*left, right) for name, _ in monomial.powers)
-        case Range() | Member() | Whole() | Lexical() | Missing() | Present() | InDomain():
-            return frozenset({atom.variable})
-        case Untranslated(variables=variables):
-            return frozenset(variables)
-        case _:
-            assert_never(atom)
+    return frozenset(variables_of_atom(atom))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,131 @@
+"""What all blocks of a run share: columns as numbers, as rules see them and as texts; weights; forms; partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.aggregators import ALL as AGGREGATORS
+from masktron.aggregators.base import Aggregator
+from masktron.aggregators.mean import Mean
+from masktron.classify import Edit
+from masktron.classify.forms import form_of, satisfied
+from masktron.config import Role
+from masktron.constraints import Form
+from masktron.methods.encode import encode_nominal
+from masktron.methods.mdav import standardise
+from masktron.plan import DERIVE, Block, Plan
+from masktron.read.lexical import parse_number
+from masktron.read.records import Column, Records, Status
+from masktron.read.rulebook import Rulebook
+
+
+class Views:
+    """The records to mask, in the forms in which grouping and settling need them.
+
+    Attributes
+    ----------
+    values : mapping of field name to ndarray of float64, shape (n,)
+        Numbers; NaN where missing.
+    seen : mapping of field name to ndarray of float64, shape (n,)
+        The same as rules read them: a missing code that is a number counts as that number.
+    texts : mapping of field name to ndarray of object, shape (n,)
+        Lexemes; None where absent.
+    codes : mapping of field name to frozenset of Fraction
+        Numbers that mean 'missing'.
+    numeric : set of str
+        Fields that are masked as numbers; the others hold categories.
+    weights : ndarray of float64, shape (n,), or None
+    """
+
+    def __init__(
+        self, records: Records, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
+    ) -> None:
+        self.columns = records.columns
+        self.layout = records.layout
+        self.k = plan.k
+        self.n = len(records)
+        self.edits = {edit.check.index: edit for edit in edits}
+        self.rulebook = rulebook
+        self.original = original
+        self.codes = {fact.name: _numbers_in(fact.codes) for fact in plan.fields}
+        self.numeric = {fact.name for fact in plan.fields if fact.numeric}
+        weight = plan.by_role(Role.WEIGHT)
+        self.weights = self.columns[weight[0]].values if weight else None
+        self.values = {name: column.values for name, column in self.columns.items()}
+        # Rules see the number in a missing code; masking does not.
+        self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
+        self.texts = {name: column.lexemes for name, column in self.columns.items()}
+
+    def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
+        """Return standardised coordinates, shape (n, d); categories are one-hot, missing numbers NaN."""
+        parts = [
+            standardise(self.values[name][:, None])
+            if name in self.numeric
+            else encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_))
+            for name in variables
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def forms(self, block: Block) -> list[Form]:
+        """Return the forms of the rules of a block."""
+        return [form_of(self.edits[check].constraint) for check in block.checks]
+
+    def satisfied_by(self, form: Form) -> NDArray[np.bool_]:
+        """Which disjuncts each record satisfies, shape (n, disjuncts)."""
+        holding = np.ones((self.n, len(form)), dtype=np.bool_)
+        for position, conjunction in enumerate(form):
+            for atom in conjunction:
+                holding[:, position] &= satisfied(atom, self.seen, self.texts)
+        return holding
+
+    def coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
+        """Numbers, and codes for categories; NaN where missing. Shape (n, p)."""
+        return np.stack(
+            [
+                self.values[name]
+                if name in self.numeric
+                else np.where(self.columns[name].present, lexeme_codes(self.texts[name]).astype(np.float64), np.nan)
+                for name in variables
+            ],
+            axis=1,
+        )
+
+
+def _numbers_in(codes: Sequence[str]) -> frozenset[Fraction]:
+    return frozenset(Fraction(code.strip()) for code in codes if not np.isnan(parse_number(code)))
+
+
+def _with_codes(column: Column) -> NDArray[np.float64]:
+    coded = column.status == Status.CODE
+    if not coded.any():
+        return column.values
+    values = column.values.copy()
+    values[coded] = [parse_number(str(lexeme)) for lexeme in column.lexemes[coded]]
+    return values
+
+
+def aggregator_of(block: Block) -> Aggregator:
+    """Return what aggregates a block; derive takes its targets from the mean."""
+    if block.aggregator == DERIVE:
+        return Mean()
+    return next(aggregator for aggregator in AGGREGATORS if aggregator.name == block.aggregator)
+
+
+def pattern_of(column: Column) -> NDArray[np.intp]:
+    """Code what is missing and how: 0 for values; missing codes differ by their lexeme."""
+    codes = column.status.astype(np.intp)
+    coded = column.status == Status.CODE
+    if coded.any():
+        codes[coded] = int(Status.CODE) + lexeme_codes(column.lexemes[coded])
+    return codes
+
+
+def lexeme_codes(lexemes: NDArray[np.object_]) -> NDArray[np.intp]:
+    """Number the distinct lexemes in sorted order, absent ones first."""
+    _, codes = np.unique(np.array(["" if text is None else f"={text}" for text in lexemes]), return_inverse=True)
+    return codes.ravel().astype(np.intp)
