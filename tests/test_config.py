@@ -80,5 +80,10 @@ def test_options_name_fields_with_equals_signs_and_the_last_wins() -> None:
         parse_roles(["NAME"])
 
 
+def test_limits_are_checked_however_they_come() -> None:
+    with pytest.raises(UsageError, match="unknown limit"):
+        Config(limits={"risk": 1.0})
+
+
 def test_updated_ignores_what_was_not_given() -> None:
     assert Config(k=7).updated(k=None, seed=3) == Config(k=7, seed=3)

@@ -193,6 +193,26 @@ def test_what_cannot_be_kept_stops_with_the_names(tmp_path: Path) -> None:
         masktron.mask(frame, rules, k=5, roles={"KEY": "key"})
 
 
+@pytest.mark.parametrize("limit", ["linkage=0", "information_loss=0.001", "whole_record_k=41"])
+def test_nothing_is_published_outside_a_limit(made: tuple[Path, Path, Path], run: Runner, limit: str) -> None:
+    data, rules, out = made
+    arguments = ("mask", data, "--rules", rules, "--out", out, "-k", 4, "--role", "NAME=identifier")
+    outcome = run(*arguments, "--limit", limit)
+    assert outcome.code == 1
+    assert f"{limit.partition('=')[0]} is " in outcome.err
+    assert not out.exists()
+    assert run(*arguments, "--limit", "linkage=100", "--limit", "medoid_share=0").code == 0
+    assert run(*arguments, "--limit", "linkage").code == 2
+
+
+def test_explain_warns_of_equalities_on_decimals(tmp_path: Path) -> None:
+    rows = [{"A": f"{at}.25", "T": f"{at}.25"} for at in range(6)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + 0 = T + 0")
+    assert any("equality on decimals (A, T)" in note for note in masktron.explain(rules, data).notes)
+    whole = write_data(tmp_path / "w.xml", [{"A": at, "T": at} for at in range(6)])
+    assert not any("decimals" in note for note in masktron.explain(rules, whole).notes)
+
+
 # check finds what is wrong
 
 

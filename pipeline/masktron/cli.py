@@ -190,6 +190,14 @@ def mask(
         ),
     ] = None,
     allow: Allow = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="Publish only within a limit: linkage, information_loss, medoid_share (at most), whole_record_k "
+            "(at least); repeatable.",
+        ),
+    ] = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Write the records in random order.")] = False,
     record: Record = None,
     phase: Phase = None,
@@ -221,6 +229,7 @@ def mask(
         invalid=invalid,
         allow=tuple(allow or ()) or None,
         shuffle=shuffle or None,
+        limit=limit,
         record=record,
         phase=phase,
     )
@@ -311,9 +320,15 @@ def _complain(message: str) -> None:
     console.print(f"[red]error:[/] {escape(printable(message))}")
 
 
-def _settings(path: Path | None, role: list[str] | None, missing: list[str] | None, **changes: Any) -> Config:
+def _settings(
+    path: Path | None,
+    role: list[str] | None,
+    missing: list[str] | None,
+    limit: list[str] | None = None,
+    **changes: Any,
+) -> Config:
     """Settings from the file, overridden by options."""
-    from masktron.config import Config, load_config, parse_missing, parse_roles
+    from masktron.config import Config, load_config, parse_limits, parse_missing, parse_roles
 
     if path is None and (path := _settings_file(None)) is not None:
         Console(stderr=True, highlight=False).print(f"settings from {path}")
@@ -324,7 +339,8 @@ def _settings(path: Path | None, role: list[str] | None, missing: list[str] | No
         name: config.missing.get(name, frozenset()) | codes.get(name, frozenset())
         for name in (*config.missing, *codes)
     }
-    return config.updated(roles=roles, missing=merged, **changes)
+    limits = {**config.limits, **parse_limits(limit or [])}
+    return config.updated(roles=roles, missing=merged, limits=limits, **changes)
 
 
 def _settings_file(named: Path | None) -> Path | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from masktron.errors import UsageError
@@ -33,6 +35,17 @@ type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 
 ALL_FIELDS = "*"
+
+
+LIMITS: Mapping[str, str] = MappingProxyType(
+    {
+        "linkage": "most per cent of masked records that link to their original by distance",
+        "information_loss": "most information loss, per cent",
+        "medoid_share": "most per cent of groups, over all blocks, that publish a real record's values",
+        "whole_record_k": "fewest records that are alike in all masked fields",
+    }
+)
+"""Names of limits and what they bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,8 @@ class Config:
         Name of the record element; found from the file and the rulebook when None.
     phase : str or None
         Schematron phase.
+    limits : mapping of str to float
+        Bounds that a masked file has to meet before it appears, by name: see `LIMITS`.
     shuffle : bool
         Write the records in a random order; the permutation goes to the manifest.
     """
@@ -76,6 +91,7 @@ class Config:
     allow: tuple[str, ...] = ()
     record: str | None = None
     phase: str | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
     shuffle: bool = False
 
     def __post_init__(self) -> None:
@@ -97,6 +113,7 @@ class Config:
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
+        _limits(self.limits, "")
 
     def updated(self, **changes: Any) -> Config:
         """Return a copy in which every argument that is not None replaces the setting."""
@@ -167,6 +184,26 @@ def parse_roles(assignments: Iterable[str]) -> dict[str, Role]:
             )
         roles[name] = _role(role, f"--role {assignment}")
     return roles
+
+
+def parse_limits(assignments: Iterable[str]) -> dict[str, float]:
+    """Read ``NAME=NUMBER`` options.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, or the limit is unknown.
+    """
+    limits: dict[str, Any] = {}
+    for assignment in assignments:
+        name, _, bound = assignment.partition("=")
+        try:
+            limits[name] = float(bound)
+        except ValueError:
+            raise UsageError(
+                f"{assignment!r} is not of the form NAME=NUMBER", hint="for example: --limit linkage=50"
+            ) from None
+    return _limits(limits, "--limit")
 
 
 def parse_missing(codes: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -246,7 +283,24 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-_CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {"roles": _roles, "missing": _missing, "allow": _strings}
+def _limits(value: Any, where: str) -> dict[str, float]:
+    _require(isinstance(value, Mapping), "limits must be a table NAME = number", where=where)
+    for name, bound in value.items():
+        if name not in LIMITS:
+            raise UsageError(f"unknown limit {name!r}", where=where, hint=did_you_mean(name, LIMITS))
+        number = (
+            isinstance(bound, int | float) and not isinstance(bound, bool) and math.isfinite(bound) and bound >= 0
+        )
+        _require(number, f"the limit {name} must be a number >= 0, not {bound!r}", where=where)
+    return {name: float(bound) for name, bound in value.items()}
+
+
+_CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
+    "roles": _roles,
+    "missing": _missing,
+    "allow": _strings,
+    "limits": _limits,
+}
 
 
 def _require(condition: bool, what: str, hint: str = "", where: str = "") -> None:

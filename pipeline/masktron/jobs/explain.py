@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from masktron.classify import Edit, classify
 from masktron.classify.display import render_form
 from masktron.classify.forms import form_of
+from masktron.classify.lints import equality_lints
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
@@ -25,6 +26,7 @@ from masktron.jobs.common import (
 )
 from masktron.plan import Block, Plan, make_plan
 from masktron.read.microdata import read_records
+from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.results import ExplainResult, RuleExplanation, shown
@@ -53,13 +55,16 @@ def run_explain(
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts())
     job = open_job(data, rules, record=config.record, phase=config.phase)
+    records = read_records(data, job.layout, missing=config.missing) if job.shape.flat else None
+    if records is not None:
+        job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
     evaluation = job.evaluate(data, original, progress, limit=0)
     reasons = job.whole_document()
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
-    plan, obstacle = _planned(job, config, allowed | soft)
+    plan, obstacle = _planned(job, records, config, allowed | soft)
     notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job)]
     if hard and config.invalid == "stop":
         notes.append(
@@ -96,11 +101,23 @@ class _Facts:
         return dict(self.plan.not_applicable).get(index, "reads no masked field")
 
 
-def _planned(job: Job, config: Config, released: frozenset[int]) -> tuple[Plan | None, str | None]:
+def _with_decimals(edit: Edit, records: Records) -> Edit:
+    """Add what the fraction digits of the data say about equalities."""
+    if isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit):
+        return edit
+    decimals = {name: column.decimals for name, column in records.columns.items()}
+    found = equality_lints(form_of(edit.constraint), decimals)
+    return replace(edit, lints=tuple(dict.fromkeys((*edit.lints, *found))))
+
+
+def _planned(
+    job: Job, records: Records | None, config: Config, released: frozenset[int]
+) -> tuple[Plan | None, str | None]:
     """Plan as `mask` would; where it would stop, say why instead."""
     try:
         require_flat(job)
-        records = read_records(job.data, job.layout, missing=config.missing)
+        if records is None:
+            return None, None
         if len(records) < config.k:
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_known_fields(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,12 @@ class _Run:
                 f"a group of {result.min_group} records is smaller than k = {self.config.k}; nothing is published",
                 where=str(self.records.source),
             )
+        if over := list(_over_limits(result, self.config.limits)):
+            raise ViolationError(
+                f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
+                where=str(self.records.source),
+                hint="another k, --grouping all or other roles change the figures; or give another limit",
+            )
 
     # the report
 
@@ -307,6 +313,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
+
+
+def _over_limits(result: MaskResult, limits: Mapping[str, float]) -> Iterator[str]:
+    """Name the limits that a result does not meet, with both figures."""
+    groups = sum(block.groups for block in result.blocks)
+    reached = {
+        "linkage": result.linkage,
+        "information_loss": result.information_loss,
+        "medoid_share": 100 * sum(block.exits["medoid"] for block in result.blocks) / groups,
+        "whole_record_k": float(result.whole_record_k),
+    }
+    for name, bound in limits.items():
+        if reached[name] < bound if name == "whole_record_k" else reached[name] > bound:
+            yield f"{name} is {reached[name]:g}, the limit {bound:g}"
 
 
 def _refuse_paths(data: Path, rules: Path, out: Path, manifest: Path) -> None:
