@@ -28,7 +28,7 @@ def _build(rows, *, encoding="UTF-8", end="\n", nested=False, mark=False, spell=
     spell = spell or _escaped
     pad = "  " if end else ""
     deep = end + pad * (2 if nested else 1)
-    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<!-- made by hand -->\n<?style a b?>\n'
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<?style a b?>\n'
     text += '<n:Data xmlns:n="urn:n" xmlns="urn:d" year="2024">'
     text += f'{end}{pad}<List of="x">' if nested else ""
     for row in rows:
@@ -41,7 +41,7 @@ def _build(rows, *, encoding="UTF-8", end="\n", nested=False, mark=False, spell=
             text += f"{deep}{pad}" + (f"<{name}>{spell(lexeme)}</{name}>" if lexeme else f"<{name}/>")
         text += f"{deep}</Record>" if present else ""
     text += f"{end}{pad}</List>" if nested else ""
-    text += f"{end}</n:Data>\n<!-- end -->\n"
+    text += f"{end}</n:Data>\n<?end?>\n"
     codec = {"UTF-16": "utf-16-be"}.get(encoding, encoding)
     prefix = codecs.BOM_UTF16_BE if encoding == "UTF-16" else codecs.BOM_UTF8 if mark else b""
     return prefix + text.encode(codec, errors="xmlcharrefreplace")
@@ -160,7 +160,8 @@ def test_removed_fields_are_gone_from_every_record(first, rest, style, removed):
     assert _write(_build(rows, **style), removed=removed)[0] == _build(expected, **style)
 
 
-SECRETS = b"""<!DOCTYPE Data>
+SECRETS = b"""<!-- secret 0 -->
+<!DOCTYPE Data>
 <Data>
   <!-- secret 1 -->
   <Record><!-- secret 2 -->
@@ -171,14 +172,14 @@ SECRETS = b"""<!DOCTYPE Data>
   <Record/>
   <!-- secret 8 -->
 </Data>
-<!-- kept -->"""
+<!-- secret 9 --><?kept?>"""
 
 
 def test_what_could_carry_original_values_is_dropped():
     written, _ = _write(SECRETS)
     assert b"secret" not in written
     assert written.startswith(b"<!DOCTYPE Data>\n<Data>\n  <Record>\n")
-    assert written.endswith(b"</Data>\n<!-- kept -->\n")
+    assert written.endswith(b"</Data>\n<?kept?>\n")
     assert b"<A>12&lt;34</A>" in written
     assert b"secret" not in _write(SECRETS, order=np.array([1, 0]), keep=np.array([True, False]))[0]
 

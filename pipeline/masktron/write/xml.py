@@ -33,10 +33,9 @@ def write_masked(
 ) -> int:
     """Write a copy of a flat file with new lexemes in some fields.
 
-    The encoding, the XML declaration, the root with its attributes and namespaces, comments and processing
-    instructions before and after the root, lexemes that are not replaced and the indentation stay. Comments and
-    processing instructions inside the root are dropped, within records and between them: they could carry
-    original values. CDATA sections and character references become plain text with the same value.
+    The encoding, the XML declaration, the root with its attributes and namespaces, processing instructions before
+    and after the root, lexemes that are not replaced and the indentation stay. All comments are dropped, and so are
+    processing instructions inside the root: they could carry original values. CDATA sections and character references become plain text with the same value.
 
     Parameters
     ----------
@@ -131,7 +130,6 @@ class _Outline:
         parser.StartDoctypeDeclHandler = doctype
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CommentHandler = lambda text: self._add(f"<!--{text}-->")
         parser.ProcessingInstructionHandler = lambda target, text: self._add(f"<?{target} {text}".rstrip() + "?>")
 
     def _start(self, _name: str, _attributes: object) -> None:
