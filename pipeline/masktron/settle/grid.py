@@ -6,6 +6,7 @@ long fractions (rates, ratios) have no grid of their own; they are written with 
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -55,9 +56,19 @@ class Grid:
         if not self.among:
             start, step = self.round(value), self.step(value)
             return lambda offset: start + offset * step
-        numbers = [number for number, _ in self.among]
-        nearest = min(range(len(numbers)), key=lambda at: abs(numbers[at] - Fraction(value)))
-        return lambda offset: numbers[nearest + offset] if 0 <= nearest + offset < len(numbers) else None
+        above = self._position(Fraction(value))
+        around = [at for at in (above - 1, above) if 0 <= at < len(self.among)]
+        nearest = min(around, key=lambda at: abs(self.among[at][0] - Fraction(value)))
+        return lambda offset: self.among[nearest + offset][0] if 0 <= nearest + offset < len(self.among) else None
+
+    def _position(self, value: Fraction) -> int:
+        """Return where a number stands, or would stand, among the values."""
+        return bisect.bisect_left(self.among, value, key=lambda entry: entry[0])
+
+    def _spelling(self, value: Fraction) -> str | None:
+        """Return how a number is written among the values; None where it is none of them."""
+        at = self._position(value)
+        return self.among[at][1] if at < len(self.among) and self.among[at][0] == value else None
 
     def step(self, near: float) -> Fraction:
         """Return the distance between neighbouring numbers of the grid around `near`."""
@@ -76,7 +87,7 @@ class Grid:
     def holds(self, value: Fraction) -> bool:
         """Tell whether a number can be written on the grid; on a long field, any of at most 17 digits."""
         if self.among:
-            return any(value == number for number, _ in self.among)
+            return self._spelling(value) is not None
         if self.digits is None:
             return bool((value * 10**self.decimals).denominator == 1)
         return significant_digits(value) <= SOLVED_DIGITS
@@ -102,9 +113,8 @@ class Grid:
         ValueError
             The number has no finite decimal form.
         """
-        for number, text in self.among:
-            if number == value:
-                return text
+        if (text := self._spelling(value)) is not None:
+            return text
         places = fraction_digits(value)
         if places is None:
             raise ValueError(f"{value} has no finite decimal form")
