@@ -35,7 +35,8 @@ def write_masked(
 
     The encoding, the XML declaration, the root with its attributes and namespaces, processing instructions before
     and after the root, lexemes that are not replaced and the indentation stay. All comments are dropped, and so are
-    processing instructions inside the root: they could carry original values. CDATA sections and character references become plain text with the same value.
+    processing instructions inside the root: they could carry original values. CDATA sections and character
+    references become plain text with the same value.
 
     Parameters
     ----------
