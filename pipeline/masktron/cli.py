@@ -207,12 +207,12 @@ def mask(
     json: Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
-    from masktron.files import beside
+    from masktron.files import manifest_beside
     from masktron.jobs.mask import run_mask
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.report.tables import mask_tables, validate_tables
 
-    manifest = manifest or beside(out, "manifest.json")
+    manifest = manifest or manifest_beside(out)
     _check_outputs(
         {"--out": out, "--manifest": manifest, "--json": json},
         {"the original": data, "the rulebook": rules, "the settings": _settings_file(config)},
@@ -350,29 +350,16 @@ def _settings_file(named: Path | None) -> Path | None:
 
 
 def _check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
-    """Refuse, before anything is computed, an output that cannot be written or would overwrite what must stay."""
+    """Refuse outputs as `refuse_outputs` does; only ``--json`` may be ``-``, standard output."""
     from masktron.errors import UsageError
-    from masktron.files import is_rulebook, same_file
+    from masktron.files import refuse_outputs
 
-    taken = {path: what for what, path in inputs.items() if path is not None}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        if str(path) == "-":
-            if option != "--json":
-                raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
-            continue
-        where, hint = str(path), "give another file name"
-        for other, what in taken.items():
-            if same_file(path, other):
-                raise UsageError(f"{option} would overwrite {what}", where=where, hint=hint)
-        if is_rulebook(path):
-            raise UsageError(f"{option} would overwrite a rulebook", where=where, hint=hint)
-        if path.is_dir():
-            raise UsageError(f"{option} names a folder", where=where, hint="give a file name")
-        if not path.parent.is_dir():
-            raise UsageError(f"the folder of {option} does not exist", where=str(path.parent), hint="create it first")
-        taken[path] = f"the file of {option}"
+    files = {option: path for option, path in outputs.items() if path is not None}
+    for option in [option for option, path in files.items() if str(path) == "-"]:
+        if option != "--json":
+            raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
+        del files[option]
+    refuse_outputs(files, inputs)
 
 
 def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) -> None:

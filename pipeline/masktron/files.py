@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from masktron.errors import MasktronError, UsageError
@@ -47,9 +48,9 @@ def read_text(path: Path, what: str) -> str:
         raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
 
 
-def beside(path: Path, name: str) -> Path:
-    """Return the path of a file with this name in the same folder."""
-    return path.parent / name
+def manifest_beside(out: Path) -> Path:
+    """Return where the manifest of a masked file goes unless somebody says otherwise."""
+    return out.parent / "manifest.json"
 
 
 def same_file(one: Path, other: Path) -> bool:
@@ -70,3 +71,31 @@ def is_rulebook(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return any(namespace in head for namespace in _SCHEMATRON)
+
+
+def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None]) -> None:
+    """Refuse, before anything is computed, an output that cannot be written or would overwrite what must stay.
+
+    Parameters
+    ----------
+    outputs, inputs : mapping of str to Path
+        By the names that messages use. No output may be an input, another output or any rulebook.
+
+    Raises
+    ------
+    UsageError
+        Naming the output and what is in its way.
+    """
+    taken = {path: what for what, path in inputs.items() if path is not None}
+    for name, path in outputs.items():
+        where, hint = str(path), "give another file name"
+        for other, what in taken.items():
+            if same_file(path, other):
+                raise UsageError(f"{name} would overwrite {what}", where=where, hint=hint)
+        if is_rulebook(path):
+            raise UsageError(f"{name} would overwrite a rulebook", where=where, hint=hint)
+        if path.is_dir():
+            raise UsageError(f"{name} names a folder", where=where, hint="give a file name")
+        if not path.parent.is_dir():
+            raise UsageError(f"the folder of {name} does not exist", where=str(path.parent), hint="create it first")
+        taken[path] = f"the file of {name}"

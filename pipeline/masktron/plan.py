@@ -284,7 +284,7 @@ def _among_numbers(atom: Member, fact: FieldFacts) -> Member | None:
     in the reduced set, or there is no such group when that is empty; and a prototype, which settle keeps off the
     missing codes, is outside the dropped values as well, so that it is outside the set if outside the reduced one.
     """
-    codes = {number for code in fact.codes if not math.isnan(number := parse_number(code))}
+    codes = {float(number) for number in fact.code_numbers}
     numbers = {value: float(value) if isinstance(value, Fraction) else parse_number(value) for value in atom.values}
     left = [value for value, number in numbers.items() if not math.isnan(number) and number not in codes]
     if not left:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from masktron.config import ALL_FIELDS, Config, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
+from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records
 
 ROLE_HINT = "declare it: --role {name}=identifier (removed), =untouched (written as it is) or =confidential (masked)"
@@ -36,6 +39,11 @@ class FieldFacts:
     lowest: float
     codes: tuple[str, ...] = ()
     gaps: bool = True
+
+    @property
+    def code_numbers(self) -> frozenset[Fraction]:
+        """Those of the codes that are numbers."""
+        return frozenset(Fraction(code.strip()) for code in self.codes if not math.isnan(parse_number(code)))
 
 
 def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Role
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
-from masktron.files import is_rulebook, same_file
+from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.revalidate import Revalidation, revalidate
@@ -30,8 +30,6 @@ from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.xml import write_masked
-
-MANIFEST = "manifest.json"
 
 
 def run_mask(
@@ -67,8 +65,9 @@ def run_mask(
         The written file would break a rule or its contract; it is not published.
     """
     config = config or Config()
-    manifest = manifest or out.parent / MANIFEST
-    _refuse_paths(data, rules, out, manifest)
+    manifest = manifest or manifest_beside(out)
+    refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
+    _refuse_foreign_manifest(manifest, out)
     job = open_job(data, rules, record=config.record, phase=config.phase)
     require_flat(job)
     records = read_records(data, job.layout, missing=config.missing)
@@ -82,7 +81,7 @@ def run_mask(
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
-    run = _Run(job, config, plan, records, originals)
+    run = _Run(job, config, plan, records, _kept(records, originals), originals)
     blocks = mask_records(
         run.kept,
         plan,
@@ -103,16 +102,8 @@ class _Run:
     config: Config
     plan: Plan
     records: Records
+    kept: Records
     originals: Originals
-
-    @property
-    def kept(self) -> Records:
-        """The records to release."""
-        keep = self.originals.keep
-        if keep.all():
-            return self.records
-        columns = {name: _subset(column, keep) for name, column in self.records.columns.items()}
-        return replace(self.records, columns=columns, lines=self.records.lines[keep])
 
     @property
     def binding(self) -> list[int]:
@@ -288,6 +279,15 @@ class _Run:
         }
 
 
+def _kept(records: Records, originals: Originals) -> Records:
+    """Return the records to release."""
+    keep = originals.keep
+    if keep.all():
+        return records
+    columns = {name: _subset(column, keep) for name, column in records.columns.items()}
+    return replace(records, columns=columns, lines=records.lines[keep])
+
+
 def _subset(column: Column, which: NDArray[Any]) -> Column:
     return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
 
@@ -329,21 +329,7 @@ def _over_limits(result: MaskResult, limits: Mapping[str, float]) -> Iterator[st
             yield f"{name} is {reached[name]:g}, the limit {bound:g}"
 
 
-def _refuse_paths(data: Path, rules: Path, out: Path, manifest: Path) -> None:
-    for path, what in ((out, "output"), (manifest, "manifest")):
-        for source, name in ((data, "the original"), (rules, "the rulebook")):
-            if same_file(path, source):
-                raise UsageError(f"the {what} would overwrite {name}", where=str(path), hint="give another file name")
-        if is_rulebook(path):
-            raise UsageError(f"the {what} would overwrite a rulebook", where=str(path), hint="give another file name")
-        if not path.parent.is_dir():
-            raise UsageError(
-                f"the folder of the {what} does not exist", where=str(path.parent), hint="create it first"
-            )
-        if path.is_dir():
-            raise UsageError(f"the {what} is a folder", where=str(path), hint="give a file name")
-    if same_file(out, manifest):
-        raise UsageError("the output and the manifest are the same file", where=str(out))
+def _refuse_foreign_manifest(manifest: Path, out: Path) -> None:
     if manifest.exists() and (other := described_output(manifest)) != out.name:
         raise UsageError(
             f"the manifest there belongs to {other or 'something else'}",

@@ -38,6 +38,7 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     """Find the prototypes of one block."""
     values = views.coded(block.variables)
     aggregator = aggregator_of(block)
+    is_text = np.array([name not in views.numeric for name in block.variables])
     patterns = np.stack([pattern_of(views.columns[name]) for name in block.variables], axis=1)
     # No aggregate stands for these groups: the medoid does. Zeros keep the aggregator from refusing them.
     beyond = grouping.varying(patterns) | isinstance(aggregator, Medoid)
@@ -52,8 +53,8 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        targets=np.where(_is_text(views, block), np.nan, _targets(views, block, usable, grouping)),
-        modes=Mode().choose(usable, grouping.labels, views.weights) if _is_text(views, block).any() else None,
+        targets=np.where(is_text, np.nan, _targets(views, block, usable, grouping)),
+        modes=Mode().choose(usable, grouping.labels, views.weights) if is_text.any() else None,
         search=_searches(
             views,
             Search(
@@ -74,10 +75,6 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         choices=observed.choose(usable, grouping.labels, views.weights) if observed else None,
     )
     return settle(task, _judge(views, block))
-
-
-def _is_text(views: Views, block: Block) -> NDArray[np.bool_]:
-    return np.array([name not in views.numeric for name in block.variables])
 
 
 def _targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +51,7 @@ class Views:
         self.edits = {edit.check.index: edit for edit in edits}
         self.rulebook = rulebook
         self.original = original
-        self.codes = {fact.name: _numbers_in(fact.codes) for fact in plan.fields}
+        self.codes = {fact.name: fact.code_numbers for fact in plan.fields}
         self.numeric = {fact.name for fact in plan.fields if fact.numeric}
         weight = plan.by_role(Role.WEIGHT)
         self.weights = self.columns[weight[0]].values if weight else None
@@ -60,6 +59,7 @@ class Views:
         # Rules see the number in a missing code; masking does not.
         self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
         self.texts = {name: column.lexemes for name, column in self.columns.items()}
+        self._satisfied: dict[Form, NDArray[np.bool_]] = {}
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return standardised coordinates, shape (n, d); categories are one-hot, missing numbers NaN."""
@@ -76,12 +76,14 @@ class Views:
         return [form_of(self.edits[check].constraint) for check in block.checks]
 
     def satisfied_by(self, form: Form) -> NDArray[np.bool_]:
-        """Which disjuncts each record satisfies, shape (n, disjuncts)."""
-        holding = np.ones((self.n, len(form)), dtype=np.bool_)
-        for position, conjunction in enumerate(form):
-            for atom in conjunction:
-                holding[:, position] &= satisfied(atom, self.seen, self.texts)
-        return holding
+        """Which disjuncts each record satisfies, shape (n, disjuncts); found once, for groups and for prototypes."""
+        if form not in self._satisfied:
+            holding = np.ones((self.n, len(form)), dtype=np.bool_)
+            for position, conjunction in enumerate(form):
+                for atom in conjunction:
+                    holding[:, position] &= satisfied(atom, self.seen, self.texts)
+            self._satisfied[form] = holding
+        return self._satisfied[form]
 
     def coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Numbers, and codes for categories; NaN where missing. Shape (n, p)."""
@@ -94,10 +96,6 @@ class Views:
             ],
             axis=1,
         )
-
-
-def _numbers_in(codes: Sequence[str]) -> frozenset[Fraction]:
-    return frozenset(Fraction(code.strip()) for code in codes if not np.isnan(parse_number(code)))
 
 
 def _with_codes(column: Column) -> NDArray[np.float64]:
