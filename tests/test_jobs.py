@@ -205,6 +205,14 @@ def test_nothing_is_published_outside_a_limit(made: tuple[Path, Path, Path], run
     assert run(*arguments, "--limit", "linkage").code == 2
 
 
+def test_a_figure_that_does_not_exist_meets_no_limit(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", [{"K": "xy"[at % 2]} for at in range(20)])
+    rules = write_rules(tmp_path / "r.sch", "K = 'x' or K = 'y'")
+    with pytest.raises(masktron.ViolationError, match="information_loss is nan"):
+        masktron.mask(data, rules, tmp_path / "m.xml", roles={"K": "confidential"}, limits={"information_loss": 50.0})
+    assert not (tmp_path / "m.xml").exists()
+
+
 def test_explain_warns_of_equalities_on_decimals(tmp_path: Path) -> None:
     rows = [{"A": f"{at}.25", "T": f"{at}.25"} for at in range(6)]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + 0 = T + 0")
