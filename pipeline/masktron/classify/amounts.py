@@ -124,7 +124,7 @@ class Amounts:
     def _cast(self, target: str, operand: Expression) -> Amount:
         if target in ("decimal", "double", "float"):
             return self.of(operand)
-        if isinstance(operand, FieldRef) and target.lower().endswith(("integer", "int", "long", "short", "byte")):
+        if isinstance(operand, FieldRef) and target in ("integer", "long", "int"):
             return self._field(operand.name, may_be_empty=self.modern, whole=True)
         raise UntranslatableError(f"it converts to xs:{target}")
 

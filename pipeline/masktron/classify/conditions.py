@@ -9,11 +9,11 @@ from masktron.classify.comparing import Comparing, compare
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
+from masktron.classify.integrality import castable, integrality, remainder
 from masktron.classify.kinds import Kind, kind_of
 from masktron.classify.quantities import Amount, UntranslatableError, constant, lift, subtract
 from masktron.classify.truth import number_of
 from masktron.classify.values import (
-    castable,
     domain_of,
     emptiness,
     equals_text,
@@ -23,8 +23,6 @@ from masktron.classify.values import (
     present,
     root_of_square,
     spread,
-    whole,
-    whole_test,
 )
 from masktron.constraints import Form, Lexical, Untranslated
 from masktron.read.rulebook import XPathVersion
@@ -135,8 +133,8 @@ class Conditions:
             case Call(name="contains", arguments=(Text(value=listed), inner)):
                 found = joined_list(listed, inner)
                 return found if found is not None else self.engine(expression)
-            case Castable(target=target, operand=FieldRef() as operand):
-                return castable(target, operand, self.version) or self.engine(expression)
+            case Castable():
+                return castable(expression, source_of(expression), self.version) or self.engine(expression)
             case _:
                 pass
         match kind_of(expression):
@@ -218,8 +216,8 @@ class Conditions:
         left, right = expression.left, expression.right
         if isinstance(left, OtherNodes) or isinstance(right, OtherNodes):
             return self._with_outside(expression)
-        if (name := whole_test(expression)) is not None:
-            return whole(name, source_of(expression), self.version)
+        if (found := integrality(expression, self.version)) is not None:
+            return found
         if expression.general and (pairs := spread(left, right)) is not None:
             return self._over_pairs(expression.operator, *pairs)
         kinds = (kind_of(left), kind_of(right))
@@ -308,6 +306,8 @@ class Conditions:
 
     def _nonzero(self, expression: Expression) -> Formula:
         """The effective boolean value of a number: false for zero and for NaN."""
+        if (found := remainder(expression, self.version)) is not None:
+            return found
         how = self._how(expression)
         try:
             amount = self.amounts.of(expression)

@@ -10,6 +10,7 @@ from typing import cast
 
 from masktron.classify.forms import disjoin, variables_of, variables_of_atom
 from masktron.classify.formula import FALSE, Formula, Leaf, Some
+from masktron.classify.integrality import field_of
 from masktron.classify.quantities import Amount, Quantity
 from masktron.constraints import (
     Atom,
@@ -31,7 +32,6 @@ from masktron.constraints import (
 from masktron.read.xpath_ir import (
     Arithmetic,
     Call,
-    Cast,
     Comparison,
     Expression,
     FieldRef,
@@ -45,23 +45,9 @@ from masktron.read.xpath_ir import (
 
 type Values = frozenset[Fraction] | frozenset[str]
 
-_ROUNDINGS = ("floor", "ceiling", "round", "round-half-to-even")
 _LONG_SPAN = 10
 _SPLIT = 8
 _MAX_COMBINATIONS = 1000
-
-
-def field_of(expression: Expression) -> FieldRef | None:
-    """Return the field whose value an expression is, converted or not."""
-    match expression:
-        case FieldRef():
-            return expression
-        case Call(name="number" | "string" | "data", arguments=(inner,)):
-            return field_of(inner)
-        case Cast(target="decimal" | "double" | "float" | "string", operand=inner):
-            return field_of(inner)
-        case _:
-            return None
 
 
 def is_string_call(expression: Expression) -> bool:
@@ -174,42 +160,6 @@ def _in_span(field: FieldRef, span: Span, empties: bool) -> Formula | None:
         (lacking,),
     )
     return Leaf(((Range(name, low, high), Whole(name)),), outside)
-
-
-def whole_test(comparison: Comparison) -> str | None:
-    """Return the field that a comparison asks to be an integer: ``floor(V) = V``, ``V mod 1 = 0``."""
-    if comparison.operator != "=":
-        return None
-    for one, two in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
-        match one:
-            case Call(name=name, arguments=(inner,)) if name in _ROUNDINGS and inner == two:
-                found = field_of(inner)
-            case Call(name=name, arguments=(inner,)) if name in _ROUNDINGS:
-                found = field_of(inner) if field_of(inner) == field_of(two) else None
-            case Cast(target="integer", operand=inner):
-                found = field_of(inner) if field_of(inner) == field_of(two) else None
-            case Arithmetic(operator="mod", left=inner, right=Number(value=divisor)) if divisor == 1:
-                found = field_of(inner) if two == Number(Fraction(0)) else None
-            case _:
-                found = None
-        if found is not None:
-            return found.name
-    return None
-
-
-def whole(name: str, source: str, version: str) -> Formula:
-    """The value is an integer."""
-    return Leaf(((Whole(name),),), ((Lexical(name, f"not({source})", version),),))
-
-
-def castable(target: str, field: FieldRef, version: str) -> Formula | None:
-    """``V castable as xs:integer`` and the other numeric types; None for any other type."""
-    name = field.name
-    if target in ("decimal", "double", "float"):
-        return Leaf(((Range(name, None, None),),), ((Missing(name),),))
-    if target in ("integer", "int", "long"):
-        return whole(name, f"{name} castable as xs:{target}", version)
-    return None
 
 
 def root_of_square(expression: Expression, limit: Amount) -> tuple[Expression, Fraction] | None:

@@ -207,8 +207,8 @@ def _cast(token: Any, scope: Scope) -> Expression | None:
     target = token[1]
     if target.symbol != ":" or str(target[0].value) != "xs":
         return None
-    build = Castable if token.symbol == "castable" else Cast
-    return build(str(target[1].value), translate_token(token[0], scope))
+    name, operand = str(target[1].value), translate_token(token[0], scope)
+    return Castable(name, operand, target.occurrence == "?") if token.symbol == "castable" else Cast(name, operand)
 
 
 def _span(token: Any, scope: Scope) -> Expression:

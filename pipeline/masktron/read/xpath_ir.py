@@ -133,10 +133,11 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Castable:
-    """``operand castable as xs:target``."""
+    """``operand castable as xs:target``; ``optional``: with ``?``, which admits what is not there."""
 
     target: str
     operand: Expression
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,8 @@ def source_of(expression: Expression) -> str:  # noqa: PLR0911, PLR0912 -- one b
             return f"{name}({', '.join(source_of(argument) for argument in arguments)})"
         case Cast(target=target, operand=operand):
             return f"({source_of(operand)} cast as xs:{target}?)"
-        case Castable(target=target, operand=operand):
-            return f"{_grouped(operand)} castable as xs:{target}"
+        case Castable(target=target, operand=operand, optional=optional):
+            return f"{_grouped(operand)} castable as xs:{target}{'?' if optional else ''}"
         case Arithmetic(operator=operator, left=left, right=right):
             return f"{_grouped(left)} {operator} {_grouped(right)}"
         case Comparison(operator=operator, left=left, right=right, general=general):
