@@ -15,6 +15,7 @@ from masktron.constraints import (
     DomainEdit,
     Form,
     GoverningEdit,
+    InDomain,
     LinearEdit,
     Missing,
     OpaqueEdit,
@@ -33,6 +34,7 @@ __all__ = [
     "complete",
     "conjoin",
     "disjoin",
+    "domain_atoms",
     "form_of",
     "holds",
     "number_of",
@@ -186,6 +188,12 @@ def form_of(constraint: Constraint) -> Form:
 def variables_of(form: Form) -> tuple[str, ...]:
     """Return the variables of a form, sorted by name."""
     return tuple(sorted({name for conjunction in form for atom in conjunction for name in variables_of_atom(atom)}))
+
+
+def domain_atoms(forms: Iterable[Form]) -> tuple[InDomain, ...]:
+    """Return the atoms that ask for a value of another document, once each."""
+    atoms = (atom for form in forms for conjunction in form for atom in conjunction)
+    return tuple(dict.fromkeys(atom for atom in atoms if isinstance(atom, InDomain)))
 
 
 def complete(form: Form) -> Form:

@@ -51,7 +51,7 @@ def _bonds(views: Views, block: Block) -> Iterator[NDArray[np.intp]]:
     atoms = (atom for form in views.forms(block) for conjunction in form for atom in conjunction)
     for atom in dict.fromkeys(atoms):
         if variables_of(atom) and variables_of(atom) <= conditions:
-            yield satisfied(atom, views.seen, views.texts).astype(np.intp)
+            yield satisfied(atom, views.seen, views.texts, domains=views.domains).astype(np.intp)
 
 
 def _needs_strata(form: Form, block: Block) -> bool:

@@ -15,6 +15,7 @@ from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.config import Role
 from masktron.constraints import Form
+from masktron.evaluation.domains import domain_values
 from masktron.methods.encode import encode_nominal
 from masktron.methods.mdav import standardise
 from masktron.plan import DERIVE, Block, Plan
@@ -38,6 +39,8 @@ class Views:
         Numbers that mean 'missing'.
     numeric : set of str
         Fields that are masked as numbers; the others hold categories.
+    domains : mapping of InDomain to frozenset of str
+        Texts that the original holds where a rule asks for a value of it.
     weights : ndarray of float64, shape (n,), or None
     """
 
@@ -59,6 +62,7 @@ class Views:
         # Rules see the number in a missing code; masking does not.
         self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
         self.texts = {name: column.lexemes for name, column in self.columns.items()}
+        self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
@@ -81,7 +85,7 @@ class Views:
             holding = np.ones((self.n, len(form)), dtype=np.bool_)
             for position, conjunction in enumerate(form):
                 for atom in conjunction:
-                    holding[:, position] &= satisfied(atom, self.seen, self.texts)
+                    holding[:, position] &= satisfied(atom, self.seen, self.texts, domains=self.domains)
             self._satisfied[form] = holding
         return self._satisfied[form]
 
