@@ -6,21 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from masktron.classify.comparing import Comparing, all_of, compare
+from masktron.classify.comparing import Comparing, all_of, expanded
 from masktron.classify.formula import Formula
 from masktron.classify.polynomial import Polynomial
 from masktron.classify.quantities import (
     NOT_A_NUMBER,
     Amount,
     Cases,
+    Extreme,
     Quantity,
     Unresolved,
     UntranslatableError,
     add,
     constant,
     divide,
+    extreme,
     lift,
     multiply,
+    sign_of,
     subtract,
     total,
 )
@@ -52,6 +55,13 @@ _OPERATIONS: dict[str, Callable[[Quantity, Quantity], Quantity]] = {
     "*": multiply,
     "div": divide,
 }
+
+
+def _refuse(reason: str) -> Formula:
+    raise UntranslatableError(reason)
+
+
+_EXACTLY = Comparing(_refuse)
 _MAX_OPTIONAL = 4
 """Aggregates over more nodes than this have a form only where all nodes are there: cases double with each node."""
 
@@ -119,6 +129,8 @@ class Amounts:
     def _arithmetic(operator: str, left: Amount, right: Amount) -> Amount:
         if operator not in _OPERATIONS:
             raise UntranslatableError(f"it computes with {operator}")
+        if operator in ("*", "div") and sign_of(right) is None and (operator == "div" or sign_of(left) is None):
+            left, right = expanded(left, _EXACTLY), expanded(right, _EXACTLY)
         return lift(_OPERATIONS[operator], left, right)
 
     def _cast(self, target: str, operand: Expression) -> Amount:
@@ -133,7 +145,7 @@ class Amounts:
             case "number", (operand,):
                 return self._number(operand)
             case "abs", (operand,):
-                return self._absolute(self.of(operand))
+                return absolute(self.of(operand))
             case (("sum" | "count" | "avg" | "min" | "max"), (operand,)):
                 items = operand.items if isinstance(operand, ir.Sequence) else (operand,)
                 return self._aggregate(name, items)
@@ -158,12 +170,6 @@ class Amounts:
                 return Cases(self.truth(operand), constant(1), constant(0))
             case _:
                 return _emptied(self.of(operand))
-
-    @staticmethod
-    def _absolute(amount: Amount) -> Amount:
-        how = Comparing(_refuse)
-        positive = compare(">=", amount, constant(0), how)
-        return Cases(positive, amount, lift(subtract, constant(0), amount))
 
     @staticmethod
     def _rounded(name: str, amount: Amount) -> Amount:
@@ -214,21 +220,12 @@ class Amounts:
             return Unresolved(f"{name}() of nothing")
         if name == "avg":
             return lift(divide, total(amounts), constant(len(amounts)))
-        return self._extreme(">=" if name == "max" else "<=", amounts)
-
-    @staticmethod
-    def _extreme(operator: ir.ComparisonOperator, amounts: Sequence[Amount]) -> Amount:
-        """The first amount that no other exceeds; every operand counts, because NaN wins."""
-        how = Comparing(_refuse)
-        best = amounts[0]
-        for amount in amounts[1:]:
-            none = lift(subtract, amount, amount), lift(subtract, best, best)
-            best = Cases(compare(operator, best, amount, how), lift(add, best, none[0]), lift(add, amount, none[1]))
-        return best
+        return extreme(name == "max", amounts)
 
 
-def _refuse(reason: str) -> Formula:
-    raise UntranslatableError(reason)
+def absolute(amount: Amount) -> Amount:
+    """``abs(x)``: the greater of x and -x."""
+    return extreme(True, [amount, lift(subtract, constant(0), amount)])
 
 
 def _countable(item: Expression) -> bool:
@@ -239,4 +236,12 @@ def _countable(item: Expression) -> bool:
 
 def _emptied(amount: Amount) -> Amount:
     """``number()`` of an expression: NaN where that is empty."""
-    return lift(lambda one, _: replace(one, empties=frozenset()), amount, constant(0))
+    match amount:
+        case Cases(condition=condition, then=then, otherwise=otherwise):
+            return Cases(condition, _emptied(then), _emptied(otherwise))
+        case Extreme(maximum=maximum, parts=parts):
+            return extreme(maximum, [_emptied(part) for part in parts])
+        case Quantity():
+            return replace(amount, empties=frozenset())
+        case Unresolved():
+            return amount

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
 from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
@@ -12,18 +13,27 @@ from masktron.classify.linear import as_linear
 from masktron.classify.polynomial import Polynomial
 from masktron.classify.product import as_polynomial, as_product, signs
 from masktron.classify.quantities import (
+    NOT_A_NUMBER,
     ZERO,
     Amount,
     Cases,
+    Extreme,
     Quantity,
     Unresolved,
     UntranslatableError,
+    add,
+    lift,
     negate,
     subtract,
 )
 from masktron.constraints import Atom, Form, Lexical, Missing, Present, Range, Relation, Whole
 from masktron.read.xpath_ir import ComparisonOperator
 from masktron.read.xpath_source import decimal_text
+
+REVERSED: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
+    {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+)
+"""The operator when the operands are swapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,8 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
     for side in (left, right):
         if isinstance(side, Unresolved):
             return how.otherwise(side.reason)
+    if isinstance(left, Extreme) or isinstance(right, Extreme):
+        return _compare_extreme(operator, left, right, how)
     assert isinstance(left, Quantity)  # noqa: S101 -- for the type checker
     assert isinstance(right, Quantity)  # noqa: S101
     if operator in (">", ">="):
@@ -61,6 +73,47 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
         return _leaf(operator, subtract(left, right), how)
     except UntranslatableError as error:
         return how.otherwise(error.reason)
+
+
+def _compare_extreme(operator: ComparisonOperator, left: Amount, right: Amount, how: Comparing) -> Formula:
+    """``max(...) <= x`` where all parts are, ``max(...) >= x`` where one is and none is NaN."""
+    if not isinstance(left, Extreme):
+        left, right, operator = right, left, REVERSED[operator]
+    assert isinstance(left, Extreme)  # noqa: S101 -- for the type checker
+    quantities = _quantities(left)
+    alike = len({(q.operands, q.poles) for q in quantities}) == 1
+    if any(q.nan for q in quantities):
+        return compare(operator, NOT_A_NUMBER, expanded(right, how), how)
+    if operator == "!=" or any(q.whole or (q.poles and not alike) for q in quantities):
+        return compare(operator, expanded(left, how), right, how)
+    if operator == "=":
+        return All((_compare_extreme("<=", left, right, how), _compare_extreme(">=", left, right, how)))
+    parts = tuple(compare(operator, part, right, how) for part in left.parts)
+    if (operator in ("<", "<=")) == left.maximum:
+        return All(parts)
+    names = sorted({name for q in quantities for name in q.operands})
+    numbers = Leaf((tuple(Range(name, None, None) for name in names),), _any_of(Missing(name) for name in names))
+    return Some(parts) if alike else All((Some(parts), numbers))
+
+
+def _quantities(amount: Quantity | Extreme) -> list[Quantity]:
+    return [amount] if isinstance(amount, Quantity) else [q for part in amount.parts for q in _quantities(part)]
+
+
+def expanded(amount: Amount, how: Comparing) -> Amount:
+    """Write an extreme as cases: the first part that no other exceeds; every operand counts, because NaN wins."""
+    match amount:
+        case Cases(condition=condition, then=then, otherwise=otherwise):
+            return Cases(condition, expanded(then, how), expanded(otherwise, how))
+        case Extreme(maximum=maximum, parts=parts):
+            best, *others = (expanded(part, how) for part in parts)
+            for other in others:
+                nothing = lift(subtract, other, other), lift(subtract, best, best)
+                first = compare(">=" if maximum else "<=", best, other, how)
+                best = Cases(first, lift(add, best, nothing[0]), lift(add, other, nothing[1]))
+            return best
+        case _:
+            return amount
 
 
 def _leaf(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Formula:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from masktron.classify.amounts import Amounts
+from masktron.classify.amounts import Amounts, absolute
 from masktron.classify.comparing import Comparing, compare
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
 from masktron.classify.integrality import castable, integrality, remainder
 from masktron.classify.kinds import Kind, kind_of
-from masktron.classify.quantities import Amount, UntranslatableError, constant, lift, subtract
+from masktron.classify.quantities import UntranslatableError, constant
 from masktron.classify.truth import number_of
 from masktron.classify.values import (
     domain_of,
@@ -52,15 +52,6 @@ from masktron.read.xpath_ir import (
     walk,
 )
 from masktron.read.xpath_source import source_of
-
-_REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
 
 
 @dataclass(slots=True)
@@ -289,18 +280,12 @@ class Conditions:
             self.lints.append(text)
 
     def _numeric(self, expression: Comparison) -> Formula:
-        operator, left, right = expression.operator, expression.left, expression.right
-        if _is_abs(right) and not _is_abs(left):
-            left, right, operator = right, left, _REVERSED[operator]
         how = self._how(expression)
         try:
-            limit = self.amounts.of(right)
-            if operator not in ("=", "!="):
-                if isinstance(left, Call) and _is_abs(left):
-                    return _within(operator, self.amounts.of(left.arguments[0]), limit, how)
-                if (root := root_of_square(left, limit)) is not None:
-                    return _within(operator, self.amounts.of(root[0]), constant(root[1]), how)
-            return compare(operator, self.amounts.of(left), limit, how)
+            left, right = self.amounts.of(expression.left), self.amounts.of(expression.right)
+            if (root := root_of_square(expression.left, right)) is not None:
+                left, right = absolute(self.amounts.of(root[0])), constant(root[1])
+            return compare(expression.operator, left, right, how)
         except UntranslatableError as error:
             return how.otherwise(error.reason)
 
@@ -322,16 +307,6 @@ class Conditions:
         return Comparing(
             lambda reason: self.engine(expression, reason), direct=frozenset() if self.modern else direct
         )
-
-
-def _is_abs(expression: Expression) -> bool:
-    return isinstance(expression, Call) and expression.name == "abs" and len(expression.arguments) == 1
-
-
-def _within(operator: ComparisonOperator, inner: Amount, limit: Amount, how: Comparing) -> Formula:
-    """``abs(inner) <= limit`` is two inequalities."""
-    both = (compare(operator, inner, limit, how), compare(operator, lift(subtract, constant(0), inner), limit, how))
-    return All(both) if operator in ("<", "<=") else Some(both)
 
 
 def _differs(equal: Formula, left: Expression) -> Formula:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from masktron.classify.comparing import REVERSED
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.formula import Formula, Leaf
+from masktron.classify.kinds import kind_of
 from masktron.constraints import Form, Lexical, Missing, Present, Range, Whole
 from masktron.read.xpath_ir import (
     Arithmetic,
@@ -31,14 +33,6 @@ _WHOLE_IF: dict[str, dict[ComparisonOperator, bool]] = {
     "idiv": _EITHER,
     "mod": _EITHER,
 }
-_OPPOSITE: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
 _LIMITS: dict[str, tuple[int | None, int | None]] = {
     "integer": (None, None),
     "nonNegativeInteger": (0, None),
@@ -57,14 +51,14 @@ _LIMITS: dict[str, tuple[int | None, int | None]] = {
 
 
 def field_of(expression: Expression) -> FieldRef | None:
-    """Return the field whose value an expression is, converted or not."""
+    """Return the field whose value an expression is, converted or not; the text of a number is another text."""
     match expression:
         case FieldRef():
             return expression
-        case Call(name="number" | "string" | "data", arguments=(inner,)):
+        case Call(name="number", arguments=(inner,)) | Cast(target="decimal" | "double" | "float", operand=inner):
             return field_of(inner)
-        case Cast(target="decimal" | "double" | "float" | "string", operand=inner):
-            return field_of(inner)
+        case Call(name="string" | "data", arguments=(inner,)) | Cast(target="string", operand=inner):
+            return None if kind_of(inner) == "number" else field_of(inner)
         case _:
             return None
 
@@ -91,7 +85,7 @@ def integrality(comparison: Comparison, version: str) -> Formula | None:
     if found is None:
         return None
     name, function, sign = found
-    operator = comparison.operator if sign > 0 else _OPPOSITE[comparison.operator]
+    operator = comparison.operator if sign > 0 else REVERSED[comparison.operator]
     whole = _WHOLE_IF[function].get(operator)
     if whole is None:
         return None

@@ -9,6 +9,7 @@ from fractions import Fraction
 from masktron.classify.formula import Formula
 from masktron.classify.polynomial import Polynomial
 
+_MAX_PARTS = 32
 ZERO, ONE = Polynomial.constant(Fraction(0)), Polynomial.constant(Fraction(1))
 
 
@@ -63,7 +64,18 @@ class Unresolved:
     reason: str
 
 
-type Amount = Quantity | Cases | Unresolved
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The greatest (or the least) of some amounts, none of them with cases; NaN where one of them is.
+
+    ``max(a, b) <= c`` is a conjunction and ``max(a, b) >= c`` a disjunction, without asking which is greater.
+    """
+
+    maximum: bool
+    parts: tuple[Quantity | Extreme, ...]
+
+
+type Amount = Quantity | Cases | Extreme | Unresolved
 
 NOT_A_NUMBER = Quantity(ZERO, nan=True)
 
@@ -79,9 +91,62 @@ def lift(operation: Callable[[Quantity, Quantity], Quantity], left: Amount, righ
         return Cases(left.condition, lift(operation, left.then, right), lift(operation, left.otherwise, right))
     if isinstance(right, Cases):
         return Cases(right.condition, lift(operation, left, right.then), lift(operation, left, right.otherwise))
-    if isinstance(left, Unresolved):
-        return left
-    return right if isinstance(right, Unresolved) else operation(left, right)
+    if isinstance(left, Unresolved) or isinstance(right, Unresolved):
+        return left if isinstance(left, Unresolved) else right
+    if isinstance(left, Extreme) or isinstance(right, Extreme):
+        return _lift_extreme(operation, left, right)
+    try:
+        return operation(left, right)
+    except UntranslatableError as error:
+        return Unresolved(error.reason)
+
+
+def _lift_extreme(
+    operation: Callable[[Quantity, Quantity], Quantity], left: Quantity | Extreme, right: Quantity | Extreme
+) -> Amount:
+    """Move an operation inside: exact, because adding keeps the order, and a factor keeps or turns it."""
+    if operation not in (add, subtract):
+        sign = sign_of(right)
+        if isinstance(left, Quantity) and operation is multiply:
+            left, right, sign = right, left, sign_of(left)
+        if sign is None or not isinstance(left, Extreme):
+            return Unresolved("it multiplies or divides by a maximum")
+        return extreme(left.maximum == (sign >= 0), [lift(operation, part, right) for part in left.parts])
+    if isinstance(left, Extreme):
+        return extreme(left.maximum, [lift(operation, part, right) for part in left.parts])
+    assert isinstance(right, Extreme)  # noqa: S101 -- for the type checker
+    return extreme(right.maximum == (operation is add), [lift(operation, left, part) for part in right.parts])
+
+
+def sign_of(amount: Amount) -> int | None:
+    """Return the sign of an amount that is a number; None for any other."""
+    if not isinstance(amount, Quantity) or amount.operands or amount.nan or amount.denominator != ONE:
+        return None
+    value = amount.numerator.value
+    return None if value is None else (value > 0) - (value < 0)
+
+
+def extreme(maximum: bool, amounts: Sequence[Amount]) -> Amount:
+    """Return the greatest or the least of amounts."""
+    parts: list[Quantity | Extreme] = []
+    for position, amount in enumerate(amounts):
+        match amount:
+            case Cases(condition=condition, then=then, otherwise=otherwise):
+                rest = amounts[position + 1 :]
+                return Cases(
+                    condition,
+                    extreme(maximum, [*parts, then, *rest]),
+                    extreme(maximum, [*parts, otherwise, *rest]),
+                )
+            case Unresolved():
+                return amount
+            case Extreme(maximum=same, parts=inner) if same == maximum:
+                parts += inner
+            case _:
+                parts.append(amount)
+    if len(parts) > _MAX_PARTS:
+        return Unresolved("it takes the maximum of too many terms")
+    return parts[0] if len(parts) == 1 else Extreme(maximum, tuple(dict.fromkeys(parts)))
 
 
 def _joined(left: Quantity, right: Quantity, numerator: Polynomial, denominator: Polynomial) -> Quantity:

@@ -70,6 +70,9 @@ def present(field: FieldRef) -> Formula:
 
 def equals_text(expression: Expression, text: str) -> Formula | None:
     """``V = 'text'``; None where the expression is not the text of one field."""
+    match expression:
+        case Call(name="string", arguments=(Call(name="number", arguments=(FieldRef(name=name),)),)) if text == "NaN":
+            return Leaf(((Missing(name),),), ((Range(name, None, None),),))
     field = field_of(expression)
     if field is None:
         return None
