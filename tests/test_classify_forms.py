@@ -24,6 +24,10 @@ from masktron.classify.forms import (
     satisfied,
     variables_of,
 )
+from masktron.classify.polynomial import Polynomial as Sum
+from masktron.classify.polynomial import evaluate
+from masktron.classify.reach import reach
+from masktron.classify.truth import in_range
 from masktron.constraints import (
     Atom,
     Form,
@@ -77,9 +81,18 @@ atoms: st.SearchStrategy[Atom] = st.one_of(
     st.builds(Whole, names),
     st.builds(Missing, names),
     st.builds(Present, names, st.booleans()),
-    st.just(Product((Monomial(Fraction(1), (("A", 1), ("B", 1))),), "<=", Monomial(Fraction(2), ()))),
     st.builds(
-        lambda c, relation: Polynomial((monomial(1, A=1, B=1), monomial(c, A=1), monomial(-1)), relation),
+        lambda swapped, relation: (
+            Product((monomial(2),), relation, monomial(1, A=1, B=1))
+            if swapped and relation != "="
+            else Product((monomial(1, A=1, B=1),), relation, monomial(2))
+        ),
+        st.booleans(),
+        st.sampled_from(("=", "<=", "<")),
+    ),
+    st.builds(
+        lambda s, c, relation: Polynomial((monomial(s, A=1, B=1), monomial(c * s, A=1), monomial(-s)), relation),
+        st.sampled_from((-1, 1, 2)),
         st.sampled_from((-2, 1)),
         st.sampled_from(("=", "<=", "<")),
     ),
@@ -224,3 +237,75 @@ def test_what_is_not_understood_has_a_form_too() -> None:
 )  # fmt: skip
 def test_rendering(form: Form, text: str) -> None:
     assert render_form(form) == text
+
+
+@given(forms, forms, forms)
+def test_simplification_keeps_the_verdicts_of_what_is_put_together(one: Form, two: Form, three: Form) -> None:
+    """Against the disjuncts as they come, on records with texts and missing values."""
+    plain = [a and (b or c) for a, b, c in zip(table(one), table(two), table(three), strict=True)]
+    assert table(conjoin(one, disjoin(two, three))) == plain
+    assert table(disjoin(conjoin(one, two), conjoin(one, three))) == plain
+
+
+A_B = Linear((("A", Fraction(1)), ("B", Fraction(-1))), "<=", Fraction(0))
+PRODUCT = Product((monomial(1, A=1, B=1),), "<=", monomial(1, C=1))
+REVERSE = Product((monomial(1, C=1),), "<=", monomial(1, A=1, B=1))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (((PRODUCT, REVERSE),), "A * B = C"),
+        (((PRODUCT,), (Product((monomial(1, A=1, B=1),), "=", monomial(1, C=1)),)), "A * B <= C"),
+        (((Polynomial((monomial(1, A=1, B=1), monomial(-1, C=1), monomial(-2)), "<="),), (PRODUCT,)),
+         "A * B <= C + 2"),
+        (((PRODUCT,), (REVERSE,), (Missing("A"),), (Missing("B"),), (Missing("C"),)), "always"),
+        (((PRODUCT, Product((monomial(1, C=1),), "<", monomial(1, A=1, B=1))),), "never"),
+        (((Member("A", frozenset({"", "NA"})),), (Missing("A"),)), "A missing"),
+        (((Missing("A"), Present("A")), (Present("A", negated=True),)), "A missing"),
+        (((Missing("A"), Present("A")), (Range("A", None, None),)), "A present"),
+        (((A_B, Range("A", Fraction(3), None)), (A_B, Range("A", None, Fraction(3)))), "A <= B"),
+        (((A_B, Range("A", Fraction(1), Fraction(2))), (A_B,)), "A <= B"),
+        (((A_B, Range("A", Fraction(0), None, low_open=True), Range("B", None, Fraction(0))),), "never"),
+        (((PRODUCT, Range("A", Fraction(1), None), Range("B", Fraction(2), None), Range("C", None, Fraction(1))),),
+         "never"),
+    ],
+)  # fmt: skip
+def test_simplification(form: Form, text: str) -> None:
+    assert render_form(disjoin(form)) == text
+
+
+ends = st.tuples(st.sampled_from((None, *map(Fraction, range(-2, 3)))), st.booleans())
+ranges = st.builds(
+    lambda low, high: (
+        interval("x", low[0], high[0], low[1], high[1])
+        if low[0] is None or high[0] is None or low[0] <= high[0]
+        else interval("x", high[0], low[0], low[1], high[1])
+    ),
+    ends,
+    ends,
+)
+expressions = st.lists(
+    st.tuples(st.sampled_from(((), (("A", 1),), (("B", 1),), (("A", 1), ("B", 1)), (("A", 2),))), st.integers(-3, 3)),
+    min_size=1,
+    max_size=3,
+).map(lambda terms: Sum.of((powers, Fraction(c)) for powers, c in terms))
+
+
+@given(expressions, ranges, ranges)
+def test_no_value_is_out_of_reach(expression: Sum, one: Range, two: Range) -> None:
+    found = reach(expression, {"A": one, "B": two})
+    steps = [Fraction(n, 4) for n in range(-12, 13)]
+    inside = [(a, b) for a in steps if in_range(one, a) for b in steps if in_range(two, b)]
+    for a, b in inside:
+        values = {"A": a, "B": b}
+        worth = sum((c * evaluate(powers, values) for powers, c in expression.terms), Fraction(0))
+        assert in_range(found, worth), (values, worth)
+
+
+@given(ranges, ranges)
+def test_the_reach_of_a_product_is_no_wider_than_it_must(one: Range, two: Range) -> None:
+    found = reach(Sum.of([((("A", 1), ("B", 1)), Fraction(1))]), {"A": one, "B": two})
+    for end, is_open in ((found.low, found.low_open), (found.high, found.high_open)):
+        if end is not None and not is_open and end != 0:
+            assert any(in_range(one, a) and in_range(two, end / a) for a in {x for x in (one.low, one.high) if x})

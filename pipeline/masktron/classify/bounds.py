@@ -1,51 +1,81 @@
-"""Intervals, of a variable or of a linear expression."""
+"""Intervals, of a variable or of an expression."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
-from masktron.constraints import Atom, Linear, Range
+from masktron.classify.polynomial import Polynomial
+from masktron.classify.relations import divides, polynomial_of, relation_of
+from masktron.constraints import Atom, Linear, Product, Range
+from masktron.constraints import Polynomial as PolynomialAtom
 
-type Terms = tuple[tuple[str, Fraction], ...]
+_KNOWN = 4096
+"""Expressions that are remembered, since forms are compared pair by pair."""
+
+type Bound = Range | Linear | Product | PolynomialAtom
+"""An atom that says in which interval an expression lies."""
+type Terms = str | Polynomial
+"""What is bounded: a variable, by its name, or an expression without constant, whose coefficients are coprime
+integers, the leading one positive."""
 
 
-def terms_of(atom: Range | Linear) -> Terms:
-    """Return the expression that an atom bounds, its leading coefficient positive."""
-    if isinstance(atom, Range):
-        return ((atom.variable, Fraction(1)),)
-    return atom.terms if atom.terms[0][1] > 0 else tuple((name, -c) for name, c in atom.terms)
-
-
-def bounds_of(atom: Range | Linear) -> Range:
-    """Return the interval in which `terms_of` lies; its variable has no name where there are several."""
-    if isinstance(atom, Range):
+def as_bound(atom: Atom) -> Bound | None:
+    """Return an atom if it bounds an expression; none that divides, which has no value where it divides by zero."""
+    if isinstance(atom, Range | Linear):
         return atom
+    return atom if isinstance(atom, Product | PolynomialAtom) and not divides(atom) else None
+
+
+def terms_of(atom: Bound) -> Terms:
+    """Return what an atom bounds."""
+    return atom.variable if isinstance(atom, Range) else _taken_apart(atom)[0]
+
+
+def bounds_of(atom: Bound) -> Range:
+    """Return the interval in which `terms_of` lies; its variable has no name where there are several."""
+    return atom if isinstance(atom, Range) else _taken_apart(atom)[1]
+
+
+def variables_in(terms: Terms) -> frozenset[str]:
+    """Return the variables of what is bounded."""
+    return frozenset({terms}) if isinstance(terms, str) else terms.variables
+
+
+@lru_cache(maxsize=_KNOWN)
+def _taken_apart(atom: Linear | Product | PolynomialAtom) -> tuple[Polynomial, Range]:
+    scaled = polynomial_of(atom).primitive().terms
+    bound = -next((c for powers, c in scaled if not powers), Fraction(0))
+    terms = Polynomial(tuple(term for term in scaled if term[0]))
+    rises = terms.terms[0][1] > 0
     if atom.relation == "=":
-        bound = atom.bound if atom.terms[0][1] > 0 else -atom.bound
-        return Range("", bound, bound)
-    is_open = atom.relation == "<"
-    if atom.terms[0][1] > 0:
-        return Range("", None, atom.bound, high_open=is_open)
-    return Range("", -atom.bound, None, low_open=is_open)
+        interval = Range("", bound if rises else -bound, bound if rises else -bound)
+    elif rises:
+        interval = Range("", None, bound, high_open=atom.relation == "<")
+    else:
+        interval = Range("", -bound, None, low_open=atom.relation == "<")
+    return terms if rises else -terms, interval
 
 
-def bounded(terms: Terms, interval: Range) -> Iterator[Atom]:
+def bounded(terms: Terms, interval: Range) -> tuple[Atom, ...]:
     """Write bounds on an expression as atoms."""
-    if len(terms) == 1:
-        yield replace(interval, variable=terms[0][0])
-        return
+    return (replace(interval, variable=terms),) if isinstance(terms, str) else _put_together(terms, interval)
+
+
+@lru_cache(maxsize=_KNOWN)
+def _put_together(terms: Polynomial, interval: Range) -> tuple[Atom, ...]:
     low, high = interval.low, interval.high
     if low is not None and low == high:
-        yield Linear(terms, "=", low)
-        return
+        return (relation_of(terms - Polynomial.constant(low), "="),)
     if low is None and high is None:
-        yield from (Range(name, None, None) for name, _ in terms)
+        return tuple(Range(name, None, None) for name in sorted(terms.variables))
+    found: list[Atom] = []
     if low is not None:
-        yield Linear(tuple((name, -c) for name, c in terms), "<" if interval.low_open else "<=", -low)
+        found.append(relation_of(Polynomial.constant(low) - terms, "<" if interval.low_open else "<="))
     if high is not None:
-        yield Linear(terms, "<" if interval.high_open else "<=", high)
+        found.append(relation_of(terms - Polynomial.constant(high), "<" if interval.high_open else "<="))
+    return tuple(found)
 
 
 def intersection(one: Range, two: Range) -> Range | None:

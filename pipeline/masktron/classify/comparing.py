@@ -9,9 +9,8 @@ from types import MappingProxyType
 
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
 from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
-from masktron.classify.linear import as_linear
 from masktron.classify.polynomial import Polynomial
-from masktron.classify.product import as_polynomial, as_product, signs
+from masktron.classify.product import signs
 from masktron.classify.quantities import (
     NOT_A_NUMBER,
     ZERO,
@@ -26,6 +25,7 @@ from masktron.classify.quantities import (
     negate,
     subtract,
 )
+from masktron.classify.relations import relation_of
 from masktron.constraints import Atom, Form, Lexical, Missing, Present, Range, Relation, Whole
 from masktron.read.xpath_ir import ComparisonOperator
 from masktron.read.xpath_source import decimal_text
@@ -77,8 +77,8 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
 
 def _compare_extreme(operator: ComparisonOperator, left: Amount, right: Amount, how: Comparing) -> Formula:
     """``max(...) <= x`` where all parts are, ``max(...) >= x`` where one is and none is NaN."""
-    if not isinstance(left, Extreme):
-        left, right, operator = right, left, REVERSED[operator]
+    if not isinstance(left, Extreme) or (isinstance(right, Extreme) and _needs_all(operator, left)):
+        left, right, operator = right, left, REVERSED[operator]  # the disjunction outside: it has fewer alternatives
     assert isinstance(left, Extreme)  # noqa: S101 -- for the type checker
     quantities = _quantities(left)
     alike = len({(q.operands, q.poles) for q in quantities}) == 1
@@ -89,11 +89,16 @@ def _compare_extreme(operator: ComparisonOperator, left: Amount, right: Amount, 
     if operator == "=":
         return All((_compare_extreme("<=", left, right, how), _compare_extreme(">=", left, right, how)))
     parts = tuple(compare(operator, part, right, how) for part in left.parts)
-    if (operator in ("<", "<=")) == left.maximum:
+    if _needs_all(operator, left):
         return All(parts)
     names = sorted({name for q in quantities for name in q.operands})
     numbers = Leaf((tuple(Range(name, None, None) for name in names),), _any_of(Missing(name) for name in names))
     return Some(parts) if alike else All((Some(parts), numbers))
+
+
+def _needs_all(operator: ComparisonOperator, left: Extreme) -> bool:
+    """Whether every part has to compare, or one is enough."""
+    return (operator in ("<", "<=")) == left.maximum
 
 
 def _quantities(amount: Quantity | Extreme) -> list[Quantity]:
@@ -248,14 +253,11 @@ def order(polynomial: Polynomial, relation: Relation) -> Form:
     if (value := polynomial.value) is not None:
         true = value == 0 if relation == "=" else value < 0 or (value == 0 and relation == "<=")
         return ALWAYS if true else NEVER
-    if (linear := as_linear(polynomial, relation)) is not None:
-        return ((linear,),)
-    if (by_sign := signs(polynomial, relation)) is not None:
+    if not polynomial.linear and (by_sign := signs(polynomial, relation)) is not None:
         return by_sign
-    if len(polynomial.variables) == 1:
+    if len(polynomial.variables) == 1 and not polynomial.linear:
         return ((_lexical(polynomial, relation),),)
-    product = as_product(polynomial, relation)
-    return ((as_polynomial(polynomial, relation) if product is None else product,),)
+    return ((relation_of(polynomial, relation),),)
 
 
 def _lexical(polynomial: Polynomial, relation: Relation) -> Lexical:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from masktron.classify.bounds import Terms, bounded, bounds_of, intersection, terms_of
+from masktron.classify.bounds import Bound, Terms, as_bound, bounded, bounds_of, intersection, terms_of, variables_in
+from masktron.classify.reach import reach
 from masktron.classify.truth import in_range, number_of, variables_of_atom
 from masktron.constraints import (
     Atom,
@@ -70,8 +71,8 @@ class _Facts:
 
     def add(self, atom: Atom) -> None:
         match atom:
-            case Range() | Linear():
-                self._bound(terms_of(atom), bounds_of(atom))
+            case Range() | Linear() | Product() | Polynomial() if (bound := as_bound(atom)) is not None:
+                self._bound(terms_of(bound), bounds_of(bound))
             case Member():
                 self._member(atom)
             case Missing(variable=name):
@@ -103,14 +104,14 @@ class _Facts:
             self.texts[name] = self.texts.get(name, texts) & texts
 
     def _interval(self, name: str) -> Range | None:
-        return self.intervals.get(((name, Fraction(1)),))
+        return self.intervals.get(name)
 
     def settle(self) -> None:
         """Combine what is said of one variable in different kinds."""
         for name, texts in self.texts.items():
             kept = texts - self.not_texts.pop(name, frozenset())
             if (interval := self._interval(name)) is not None:
-                del self.intervals[((name, Fraction(1)),)]
+                del self.intervals[name]
                 kept = frozenset(t for t in kept if (n := number_of(t)) is not None and in_range(interval, n))
             if name in self.missing:
                 self.missing.discard(name)
@@ -121,7 +122,7 @@ class _Facts:
         for name, numbers in self.numbers.items():
             kept_numbers = numbers - self.not_numbers.pop(name, frozenset())
             if (interval := self._interval(name)) is not None:
-                del self.intervals[((name, Fraction(1)),)]
+                del self.intervals[name]
                 kept_numbers = frozenset(n for n in kept_numbers if in_range(interval, n))
             if Whole(name) in self.rest:
                 self.rest.discard(Whole(name))
@@ -130,6 +131,7 @@ class _Facts:
             self.contradiction |= not kept_numbers
         self._excluded_points()
         self._whole_points()
+        self._out_of_reach()
         self._presence()
 
     def _excluded_points(self) -> None:
@@ -142,7 +144,7 @@ class _Facts:
                 self.not_numbers[name] = inside
             else:
                 del self.not_numbers[name]
-                self.intervals.setdefault(((name, Fraction(1)),), interval)
+                self.intervals.setdefault(name, interval)
 
     def _whole_points(self) -> None:
         for atom in [a for a in self.rest if isinstance(a, Whole)]:
@@ -151,11 +153,19 @@ class _Facts:
                 self.rest.discard(atom)
                 self.contradiction |= interval.low.denominator != 1
 
+    def _out_of_reach(self) -> None:
+        """Find expressions that cannot lie in their interval, because of the intervals of their variables."""
+        known = {terms: interval for terms, interval in self.intervals.items() if isinstance(terms, str)}
+        known |= {name: Range(name, min(values), max(values)) for name, values in self.numbers.items() if values}
+        for terms, interval in self.intervals.items() if known else ():
+            if not isinstance(terms, str) and not terms.variables.isdisjoint(known):
+                self.contradiction |= intersection(reach(terms, known), interval) is None
+
     def _presence(self) -> None:
         firm = self._numeric(bare=False)
         for name in firm:
             if (interval := self._interval(name)) is not None and interval.low is None and interval.high is None:
-                del self.intervals[((name, Fraction(1)),)]
+                del self.intervals[name]
         numeric = firm | self._numeric(bare=True)
         there = numeric | self.texts.keys() | {a.variable for a in self.rest if isinstance(a, InDomain)}
         self.contradiction |= not self.missing.isdisjoint(numeric) or not self.absent.isdisjoint(there | self.present)
@@ -169,8 +179,9 @@ class _Facts:
         names = set(self.numbers) | set(self.not_numbers)
         names |= {n for a in self.rest if isinstance(a, Whole | Product | Polynomial) for n in variables_of_atom(a)}
         for terms, interval in self.intervals.items():
-            if bare or len(terms) > 1 or interval.low is not None or interval.high is not None:
-                names |= {name for name, _ in terms}
+            several = not isinstance(terms, str)
+            if bare or several or interval.low is not None or interval.high is not None:
+                names |= variables_in(terms)
         return names
 
     def atoms(self) -> Conjunction:
@@ -211,7 +222,7 @@ def implies(conjunction: Conjunction, atom: Atom) -> bool:
     if atom in conjunction:
         return True
     match atom:
-        case Range() | Linear():
+        case Range() | Linear() | Product() | Polynomial():
             return any(_within(known, atom) for known in conjunction) or (
                 isinstance(atom, Range) and atom.low is None and atom.high is None and _is_number(conjunction, atom)
             )
@@ -227,13 +238,20 @@ def implies(conjunction: Conjunction, atom: Atom) -> bool:
                 for known in conjunction
             )
         case Missing(variable=name):
-            return Present(name, negated=True) in conjunction
+            return Present(name, negated=True) in conjunction or any(
+                isinstance(known, Member) and known.variable == name and _no_number(known) for known in conjunction
+            )
         case Present(variable=name, negated=False):
             return _is_number(conjunction, Range(name, None, None)) or any(
                 isinstance(a, Member) and a.variable == name and not a.negated for a in conjunction
             )
         case _:
             return False
+
+
+def _no_number(atom: Member) -> bool:
+    """Whether an atom asks for a text that is no number."""
+    return not atom.negated and all(isinstance(v, str) and number_of(v) is None for v in atom.values)
 
 
 def _point(interval: Range) -> Fraction | None:
@@ -251,7 +269,7 @@ def _is_number(conjunction: Conjunction, atom: Range) -> bool:
     return False
 
 
-def _within(known: Atom, atom: Range | Linear) -> bool:
+def _within(known: Atom, atom: Bound) -> bool:
     if (
         isinstance(known, Member)
         and isinstance(atom, Range)
@@ -259,17 +277,19 @@ def _within(known: Atom, atom: Range | Linear) -> bool:
         and not known.negated
     ):
         return all(isinstance(value, Fraction) and in_range(atom, value) for value in known.values)
-    if not isinstance(known, Range | Linear) or terms_of(known) != terms_of(atom):
+    one, two = as_bound(known), as_bound(atom)
+    if one is None or two is None or terms_of(one) != terms_of(two):
         return False
-    inner, outer = bounds_of(known), bounds_of(atom)
+    inner, outer = bounds_of(one), bounds_of(two)
     return intersection(inner, outer) == inner
 
 
 def opposites(atom: Atom) -> tuple[Atom, ...] | None:
     """Return atoms of which one holds wherever an atom does not; None where they are not known."""
     match atom:
-        case Range() | Linear():
-            return tuple(_beyond(terms_of(atom), bounds_of(atom)))
+        case Range() | Linear() | Product() | Polynomial():
+            bound = as_bound(atom)
+            return None if bound is None else tuple(_beyond(terms_of(bound), bounds_of(bound)))
         case Member(variable=name, values=values) if not any(isinstance(value, Fraction) for value in values):
             return (Member(name, values, not atom.negated),)
         case Missing(variable=name):
@@ -285,7 +305,7 @@ def _beyond(terms: Terms, interval: Range) -> Iterator[Atom]:
         yield from bounded(terms, Range("", None, interval.low, high_open=not interval.low_open))
     if interval.high is not None:
         yield from bounded(terms, Range("", interval.high, None, low_open=not interval.high_open))
-    yield from (Missing(name) for name, _ in terms)
+    yield from (Missing(name) for name in sorted(variables_in(terms)))
 
 
 def slots(conjunction: Conjunction) -> Mapping[tuple[str, object], frozenset[Atom]]:
@@ -293,8 +313,8 @@ def slots(conjunction: Conjunction) -> Mapping[tuple[str, object], frozenset[Ato
     found: dict[tuple[str, object], frozenset[Atom]] = {}
     for atom in conjunction:
         match atom:
-            case Linear():
-                key: tuple[str, object] = ("linear", terms_of(atom))
+            case Linear() | Product() | Polynomial() if (bound := as_bound(atom)) is not None:
+                key: tuple[str, object] = ("bound", terms_of(bound))
             case Range() | Member() | Missing() | Present():
                 key = ("value", atom.variable)
             case _:

@@ -6,33 +6,8 @@ from fractions import Fraction
 
 from masktron.classify.bounds import Terms, terms_of
 from masktron.classify.conjunctions import Conjunction
-from masktron.classify.polynomial import Polynomial
-from masktron.constraints import Atom, Form, Linear, LinearEdit, Product, Range, Relation, Untranslated
+from masktron.constraints import Atom, Form, Linear, LinearEdit, Product, Range, Untranslated
 from masktron.constraints import Polynomial as PolynomialAtom
-
-
-def as_linear(polynomial: Polynomial, relation: Relation) -> Linear | Range | None:
-    """Write ``polynomial relation 0`` with integer coefficients without common divisor.
-
-    An equality has a positive leading coefficient, so that spelling does not matter. With one variable it is a
-    `Range`. None where the polynomial is constant or not linear.
-    """
-    if polynomial.value is not None or not polynomial.linear:
-        return None
-    scaled = polynomial.primitive()
-    bound = -next((c for powers, c in scaled.terms if not powers), Fraction(0))
-    terms = tuple((powers[0][0], c) for powers, c in scaled.terms if powers)
-    if relation == "=" and terms[0][1] < 0:
-        terms, bound = tuple((name, -c) for name, c in terms), -bound
-    if len(terms) > 1:
-        return Linear(terms, relation, bound)
-    ((name, coefficient),) = terms
-    limit, is_open = bound / coefficient, relation == "<"
-    if relation == "=":
-        return Range(name, limit, limit)
-    if coefficient > 0:
-        return Range(name, None, limit, high_open=is_open)
-    return Range(name, limit, None, low_open=is_open)
 
 
 def is_order(atom: Linear) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import NEVER, conjoin, disjoin
 from masktron.classify.linear import without_poles
-from masktron.classify.polynomial import Polynomial, Powers
+from masktron.classify.polynomial import Polynomial
 from masktron.constraints import Form, Monomial, Product, ProductEdit, Range, Relation, Untranslated
 from masktron.constraints import Polynomial as PolynomialAtom
 
@@ -19,35 +19,6 @@ def as_monomial(polynomial: Polynomial) -> Monomial | None:
         return None
     ((powers, coefficient),) = polynomial.terms
     return Monomial(coefficient, powers)
-
-
-def as_product(polynomial: Polynomial, relation: Relation) -> Product | None:
-    """Write ``polynomial relation 0`` as monomials with positive coefficients, one of them alone on the right.
-
-    None where no side is a single monomial, or the right-hand side of an inequality is a sum.
-    """
-    scaled = polynomial.primitive()
-    plus = [Monomial(c, powers) for powers, c in scaled.terms if c > 0]
-    minus = [Monomial(-c, powers) for powers, c in scaled.terms if c < 0]
-    if not plus or not minus:
-        return None
-    if relation == "=" and (len(minus) > 1 or (len(plus) == 1 and _simplicity(plus[0]) < _simplicity(minus[0]))):
-        plus, minus = minus, plus
-    return (
-        Product(tuple(sorted(plus, key=_simplicity, reverse=True)), relation, minus[0]) if len(minus) == 1 else None
-    )
-
-
-def as_polynomial(polynomial: Polynomial, relation: Relation) -> PolynomialAtom:
-    """Write ``polynomial relation 0`` as it is, scaled and sorted so that spelling does not matter."""
-    scaled = polynomial.primitive()
-    ordered = sorted(scaled.terms, key=lambda term: (-sum(power for _, power in term[0]), term[0]))
-    sign = -1 if relation == "=" and ordered[0][1] < 0 else 1
-    return PolynomialAtom(tuple(Monomial(sign * c, powers) for powers, c in ordered), relation)
-
-
-def _simplicity(monomial: Monomial) -> tuple[int, Powers, Fraction]:
-    return (sum(power for _, power in monomial.powers), monomial.powers, monomial.coefficient)
 
 
 def signs(polynomial: Polynomial, relation: Relation) -> Form | None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from masktron.classify.bounds import bounded, bounds_of, hull, terms_of
+from masktron.classify.bounds import Bound, as_bound, bounded, bounds_of, hull, terms_of
 from masktron.classify.conjunctions import among
-from masktron.constraints import Atom, Linear, Member, Missing, Present, Range
+from masktron.constraints import Atom, Linear, Member, Missing, Polynomial, Present, Product, Range
 
 
-def union(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+def union(  # noqa: PLR0911 -- one branch per pair of kinds
+    one: tuple[Atom, ...], two: tuple[Atom, ...]
+) -> tuple[Atom, ...] | None:
     """Unite two conditions of one slot; None where the union is not a single condition."""
+    for first, second in ((one, two), (two, one)):
+        if (found := _with_text(first, second)) is not None:
+            return found
     if len(one) > 1 or len(two) > 1:
         return _union_of_bounds(one, two)
     match one[0], two[0]:
         case (Range() | Member(), Range() | Member()):
             return _union_of_values(one[0], two[0])
-        case (Linear(), Linear()):
+        case (Linear() | Product() | Polynomial(), Linear() | Product() | Polynomial()):
             return _union_of_bounds(one, two)
         case (Range(low=None, high=None), Missing()) | (Missing(), Range(low=None, high=None)):
             return ()
@@ -24,6 +29,18 @@ def union(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | No
             return ()
         case _:
             return None
+
+
+def _with_text(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+    """A text that is no number, or nothing at all: missing. The text or a number: present."""
+    if len(one) != 2 or len(two) != 1 or not any(isinstance(atom, Missing) for atom in one):
+        return None
+    name = next(atom.variable for atom in one if isinstance(atom, Missing))
+    if Present(name) not in one:
+        return None
+    if two[0] == Present(name, negated=True):
+        return (Missing(name),)
+    return (Present(name),) if two[0] == Range(name, None, None) else None
 
 
 def _union_of_values(one: Atom, two: Atom) -> tuple[Atom, ...] | None:
@@ -72,8 +89,8 @@ def _union_of_texts(one: Member, two: Member) -> tuple[Atom, ...]:
 
 def _union_of_bounds(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
     """Unite two intervals of one expression that overlap or touch."""
-    ours = [atom for atom in one if isinstance(atom, Range | Linear)]
-    theirs = [atom for atom in two if isinstance(atom, Range | Linear)]
+    ours = [bound for atom in one if (bound := as_bound(atom)) is not None]
+    theirs = [bound for atom in two if (bound := as_bound(atom)) is not None]
     if len(ours) != len(one) or len(theirs) != len(two):
         return None
     terms = terms_of(ours[0])
@@ -81,7 +98,7 @@ def _union_of_bounds(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom
     return None if covering is None else tuple(bounded(terms, covering))
 
 
-def _interval(atoms: list[Range | Linear]) -> Range:
+def _interval(atoms: list[Bound]) -> Range:
     low, high = Range("", None, None), Range("", None, None)
     for atom in atoms:
         bounds = bounds_of(atom)
