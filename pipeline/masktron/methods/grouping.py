@@ -118,7 +118,7 @@ def group_records(
     asked = _Fits(shared, fits)
     needed = Disjuncts.of(len(points), ()) if disjuncts is None else disjuncts
     best: _Builder | None = None
-    first = _hard_to_place(points, k, apart, shared, needed)
+    first = np.empty(0, dtype=np.intp)
     for _ in range(ATTEMPTS):
         builder = _Builder(points, k, apart, patterns, shared, needed, asked)
         builder.build(first)
@@ -129,28 +129,6 @@ def group_records(
         first = np.concatenate([builder.astray, first[~np.isin(first, builder.astray)]])
     assert best is not None
     return best.finish()
-
-
-def _hard_to_place(
-    points: NDArray[np.float64], k: int, apart: NDArray[np.intp], bonds: NDArray[np.intp], disjuncts: Disjuncts
-) -> NDArray[np.intp]:
-    """Return the records with rare bonds that belong to no admissible group at all."""
-    rare = np.bincount(bonds)[bonds] < k
-    hard = []
-    for code in np.unique(apart[rare]):
-        records = np.flatnonzero(apart == code)
-        if len(records) < k:
-            hard.append(records[rare[records]])
-            continue
-        own = disjuncts.of_records(records).unlimited()
-        free = np.ones(len(records), dtype=np.bool_)
-        _, cell, sizes = np.unique(own.cells(), axis=0, return_inverse=True, return_counts=True)
-        alone = rare[records] & ((sizes[cell.ravel()] < k) | (own.cells() < 0).any(axis=1))
-        none = np.zeros(len(records))
-        alone[alone] = [not nearest_company(seed, none, k, own, free).size for seed in np.flatnonzero(alone).tolist()]
-        hard.append(records[alone])
-    every = np.concatenate([np.empty(0, dtype=np.intp), *hard])
-    return every if len(every) <= HARD else every[:0]
 
 
 class _Fits:
@@ -276,8 +254,7 @@ class _Builder:
         """
         left = self._pooled(left, codes_of(np.stack([self.bonds, self.patterns], axis=1)))
         left = self._pooled(left, self.bonds)
-        left = self._joined(left)
-        for seed in left.tolist():
+        for seed in left.tolist() if len(left) <= HARD else ():
             if self.labels[seed] < 0 and (found := self._mixed_company(seed)).size:
                 self.add(found, mixed=True)
         left = self.astray = self._joined(left[self.labels[left] < 0])
@@ -299,8 +276,7 @@ class _Builder:
     def _joined(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
         """Let records join groups that have a witness with them; return those for which there is none.
 
-        Groups of the same bonds come first, then those with a record of these bonds; among them, groups of the same
-        pattern of missing values; among them, the nearest.
+        Groups of the same pattern of missing values come first; among them, the nearest.
         """
         if not left.size or not self.mixed:
             return left
@@ -311,10 +287,12 @@ class _Builder:
         others = []
         for record in left.tolist():
             donors, hosts = self.fits.donors(record, taken), self.fits.hosts(record, taken)
-            group = self._nearest(record, taken, witness[taken] & donors, hosts)
-            if group is None:
+            open_ = self._open(taken, witness[taken] & donors, hosts)
+            if not open_.any():
                 others.append(record)
                 continue
+            order = self._by_distance(record)
+            group = int(order[open_[order]][0])
             members = taken[self.labels[taken] == group]
             witness[members] &= self.fits.donors(record, members)
             witness[record] = self.fits.hosts(record, members).all()
@@ -323,34 +301,31 @@ class _Builder:
             taken = np.flatnonzero(self.labels >= 0)
         return np.array(others, dtype=np.intp)
 
-    def _nearest(
-        self, record: int, taken: NDArray[np.intp], donors: NDArray[np.bool_], hosts: NDArray[np.bool_]
-    ) -> int | None:
-        """Return the best group that a record can join; None where it has no witness in any."""
+    def _open(
+        self, taken: NDArray[np.intp], donors: NDArray[np.bool_], hosts: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Which groups have a witness together with a record: one that fits it as well, or the record itself."""
         labels, groups = self.labels[taken], len(self.mixed)
+        return (np.bincount(labels, donors, minlength=groups) > 0) | (
+            np.bincount(labels, ~hosts, minlength=groups) == 0
+        )
 
-        def every(fine: NDArray[np.bool_]) -> NDArray[np.bool_]:
-            return np.bincount(labels, ~fine, minlength=groups) == 0
-
-        kin = self.bonds[taken] == self.bonds[record]
+    def _by_distance(self, record: int, *, kin_first: bool = False) -> NDArray[np.intp]:
+        """Order groups: those of the record's pattern of missing values first, the nearest of them first."""
+        taken = np.flatnonzero(self.labels >= 0)
+        labels, groups = self.labels[taken], len(self.mixed)
+        sizes = np.bincount(labels, minlength=groups)
         centres = np.zeros((groups, self.points.shape[1]))
         np.add.at(centres, labels, self.points[taken])
-        centres /= np.bincount(labels, minlength=groups)[:, None]
-        any_kin = np.bincount(labels, kin, minlength=groups) > 0
-        bonded = np.where(every(kin), 0, np.where(any_kin, 1, 2))
-        alike = every(self.patterns[taken] == self.patterns[record])
-        order = np.lexsort((_squares(centres - self.points[record]), ~alike, bonded))
-        open_ = ~every(~donors) | every(hosts)
-        best = order[open_[order]]
-        return int(best[0]) if len(best) else None
+        unlike = np.bincount(labels, self.patterns[taken] != self.patterns[record], minlength=groups) > 0
+        kin = np.bincount(labels, self.bonds[taken] == self.bonds[record], minlength=groups)
+        strange = np.where(kin == sizes, 0, np.where(kin > 0, 1, 2)) if kin_first else np.zeros(groups)
+        return np.lexsort((_squares(centres / sizes[:, None] - self.points[record]), unlike, strange))
 
     def _forced(self, left: NDArray[np.intp]) -> None:
-        """Let records join the group in which the fewest new bonds meet, the nearest of those."""
+        """Let records join the nearest group of their own bonds, of partly their own, of others."""
         for record in left.tolist():
-            taken = np.flatnonzero(self.labels >= 0)
-            none, every = np.zeros(len(taken), dtype=np.bool_), np.ones(len(taken), dtype=np.bool_)
-            group = self._nearest(record, taken, none, every)
-            assert group is not None
+            group = int(self._by_distance(record, kin_first=True)[0])
             self.labels[record] = group
             self.mixed[group] = True
 
