@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.medoid import Medoid
 from masktron.classify.forms import satisfied
-from masktron.constraints import Form
+from masktron.constraints import Atom, Form, Linear
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
+from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.plan import Block, Partition
 
@@ -25,7 +26,8 @@ def group(views: Views, partition: Partition) -> Grouping:
     ]
     parting = [patterns]
     for block in partition.blocks:
-        parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties]
+        limits = _limits(views, block)
+        parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties if name not in limits]
         if block.one_signed:
             parting += [np.nan_to_num(np.sign(views.values[name])) for name in block.variables]
     return group_records(
@@ -34,12 +36,8 @@ def group(views: Views, partition: Partition) -> Grouping:
         apart=codes_of(np.stack(parting, axis=1)),
         patterns=patterns,
         bonds=codes_of(np.stack(bonds, axis=1)),
-        disjuncts=tuple(
-            views.satisfied_by(form)
-            for block in partition.blocks
-            for form in views.forms(block)
-            if len(form) > 1 and _needs_strata(form, block)
-        ),
+        disjuncts=_disjuncts(views, partition),
+        fits=_Fitting(views, partition),
     )
 
 
@@ -54,6 +52,65 @@ def _bonds(views: Views, block: Block) -> Iterator[NDArray[np.intp]]:
             yield satisfied(atom, views.seen, views.texts, domains=views.domains).astype(np.intp)
 
 
+def _limits(views: Views, block: Block) -> frozenset[str]:
+    """Return the unmasked fields that only set limits: beside masked ones, they stand in linear inequalities alone.
+
+    They need not be constant in a group: a prototype that keeps the tightest limit of its members keeps all. An
+    aggregate of observed values cannot be moved there, so that for it they tie.
+    """
+    if isinstance(aggregator_of(block), ObservedAggregator):
+        return frozenset()
+    tying = {
+        name
+        for form in views.forms(block)
+        for conjunction in form
+        for atom in conjunction
+        if not variables_of(atom).isdisjoint(block.variables) and not _is_inequality(atom)
+        for name in variables_of(atom)
+    }
+    numbers = {name for name in block.ties if not np.isnan(views.seen[name]).any()}
+    return frozenset(numbers - tying)
+
+
+def _is_inequality(atom: Atom) -> bool:
+    return isinstance(atom, Linear) and atom.relation != "="
+
+
+def _disjuncts(views: Views, partition: Partition) -> Disjuncts:
+    """Collect the disjuncts of the rules for which a group needs a common one, and the limits in them."""
+    rules: list[NDArray[np.bool_]] = []
+    bounds: list[Bound] = []
+    for block in partition.blocks:
+        limits = _limits(views, block)
+        for form in views.forms(block):
+            own = [
+                _bound(views, block, atom, rule=len(rules), disjunct=position)
+                for position, conjunction in enumerate(form)
+                for atom in conjunction
+                if isinstance(atom, Linear) and not variables_of(atom).isdisjoint(limits)
+            ]
+            if own or (len(form) > 1 and _needs_strata(form, block)):
+                rules.append(views.satisfied_by(form))
+                bounds += own
+    return Disjuncts.of(views.n, rules, bounds)
+
+
+def _bound(views: Views, block: Block, atom: Linear, *, rule: int, disjunct: int) -> Bound:
+    """Split an inequality into its masked side and what is left for it, in standardised units."""
+    values, limits, squared = np.zeros(views.n), np.full(views.n, float(atom.bound)), 0.0
+    for name, coefficient in atom.terms:
+        if name in block.variables:
+            values += float(coefficient) * views.seen[name]
+            squared += float(np.nanvar(views.seen[name])) * float(coefficient) ** 2
+        else:
+            limits -= float(coefficient) * views.seen[name]
+    if atom.relation == "<":
+        limits = np.nextafter(limits, -np.inf)
+    scale = np.sqrt(squared) or 1.0
+    # The record keeps its own limit; sums of doubles may say otherwise by a rounding error.
+    return Bound(rule, disjunct, values / scale, np.maximum(values, limits) / scale)
+
+
 def _needs_strata(form: Form, block: Block) -> bool:
     """Whether a group has to share a disjunct, or the aggregator keeps the rule as a whole without that.
 
@@ -64,3 +121,46 @@ def _needs_strata(form: Form, block: Block) -> bool:
     aggregator = aggregator_of(block)
     whole = isinstance(aggregator, Medoid) or (isinstance(aggregator, ObservedAggregator) and len(variables) == 1)
     return not (whole and variables <= set(block.variables))
+
+
+class _Fitting:
+    """Whether the masked values of a record satisfy the rules beside the unmasked fields of another, by the forms.
+
+    Where these unmasked fields are written alike in both, they do, whatever the rule says: the original obeys it.
+    """
+
+    def __init__(self, views: Views, partition: Partition) -> None:
+        self._views = views
+        self._masked = frozenset(partition.variables)
+        self._rules = [
+            (form, codes_of(np.stack([lexeme_codes(views.columns[name].lexemes) for name in conditions], axis=1)))
+            for block in partition.blocks
+            for form in views.forms(block)
+            if (conditions := self._conditions(form))
+        ]
+
+    def _conditions(self, form: Form) -> list[str]:
+        names = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
+        return sorted(names - self._masked) if not names.isdisjoint(self._masked) else []
+
+    def __call__(self, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Judge pairs of records, both of shape (pairs,)."""
+        fine = np.ones(len(donors), dtype=np.bool_)
+        for form, codes in self._rules:
+            open_ = np.flatnonzero(fine & (codes[donors] != codes[hosts]))
+            if open_.size:
+                fine[open_] = self._holds(form, donors[open_], hosts[open_])
+        return fine
+
+    def _holds(self, form: Form, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        names = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
+        source = {name: donors if name in self._masked else hosts for name in names}
+        seen = {name: self._views.seen[name][at] for name, at in source.items()}
+        texts = {name: self._views.texts[name][at] for name, at in source.items()}
+        found = np.zeros(len(donors), dtype=np.bool_)
+        for conjunction in form:
+            holding = np.ones(len(donors), dtype=np.bool_)
+            for atom in conjunction:
+                holding &= satisfied(atom, seen, texts)
+            found |= holding
+        return found

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from masktron.methods.alike import group_alike
+from masktron.methods.company import nearest_company
+from masktron.methods.disjuncts import Disjuncts
 from masktron.methods.encode import encode_nominal
+from masktron.methods.exchange import exchange_records
 from masktron.methods.grouping import group_records
 from masktron.methods.mdav import partition
 
-ALL: tuple[Callable[..., Any], ...] = (partition, encode_nominal, group_records)
+ALL: tuple[Callable[..., Any], ...] = (
+    partition, encode_nominal, Disjuncts, nearest_company, exchange_records, group_alike, group_records
+)  # fmt: skip
 """The entry of every module."""

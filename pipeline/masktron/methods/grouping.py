@@ -1,29 +1,45 @@
-"""Groups of at least k records in which the rules survive aggregation: strata, attachment, MDAV.
+"""Groups of at least k records in which the rules survive aggregation, and mixed groups for what is left.
 
-An aggregator keeps a rule if all records of a group satisfy the same disjunct of it. So the records are split into
-*strata* by the disjunct that they satisfy first (Torra, Cano and Navarro-Arribas 2009, section 3.4: by the
-antecedent), and every stratum is partitioned by MDAV. Records of a stratum that is too small are *attached*: each
-takes as company its nearest records, of whatever stratum, that share a disjunct with it for every rule.
+An aggregator keeps a rule if all records of a group satisfy the same disjunct of it. Some differences cannot be
+bridged at all: another pattern of missing values, another sign under the geometric mean, another value of an
+unmasked field that an equality ties to a masked one. They part the records first; in each part, `group_alike` forms
+admissible groups. What finds none goes into *mixed* groups, for which no aggregator vouches: settle checks them one
+by one. So that it can find something, a mixed group has a *witness* wherever that is possible: a record whose values
+satisfy the rules beside the unmasked fields of every member. Records that are hard to place choose their company
+before all others.
 
-Some differences cannot be bridged at all: another pattern of missing values, another sign under the geometric
-mean, another value of an unmasked field that a rule ties to a masked one. They part the records first. What is
-left over there in groups smaller than k goes into *mixed* groups, for which no aggregator vouches: settle checks
-them one by one.
+The split by antecedents is that of Torra, Cano and Navarro-Arribas (2009), section 3.4.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.methods.alike import group_alike
+from masktron.methods.company import nearest_company
+from masktron.methods.disjuncts import Disjuncts
 from masktron.methods.mdav import partition as mdav_partition
 
 type Labels = NDArray[np.intp]
 
-RARE = 2
-"""Strata with fewer than RARE * k records, which would form one far-flung group, are attached instead."""
+HARD = 300
+"""More records than this are no exceptions: then they do not choose first, which takes long."""
+ATTEMPTS = 3
+"""Records that ended in a group without a witness choose first in the next attempt, this often."""
+DONORS = 24
+"""Records, nearest first, that are tried as the witness of a mixed group."""
+
+
+class Fits(Protocol):
+    """Tells whether the masked values of some records satisfy the rules beside the unmasked fields of others."""
+
+    def __call__(self, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Judge pairs of records, both of shape (pairs,)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +62,7 @@ class Grouping:
 
     def varying(self, codes: NDArray[np.generic]) -> NDArray[np.bool_]:
         """Groups whose records differ in some column of codes, shape (n, p), without NaN; shape (groups,)."""
-        first = np.unique(self.labels, return_index=True)[1]
-        unlike = (codes != codes[first][self.labels]).any(axis=1)
-        return np.bincount(self.labels, unlike, minlength=self.groups) > 0
+        return varying(self.labels, codes)
 
     @property
     def groups(self) -> int:
@@ -68,9 +82,14 @@ def group_records(
     apart: NDArray[np.intp],
     patterns: NDArray[np.intp],
     bonds: NDArray[np.intp] | None = None,
-    disjuncts: tuple[NDArray[np.bool_], ...] = (),
+    disjuncts: Disjuncts | None = None,
+    fits: Fits | None = None,
 ) -> Grouping:
     """Partition records into groups of at least k.
+
+    Theorem: the records of a group that is not mixed have one code of `apart`, share a disjunct of every rule, and
+    keep no bound of an unmasked field but their own. Proof: groups that are not mixed come from `group_alike` over
+    the records of one code, which forms admissible groups only; those whose unmasked bounds differ are marked.
 
     Parameters
     ----------
@@ -85,22 +104,62 @@ def group_records(
     bonds : ndarray of intp, shape (n,), optional
         Codes of what unmasked fields say in the rules: in a group that shares it, every record satisfies the rules
         in the place of every other, so mixed groups share it where possible.
-    disjuncts : tuple of ndarray of bool, each of shape (n, number of disjuncts)
-        For each disjunctive rule, which of its disjuncts each record satisfies.
+    disjuncts : Disjuncts, optional
+        For each disjunctive rule, which of its disjuncts each record satisfies; limits that unmasked fields set.
+    fits : callable, optional
+        Whether a record's masked values satisfy the rules beside another's unmasked fields; where not given, it
+        does if the bonds are equal.
 
     Returns
     -------
     Grouping
     """
     shared = np.zeros(len(points), dtype=np.intp) if bonds is None else bonds
-    builder = _Builder(np.where(np.isnan(points), 0.0, points), k, apart, patterns, shared, disjuncts)
-    left: list[NDArray[np.intp]] = []
-    for code in np.unique(apart):
-        records = np.flatnonzero(apart == code)
-        known = ~np.isnan(points[records]).any(axis=0)
-        left.append(builder.group_stratum(records, known) if len(records) >= k else records)
-    builder.place(np.sort(np.concatenate(left)))
-    return builder.finish()
+    asked = _Fits(shared, fits)
+    needed = Disjuncts.of(len(points), ()) if disjuncts is None else disjuncts
+    best: _Builder | None = None
+    first = np.empty(0, dtype=np.intp)
+    for _ in range(ATTEMPTS):
+        builder = _Builder(points, k, apart, patterns, shared, needed, asked)
+        builder.build(first)
+        if best is None or len(builder.astray) < len(best.astray):
+            best = builder
+        if not 0 < len(builder.astray) <= HARD:
+            break
+        first = np.concatenate([builder.astray, first[~np.isin(first, builder.astray)]])
+    assert best is not None
+    return best.finish()
+
+
+class _Fits:
+    """`Fits` with the shortcut that records with equal bonds fit each other."""
+
+    def __init__(self, bonds: NDArray[np.intp], fits: Fits | None) -> None:
+        self._bonds = bonds
+        self._fits = fits
+
+    def __call__(self, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        fine = self._bonds[donors] == self._bonds[hosts]
+        if self._fits is not None and not fine.all():
+            fine[~fine] = self._fits(donors[~fine], hosts[~fine])
+        return fine
+
+    def donors(self, host: int, among: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which records have values that fit a host."""
+        return self(among, np.full(len(among), host))
+
+    def hosts(self, donor: int, among: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which records a donor's values fit."""
+        return self(np.full(len(among), donor), among)
+
+    def witnesses(self, members: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which members' values fit all members."""
+        if (self._bonds[members] == self._bonds[members[0]]).all():
+            return np.ones(len(members), dtype=np.bool_)
+        _, kinds = np.unique(self._bonds[members], return_index=True)
+        pairs = np.meshgrid(members, members[kinds], indexing="ij")
+        fine = self(pairs[0].ravel(), pairs[1].ravel())
+        return np.asarray(fine.reshape(len(members), len(kinds)).all(axis=1))
 
 
 class _Builder:
@@ -113,177 +172,178 @@ class _Builder:
         apart: NDArray[np.intp],
         patterns: NDArray[np.intp],
         bonds: NDArray[np.intp],
-        disjuncts: tuple[NDArray[np.bool_], ...],
+        disjuncts: Disjuncts,
+        fits: _Fits,
     ) -> None:
-        self.points = points
+        self.known = ~np.isnan(points)
+        self.points = np.where(self.known, points, 0.0)
         self.k = k
         self.apart = apart
         self.patterns = patterns
         self.bonds = bonds
         self.disjuncts = disjuncts
+        self.fits = fits
         self.labels = np.full(len(points), -1, dtype=np.intp)
         self.mixed: list[bool] = []
+        self.astray = np.empty(0, dtype=np.intp)
+
+    def build(self, first: NDArray[np.intp]) -> None:
+        """Form all groups; records that end in one without a witness are `astray`."""
+        self._reserve(first)
+        for code in np.unique(self.apart):
+            records = np.flatnonzero((self.apart == code) & (self.labels < 0))
+            if len(records) >= self.k:
+                self._group_part(records)
+        self._place(np.flatnonzero(self.labels < 0))
 
     def add(self, records: NDArray[np.intp], *, mixed: bool = False) -> None:
         self.labels[records] = len(self.mixed)
         self.mixed.append(mixed)
 
-    def add_partition(self, records: NDArray[np.intp], points: NDArray[np.float64], *, mixed: bool = False) -> None:
-        labels = mdav_partition(points, self.k)
+    def add_partition(self, records: NDArray[np.intp]) -> None:
+        """Partition records into mixed groups."""
+        labels = mdav_partition(self.points[records], self.k)
         for group in range(int(labels.max()) + 1):
-            self.add(records[labels == group], mixed=mixed)
+            self.add(records[labels == group], mixed=True)
 
-    def group_stratum(self, records: NDArray[np.intp], known: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Group records that nothing keeps apart but their disjuncts; return those that found no company."""
-        points = self.points[:, known]
-        strata = self._natural_strata(records)
-        free = np.zeros(len(self.points), dtype=np.bool_)
-        free[records] = True
-        stuck: set[int] = set()
-        while (rare := self._rare(strata, free, stuck)).size:
-            seed = rare[_farthest(points[rare])]
-            company = self._company(seed, points, free)
-            if company.size:
-                self.add(company)
-                free[company] = False
-            else:
-                stuck.add(int(seed))
-        left = []
-        for stratum in strata:
-            rest = stratum[free[stratum]]
-            if len(rest) >= self.k:
-                self.add_partition(rest, points[rest])
-            else:
-                left.append(rest)
-        return np.concatenate(left) if left else np.empty(0, dtype=np.intp)
+    def _reserve(self, first: NDArray[np.intp]) -> None:
+        """Let records that are hard to place choose a company with a witness, those with the fewest hosts first."""
+        everybody = np.arange(len(self.points))
+        scarce = [int(self.fits.donors(record, everybody).sum()) for record in first.tolist()]
+        for position in np.argsort(scarce, kind="stable"):
+            seed = int(first[position])
+            if self.labels[seed] < 0 and (found := self._mixed_company(seed)).size:
+                self.add(found, mixed=True)
 
-    def _natural_strata(self, records: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Split by the first disjunct that holds for each rule; a record that satisfies none stands alone."""
-        if not self.disjuncts:
-            return [records]
-        first = np.stack(
-            [np.where(holds[records].any(axis=1), holds[records].argmax(axis=1), -1) for holds in self.disjuncts],
-            axis=1,
-        )
-        _, stratum = np.unique(first, axis=0, return_inverse=True)
-        return [records[stratum.ravel() == code] for code in range(int(stratum.max()) + 1)]
+    def _mixed_company(self, seed: int) -> NDArray[np.intp]:
+        """Return k records with a witness: as few different bonds as possible meet, then the nearest."""
+        free = np.flatnonzero(self.labels < 0)
+        distance = _squares(self.points[free] - self.points[seed])
+        kin = self.bonds[free] == self.bonds[seed]
+        donors = free[self.fits.donors(seed, free)]
+        order = np.lexsort((donors, _squares(self.points[donors] - self.points[seed]), donors != seed))
+        best: tuple[int, float] | None = None
+        found = np.empty(0, dtype=np.intp)
+        for donor in donors[order][:DONORS].tolist():
+            hosts = self.fits.hosts(donor, free)
+            if hosts.sum() < self.k:
+                continue
+            kind = np.where(kin, 0, np.where(self.bonds[free] == self.bonds[donor], 1, 2))
+            needed = (free != seed) & (free != donor)
+            ranked = np.lexsort((free, distance, kind, needed, ~hosts))[: self.k]
+            worth = len(np.unique(self.bonds[free[ranked]])), float(distance[ranked].sum())
+            if best is None or worth < best:
+                best, found = worth, np.sort(free[ranked])
+        return found
 
-    def _rare(self, strata: list[NDArray[np.intp]], free: NDArray[np.bool_], stuck: set[int]) -> NDArray[np.intp]:
-        """Return the free records of the smallest stratum that is too small to be parted, but for the stuck ones."""
-        sizes = [(int(free[stratum].sum()), position) for position, stratum in enumerate(strata)]
-        alive = [entry for entry in sizes if entry[0]]
-        if len(alive) == 1 and alive[0][0] >= self.k:
-            return np.empty(0, dtype=np.intp)
-        for size, position in sorted(alive):
-            if size >= RARE * self.k:
-                break
-            stratum = strata[position]
-            rare = [record for record in stratum[free[stratum]] if int(record) not in stuck]
-            if rare:
-                return np.array(rare, dtype=np.intp)
-        return np.empty(0, dtype=np.intp)
+    def _group_part(self, records: NDArray[np.intp]) -> None:
+        """Group records that nothing keeps apart but their disjuncts."""
+        points = self.points[np.ix_(records, self.known[records].any(axis=0))]
+        own = self.disjuncts.of_records(records)
+        labels = group_alike(points, self.k, own)
+        for group in range(int(labels.max(initial=-1)) + 1):
+            members = np.flatnonzero(labels == group)
+            limits = own.limits[members]
+            self.add(records[members], mixed=bool((limits != limits[:1]).any()))
 
-    def _company(self, seed: int, points: NDArray[np.float64], free: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Return `seed` and its k - 1 nearest free records that share one disjunct per rule with it, if there are."""
-        admissible = free.copy()
-        for holds in self.disjuncts:
-            own = np.flatnonzero(holds[seed])
-            if not own.size:
-                return np.empty(0, dtype=np.intp)
-            support = holds[np.ix_(admissible, own)].sum(axis=0)
-            admissible &= holds[:, own[int(support.argmax())]]
-        pool = np.flatnonzero(admissible)
-        if len(pool) < self.k:
-            return np.empty(0, dtype=np.intp)
-        distance = ((points[pool] - points[seed]) ** 2).sum(axis=1)
-        distance[pool == seed] = -1.0
-        return np.sort(pool[np.lexsort((pool, distance))[: self.k]])
+    def _place(self, left: NDArray[np.intp]) -> None:
+        """Give the records that found no group to mixed ones.
 
-    def place(self, left: NDArray[np.intp]) -> None:
-        """Give the records that found no group to groups in which all is shared, else to mixed ones.
-
-        Mixed groups share their bonds, since the medoid then keeps every rule; where that is impossible, the pattern
-        of missing values; where that is impossible too, nothing.
+        They share their bonds, since every record's values then fit the others; where that is impossible, they have
+        a witness; where that is impossible too, records with one pattern of missing values pool, then any.
         """
-        left = self._admitted(left)
-        left = self._mixed_groups(left, codes_of(np.stack([self.bonds, self.patterns], axis=1)))
-        left = self._mixed_groups(left, self.bonds)
-        left = self._joined(left, self.bonds)
-        left = self._mixed_groups(left, self.patterns)
-        left = self._mixed_groups(left, np.zeros_like(self.patterns))
-        self._joined(left, np.zeros_like(self.patterns))
+        left = self._pooled(left, codes_of(np.stack([self.bonds, self.patterns], axis=1)))
+        left = self._pooled(left, self.bonds)
+        for seed in left.tolist() if len(left) <= HARD else ():
+            if self.labels[seed] < 0 and (found := self._mixed_company(seed)).size:
+                self.add(found, mixed=True)
+        left = self.astray = self._joined(left[self.labels[left] < 0])
+        left = self._pooled(left, self.patterns)
+        left = self._pooled(left, np.zeros_like(self.patterns))
+        self._forced(left)
 
-    def _mixed_groups(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _pooled(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
         """Partition the records of each code that are at least k; return the others."""
         rest = [np.empty(0, dtype=np.intp)]
         for code in np.unique(codes[left]):
             alike = left[codes[left] == code]
             if len(alike) >= self.k:
-                self.add_partition(alike, self.points[alike], mixed=True)
+                self.add_partition(alike)
             else:
                 rest.append(alike)
         return np.sort(np.concatenate(rest))
 
-    def _admitted(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Let records join the nearest group with which they share all that is needed; return the others."""
-        first, centres = self._outline()
-        shared = [np.ones((len(first), holds.shape[1]), dtype=np.bool_) for holds in self.disjuncts]
-        taken = self.labels >= 0
-        for common, holds in zip(shared, self.disjuncts, strict=True):
-            np.logical_and.at(common, self.labels[taken], holds[taken])
-        others = []
-        for record in left:
-            open_ = self.apart[first] == self.apart[record]
-            for common, holds in zip(shared, self.disjuncts, strict=True):
-                open_ &= (common & holds[record]).any(axis=1)
-            if not open_.any():
-                others.append(record)
-                continue
-            nearest = self._nearest(record, centres, open_)
-            self.labels[record] = nearest
-            for common, holds in zip(shared, self.disjuncts, strict=True):
-                common[nearest] &= holds[record]
-        return np.array(others, dtype=np.intp)
+    def _joined(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Let records join groups that have a witness with them; return those for which there is none.
 
-    def _joined(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Let records join the nearest group of their code, of their pattern of missing values if there is one.
-
-        Records without such a group are returned.
+        Groups of the same pattern of missing values come first; among them, the nearest.
         """
-        first, centres = self._outline()
+        if not left.size or not self.mixed:
+            return left
+        taken = np.flatnonzero(self.labels >= 0)
+        witness = np.zeros(len(self.points), dtype=np.bool_)
+        for members in self._members():
+            witness[members] = self.fits.witnesses(members)
         others = []
-        for record in left:
-            open_ = codes[first] == codes[record]
+        for record in left.tolist():
+            donors, hosts = self.fits.donors(record, taken), self.fits.hosts(record, taken)
+            open_ = self._open(taken, witness[taken] & donors, hosts)
             if not open_.any():
                 others.append(record)
                 continue
-            alike = open_ & (self.patterns[first] == self.patterns[record])
-            nearest = self._nearest(record, centres, alike if alike.any() else open_)
-            self.labels[record] = nearest
-            self.mixed[nearest] = True
+            order = self._by_distance(record)
+            group = int(order[open_[order]][0])
+            members = taken[self.labels[taken] == group]
+            witness[members] &= self.fits.donors(record, members)
+            witness[record] = self.fits.hosts(record, members).all()
+            self.labels[record] = group
+            self.mixed[group] = True
+            taken = np.flatnonzero(self.labels >= 0)
         return np.array(others, dtype=np.intp)
 
-    def _outline(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """A record and the mean of each group."""
-        taken = np.flatnonzero(self.labels >= 0)
-        labels, position = np.unique(self.labels[taken], return_index=True)
-        centres = np.zeros((len(labels), self.points.shape[1]))
-        np.add.at(centres, self.labels[taken], self.points[taken])
-        return taken[position], centres / np.bincount(self.labels[taken])[:, None]
+    def _open(
+        self, taken: NDArray[np.intp], donors: NDArray[np.bool_], hosts: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Which groups have a witness together with a record: one that fits it as well, or the record itself."""
+        labels, groups = self.labels[taken], len(self.mixed)
+        return (np.bincount(labels, donors, minlength=groups) > 0) | (
+            np.bincount(labels, ~hosts, minlength=groups) == 0
+        )
 
-    def _nearest(self, record: int, centres: NDArray[np.float64], among: NDArray[np.bool_]) -> int:
-        squared = ((centres - self.points[record]) ** 2).sum(axis=1)
-        return int(np.where(among, squared, np.inf).argmin())
+    def _by_distance(self, record: int, *, kin_first: bool = False) -> NDArray[np.intp]:
+        """Order groups: those of the record's pattern of missing values first, the nearest of them first."""
+        taken = np.flatnonzero(self.labels >= 0)
+        labels, groups = self.labels[taken], len(self.mixed)
+        sizes = np.bincount(labels, minlength=groups)
+        centres = np.zeros((groups, self.points.shape[1]))
+        np.add.at(centres, labels, self.points[taken])
+        unlike = np.bincount(labels, self.patterns[taken] != self.patterns[record], minlength=groups) > 0
+        kin = np.bincount(labels, self.bonds[taken] == self.bonds[record], minlength=groups)
+        strange = np.where(kin == sizes, 0, np.where(kin > 0, 1, 2)) if kin_first else np.zeros(groups)
+        return np.lexsort((_squares(centres / sizes[:, None] - self.points[record]), unlike, strange))
+
+    def _forced(self, left: NDArray[np.intp]) -> None:
+        """Let records join the nearest group of their own bonds, of partly their own, of others."""
+        for record in left.tolist():
+            group = int(self._by_distance(record, kin_first=True)[0])
+            self.labels[record] = group
+            self.mixed[group] = True
+
+    def _members(self) -> list[NDArray[np.intp]]:
+        order = np.argsort(self.labels, kind="stable")
+        order = order[self.labels[order] >= 0]
+        return np.split(order, np.cumsum(np.bincount(self.labels[order]))[:-1])
 
     def finish(self) -> Grouping:
         mixed = np.array(self.mixed, dtype=np.bool_)
-        grouping = Grouping(self.labels, mixed, mixed)
-        return replace(grouping, pooled=grouping.varying(self.patterns[:, None]))
+        return Grouping(self.labels, mixed, varying(self.labels, self.patterns[:, None]))
 
 
-def _farthest(points: NDArray[np.float64]) -> int:
-    """Position of the point farthest from the mean, the first of several."""
-    return int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())
+def varying(labels: Labels, codes: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Tell which groups differ in some column of codes, shape (n, p), without NaN; shape (groups,)."""
+    first = np.unique(labels, return_index=True)[1]
+    unlike = (codes != codes[first][labels]).any(axis=1)
+    return np.bincount(labels, unlike, minlength=len(first)) > 0
 
 
 def codes_of(columns: NDArray[np.generic]) -> NDArray[np.intp]:
@@ -293,3 +353,8 @@ def codes_of(columns: NDArray[np.generic]) -> NDArray[np.intp]:
     _, codes = np.unique(columns, axis=0, return_inverse=True)
     flat: NDArray[np.intp] = codes.ravel().astype(np.intp)
     return flat
+
+
+def _squares(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = (differences**2).sum(axis=-1)
+    return total
