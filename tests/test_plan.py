@@ -123,7 +123,7 @@ def test_a_plan_is_plain_data() -> None:
         (["A mod 5 = 0", "A + B = C"], "", 0.0, "derive"),
         (["A * B = C", "C + D = E"], "", 1.0, "derive"),
         (["A = 'x' or A = 'y'"], "A", 0.0, "mode"),
-        (["not(A = 'x') or B > 3"], "A", 0.0, "mode"),
+        (["not(A = 'x') or B > 3"], "A", 0.0, "derive"),
         (["string-length(concat(A, B)) > 2"], "A", 0.0, "derive"),
         (["string-length(concat(A, B)) > 2"], "AB", 0.0, "medoid"),
         (["string-length(concat(A, B)) > 2"], "", 0.0, "derive"),
