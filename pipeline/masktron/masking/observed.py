@@ -58,7 +58,7 @@ def refuse_observed(blocks: Sequence[MaskedBlock], records: int, most: float, *,
         f"too many groups have no mean that satisfies the rules and would publish the values of a real record: "
         f"{parts}; at most {most:g} % of the records may, which is {allowed}",
         where=where,
-        hint="raise --max-observed-share, change k, give a field of these another role, or let a rule go with --allow",
+        hint="raise --max-observed-share, change k, let a rule go with --allow, or give a field another role",
     )
 
 
@@ -66,4 +66,5 @@ def _described(masked: MaskedBlock, records: int) -> str:
     count = observed_groups(masked)
     pooled = int(np.count_nonzero((masked.settled.exits == Medoid.name) & masked.grouping.pooled))
     rare = f", {pooled} of them since a pattern of missing values is rarer than k" if pooled else ""
-    return f"{', '.join(masked.block.variables)}: {count} groups, {100 * count / records:.2g} % of the records{rare}"
+    groups = f"{count} group" if count == 1 else f"{count} groups"
+    return f"{', '.join(masked.block.variables)}: {groups}, {100 * count / records:.2g} % of the records{rare}"
