@@ -266,7 +266,8 @@ class BlockResult:
     exits : mapping of str to int
         Groups by how settle found their prototype.
     observed_share : float
-        Groups that publish the values of one observed record (they left by the medoid), per cent of the records.
+        Groups that publish the values of one observed record, by the medoid or by medians that one record holds
+        together in the place of a mean; per cent of the records.
     information_loss : float
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
     """

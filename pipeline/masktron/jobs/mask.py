@@ -270,7 +270,7 @@ class _Run:
             groups=masked.grouping.groups,
             min_group=achieved_k([columns[name].lexemes for name in block.variables]),
             exits={name: exits.count(name) for name in EXITS},
-            observed_share=100 * observed_groups(masked) / len(self.kept),
+            observed_share=100 * int(observed_groups(masked, self.kept.columns).sum()) / len(self.kept),
             information_loss=information_loss(
                 self._values(self.kept.columns, numeric), self._values(columns, numeric)
             )

@@ -63,7 +63,8 @@ def mask_records(
     original : Path
         What ``document()`` in the rules means.
     max_observed_share : float
-        Groups that may leave by the medoid in each block that is planned with means, in per cent of the records.
+        Groups that may publish an observed record in each block that is planned with means, in per cent of the
+        records.
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
     progress : callable, optional
@@ -73,7 +74,7 @@ def mask_records(
     ------
     InfeasibleError
         There are fewer than k records, a group has no prototype that satisfies the rules, a pattern of missing
-        values is rarer than k and has to be kept, or too many groups leave by the medoid.
+        values is rarer than k and has to be kept, or too many groups publish an observed record.
     """
     if len(records) < plan.k:
         raise InfeasibleError(
@@ -96,5 +97,5 @@ def mask_records(
             if progress:
                 progress(block)
             masked.append(MaskedBlock(block, grouping, settle_block(views, block, grouping)))
-    refuse_observed(masked, len(records), max_observed_share, where=str(records.source))
+    refuse_observed(masked, records.columns, max_observed_share, where=str(records.source))
     return masked
