@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,66 @@ def test_output_folder_does_not_exist(case: Case) -> None:
 def test_text_field_without_a_role(case: Case) -> None:
     write_data(case.data, [{**row, "NAME": f"N. {number}"} for number, row in enumerate(numbers())])
     case.mask(code=2, says=("'NAME'", "no role", "--role NAME=identifier"))
+
+
+def test_kinds_that_do_not_fit(case: Case) -> None:
+    case.mask("--nominal", "Ax", code=2, says=("the kind nominal", "'Ax'", "did you mean A"))
+    case.mask("--ordinal", "Tx", code=2, says=("the kind ordinal", "'Tx'", "did you mean T"))
+    case.mask("--nominal", "A", "--ordinal", "A=1,2", code=2, says=("A: declared as nominal and as ordinal",))
+    case.mask("--ordinal", "A=1", code=2, says=("ordinal.A", "at least two values"))
+    case.mask("--ordinal", "A=1,1,2", code=2, says=("'1' more than once",))
+    case.mask("--ordinal", "=1,2", code=2, says=("names no field",))
+    case.mask("--nominal", "A", "--role", "A=weight", code=2, says=("the weight 'A' is declared as nominal",))
+    case.mask("--ordinal", "A=0,1,x", "--missing", "A=x", code=2, says=("order of 'A' holds 'x'", "'missing'"))
+    case.mask("--max-observed-share", 101, code=2, says=("max_observed_share must be a number from 0 to 100",))
+    case.mask("--max-observed-share", "some", code=2, says=("--max-observed-share",))
+
+
+def test_a_value_without_a_place_in_its_order(case: Case) -> None:
+    rows = [{**row, "SIZE": "low" if at % 2 else "high"} for at, row in enumerate(numbers())]
+    rows[6]["SIZE"] = "SECRET"
+    write_data(case.data, rows)
+    says = ("data.xml:8", "'SIZE'", "record 7", "order", "--ordinal SIZE=LOW,MID,HIGH")
+    case.mask("--ordinal", "SIZE=low,high", code=4, says=(*says, "lacks"))
+    case.mask("--ordinal", "SIZE", code=4, says=("record 1 that is no number",))
+    assert (
+        "SECRET"
+        not in case.run("mask", case.data, "-r", case.rules, "-o", case.out, "--ordinal", "SIZE=low,high").err
+    )
+
+
+def test_text_codes_among_numbers_are_fine_where_the_field_is_nominal(case: Case) -> None:
+    rows: list[dict[str, object]] = [{**row, "NACE": "A1" if at == 3 else at % 4} for at, row in enumerate(numbers())]
+    write_data(case.data, rows)
+    case.mask(code=4, says=("'NACE'", "record 4", "--nominal NACE"))
+    outcome = case.run("mask", case.data, "-r", case.rules, "-o", case.out, "--nominal", "NACE")
+    assert outcome.code == 0, outcome
+
+
+def test_an_option_replaces_the_kind_in_the_settings(case: Case) -> None:
+    settings = case.folder / "kinds.toml"
+    settings.write_text('nominal = ["A"]\n[ordinal]\nB = [0, 1]\n')
+    kinds = ("--config", settings, "--ordinal", "A", "--nominal", "B", "--json", "-")
+    outcome = case.run("mask", case.data, "-r", case.rules, "-o", case.out, *kinds, "--max-observed-share", 100)
+    assert outcome.code == 0, outcome
+    assert {entry["field"]: entry["kind"] for entry in json.loads(outcome.out)["categories"]} == {
+        "A": "ordinal",
+        "B": "nominal",
+    }
+
+
+def test_more_observed_records_than_wanted(case: Case) -> None:
+    rows: list[dict[str, object]] = [{"A": 7919 * at**2 % 99991, "B": 6007 * at**3 % 99991} for at in range(1, 41)]
+    write_data(case.data, rows)
+    pairs = "".join(f"|{row['A']}-{row['B']}|" for row in rows)
+    write_rules(case.rules, f"contains('{pairs}', concat('|', A, '-', B, '|'))")
+    says = ("data.xml: too many groups", "A, B: 8 groups, 20 % of the records", "raise --max-observed-share")
+    case.mask(code=5, says=(*says, "at most 1 % of the records may, which is 1"))
+    case.mask("--max-observed-share", 15, code=5, says=(*says, "at most 15 % of the records may, which is 6"))
+    options = ("-k", 5, "--max-observed-share", 20, "--json", "-")
+    outcome = case.run("mask", case.data, "-r", case.rules, "-o", case.out, *options)
+    assert outcome.code == 0, outcome
+    assert json.loads(outcome.out)["blocks"][0]["observed_share"] == 20
 
 
 # the data and the disk

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from masktron.config import Config, Role, config_from, load_config, parse_missing, parse_roles
+from masktron.config import Config, Role, config_from, load_config, parse_missing, parse_orders, parse_roles
 from masktron.errors import UsageError
 
 
@@ -14,11 +14,21 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text(
         'k = 4\nseed = 9\ngrouping = "all"\nallow = ["R1"]\n'
+        'nominal = ["REGION"]\nmax_observed_share = 2.5\n'
+        '[ordinal]\nSIZE = ["small", "medium"]\nCLASS = [1, 2, 3]\nAGE = []\n'
         '[roles]\nNAME = "identifier"\n[missing]\nINCOME = ["-9", -8]\n"*" = "NA"\n'
     )
     config = load_config(path)
     assert (config.k, config.seed, config.grouping, config.allow) == (4, 9, "all", ("R1",))
     assert config.roles == {"NAME": Role.IDENTIFIER}
+    assert (config.nominal, config.max_observed_share) == (("REGION",), 2.5)
+    assert config.ordinal == {"SIZE": ("small", "medium"), "CLASS": ("1", "2", "3"), "AGE": ()}
+    assert [config.kind_of(name) for name in ("REGION", "SIZE", "AGE", "X")] == [
+        "nominal",
+        "ordinal",
+        "ordinal",
+        None,
+    ]
     assert config.missing == {"INCOME": frozenset({"-9", "-8"}), "*": frozenset({"NA"})}
 
 
@@ -48,6 +58,23 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"roles": {3: "key"}}, "not the name of a field"),
         ({"missing": "x"}, "missing must be a list of codes or a table"),
         ({"missing": [-9.5]}, "put the code into quotes"),
+        ({"nominal": "A"}, "nominal must be a list of fields"),
+        ({"nominal": [3]}, "nominal: 3 is not the name of a field"),
+        ({"ordinal": "A"}, "ordinal must be a list of fields or a table"),
+        ({"ordinal": [["A"]]}, "not the name of a field"),
+        ({"ordinal": {"A": "low,high"}}, "ordinal.A must be a list of values"),
+        ({"ordinal": {"A": ["low"]}}, "ordinal.A must hold at least two values"),
+        ({"ordinal": {"A": ["low", ""]}}, "and no empty one"),
+        ({"ordinal": {"A": ["low", "high", "low"]}}, "ordinal.A holds 'low' more than once"),
+        ({"ordinal": {"A": [1, 2.5]}}, "put the code into quotes"),
+        ({"ordinal": {"A": [True, False]}}, "ordinal.A must be a list of codes"),
+        ({"nominal": ["B", "A"], "ordinal": ["A"]}, "A: declared as nominal and as ordinal"),
+        ({"max_observed_share": 101}, "max_observed_share must be a number from 0 to 100"),
+        ({"max_observed_share": -1}, "max_observed_share must be a number from 0 to 100"),
+        ({"max_observed_share": True}, "max_observed_share must be a number from 0 to 100"),
+        ({"max_observed_share": float("nan")}, "max_observed_share must be a number from 0 to 100"),
+        ({"max_observed_share": "1"}, "max_observed_share must be a number from 0 to 100"),
+        ({"max_observed_share": 10**400}, "max_observed_share must be a number from 0 to 100"),
     ],
 )
 def test_wrong_settings_are_refused(table: dict[str, object], message: str) -> None:
@@ -78,6 +105,20 @@ def test_options_name_fields_with_equals_signs_and_the_last_wins() -> None:
     assert parse_missing(["-9", "A=-1", "A=x"]) == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
     with pytest.raises(UsageError, match="not of the form FIELD=ROLE"):
         parse_roles(["NAME"])
+
+
+def test_orders_are_read_from_options() -> None:
+    assert parse_orders(["A", "B=low, high", "A=1,2"]) == {"A": ("1", "2"), "B": ("low", "high")}
+    for option, message in (("=low,high", "names no field"), ("A=", "at least two"), ("A=x,x", "'x' more than once")):
+        with pytest.raises(UsageError, match=message):
+            parse_orders([option])
+
+
+def test_a_config_made_by_hand_is_checked_too() -> None:
+    with pytest.raises(UsageError, match="nominal and as ordinal"):
+        Config(nominal=("A",), ordinal={"A": ()})
+    with pytest.raises(UsageError, match="nominal must be a list"):
+        Config(nominal="AB")  # type: ignore[arg-type]
 
 
 def test_limits_are_checked_however_they_come() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.methods.encode import encode_nominal, encode_numeric, encode_ordinal
+from masktron.methods.encode import encode_nominal, encode_ordinal
 
 
 def test_different_categories_are_at_distance_one() -> None:
@@ -20,30 +21,24 @@ def test_one_category_takes_no_room() -> None:
     assert encode_nominal(np.array([7, 7, 7])).shape == (3, 0)
 
 
-def test_ordinal_distance_is_the_share_of_categories_between() -> None:
-    assert encode_ordinal(np.array([10, 30, 20, 70, 10]))[:, 0].tolist() == [0, 0.5, 0.25, 0.75, 0]
-
-
-def test_numeric_is_standardised() -> None:
-    points = encode_numeric(np.array([1.0, 2.0, 3.0]))
-    assert points.shape == (3, 1)
+def test_ordinal_distance_grows_with_the_categories_between() -> None:
+    points = encode_ordinal(np.array([0.0, 2.0, 1.0, 3.0, 0.0]))[:, 0]
+    assert points.mean() == pytest.approx(0)
     assert points.var() == pytest.approx(1)
+    assert np.diff(points[[0, 2, 1, 3]]) == pytest.approx(points[2] - points[0])
 
 
-@pytest.mark.parametrize(
-    ("encode", "values"),
-    [
-        (encode_nominal, np.array(["a", None], dtype=object)),
-        (encode_nominal, np.array(["a", float("nan")], dtype=object)),
-        (encode_ordinal, np.array([1.0, np.nan])),
-        (encode_numeric, np.array([1.0, np.nan])),
-    ],
-)
-def test_missing_values_are_refused(encode, values) -> None:  # type: ignore[no-untyped-def]
+def test_a_missing_rank_stays_missing_and_one_category_says_nothing() -> None:
+    assert np.isnan(encode_ordinal(np.array([1.0, np.nan, 2.0]))[:, 0]).tolist() == [False, True, False]
+    assert encode_ordinal(np.array([4.0, 4.0])).tolist() == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("values", [np.array(["a", None], dtype=object), np.array(["a", float("nan")], dtype=object)])
+def test_missing_values_are_refused(values: NDArray[np.object_]) -> None:
     with pytest.raises(UsageError, match="record 2: a missing value"):
-        encode(values)
+        encode_nominal(values)
 
 
-def test_identifiers_are_refused() -> None:
-    with pytest.raises(UsageError, match="10000 different values"):
-        encode_nominal(np.arange(10_000))
+def test_identifiers_are_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="field 'PHONE': 10000 different values"):
+        encode_nominal(np.arange(10_000), "PHONE")

@@ -176,7 +176,7 @@ def test_rare_patterns_do_not_mix_what_unmasked_fields_say(tmp_path: Path) -> No
     for at in (1, 2, 5, 8):
         rows[at] |= {"C": None} if at % 3 == 2 else {"C": ""}
     tests = ["(K = 'x' and A + B = T) or (K = 'y' and A - B = T)", "B > 0"]
-    result = masked(tmp_path, rows, *tests, k=3, grouping="all", roles={"K": "untouched"})
+    result = masked(tmp_path, rows, *tests, k=3, grouping="all", roles={"K": "untouched"}, max_observed_share=100)
     assert result.valid
 
 
@@ -252,6 +252,7 @@ def surveys(draw: st.DrawFn) -> tuple[Rows, list[str], dict[str, Any]]:
         "missing": {"D": frozenset({"-9"})},
         "grouping": draw(st.sampled_from(["rules", "all"])),
         "shuffle": draw(st.booleans()),
+        "max_observed_share": 100,
     }
     return rows, chosen, settings_
 

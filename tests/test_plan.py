@@ -35,9 +35,21 @@ from rulebook_builder import layout, rulebook
 NAMES = "ABCDEFGH"
 
 
-def facts(roles: Mapping[str, Role], texts: str = "", lowest: float = 1.0) -> tuple[FieldFacts, ...]:
+def facts(
+    roles: Mapping[str, Role], texts: str = "", lowest: float = 1.0, ordinals: str = ""
+) -> tuple[FieldFacts, ...]:
+    """Lower-case letters in `ordinals` have an order that is not that of numbers."""
+    order: dict[str, tuple[str, ...]] = dict.fromkeys(ordinals.upper(), ())
+    order |= {name.upper(): ("low", "high") for name in ordinals if name.islower()}
     return tuple(
-        FieldFacts(name, roles.get(name, Role.CONFIDENTIAL), name not in texts, lowest, ()) for name in NAMES
+        FieldFacts(
+            name,
+            roles.get(name, Role.CONFIDENTIAL),
+            name not in texts + ordinals.upper(),
+            lowest,
+            order=order.get(name),
+        )
+        for name in NAMES
     )
 
 
@@ -46,6 +58,7 @@ def plan_of(
     roles: Mapping[str, Role] | None = None,
     texts: str = "",
     lowest: float = 1.0,
+    ordinals: str = "",
     released: Sequence[int] = (),
     **settings: Any,
 ) -> Plan:
@@ -53,7 +66,7 @@ def plan_of(
     # One pattern for each rule: within a pattern only the first would fire.
     patterns = (replace(book.patterns[0], rules=(rule,)) for rule in book.patterns[0].rules)
     edits = classify(replace(book, patterns=tuple(patterns)), layout(*NAMES))
-    return make_plan(edits, facts(roles or {}, texts, lowest), Config(**settings), released=released)
+    return make_plan(edits, facts(roles or {}, texts, lowest, ordinals), Config(**settings), released=released)
 
 
 # blocks
@@ -123,7 +136,7 @@ def test_a_plan_is_plain_data() -> None:
         (["A mod 5 = 0", "A + B = C"], "", 0.0, "derive"),
         (["A * B = C", "C + D = E"], "", 1.0, "derive"),
         (["A = 'x' or A = 'y'"], "A", 0.0, "mode"),
-        (["not(A = 'x') or B > 3"], "A", 0.0, "mode"),
+        (["not(A = 'x') or B > 3"], "A", 0.0, "derive"),
         (["string-length(concat(A, B)) > 2"], "A", 0.0, "derive"),
         (["string-length(concat(A, B)) > 2"], "AB", 0.0, "medoid"),
         (["string-length(concat(A, B)) > 2"], "", 0.0, "derive"),
@@ -138,6 +151,34 @@ def test_the_first_aggregator_that_keeps_all_rules_is_chosen(
     earlier = [aggregator.name for aggregator in AGGREGATORS]
     for name in earlier[: earlier.index("medoid" if chosen == "derive" else chosen)]:
         assert f"{name} " in block.reason.partition(";")[2], "the reason says why not the ones before"
+
+
+@pytest.mark.parametrize(
+    ("tests", "ordinals", "texts", "chosen"),
+    [
+        (["A >= 0"], "A", "", "median"),
+        (["A >= 0"], "a", "", "median"),
+        (["A <= B"], "AB", "", "median"),
+        (["A <= B"], "Ab", "", "medoid"),
+        (["A <= B"], "A", "B", "medoid"),
+        (["A + B <= C"], "ABC", "", "medoid"),
+        (["A <= B"], "A", "", "derive"),
+        (["A = 'low' or B = 'x'"], "a", "B", "mode"),
+        (["A = 'low' or B = 3"], "a", "", "derive"),
+        (["concat(A, B) = 'x'"], "ab", "", "medoid"),
+    ],
+)
+def test_ordered_categories(tests: list[str], ordinals: str, texts: str, chosen: str) -> None:
+    assert plan_of(*tests, ordinals=ordinals, texts=texts).blocks[0].aggregator == chosen
+
+
+def test_categories_without_rules_take_their_middle() -> None:
+    free = {block.variables: block.aggregator for block in plan_of("A >= 0", ordinals="Bc", texts="D").blocks}
+    assert {names: free[names] for names in (("B",), ("C",), ("D",))} == {
+        ("B",): "median",
+        ("C",): "median",
+        ("D",): "mode",
+    }
 
 
 @pytest.mark.parametrize("test", ["A = -9 or A = 7", "A = 'NA' or A >= 0", "A != '' and A != 'NA'"])

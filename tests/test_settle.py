@@ -334,7 +334,7 @@ def task_of(caps: list[int], values: list[int], k: int) -> Task:
         distances=np.abs(columns["A"].values - np.repeat(targets[:, 0], [len(group) for group in members])),
         targets=targets,
         search=lambda group: search(Grid(0), "A"),
-        ways=lambda group: recipes(["A"], []),
+        ways=lambda group, _: recipes(["A"], []),
         pooled=np.zeros(len(members), dtype=bool),
         medians=None,
     )
@@ -354,7 +354,7 @@ def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: in
     settled = settle(task, judge)
     for group, members in enumerate(task.members):
         assert int(settled.lexemes[group, 0]) <= min(caps[at] for at in members)
-        first = next(o for o in task.search(group).candidates({"A": task.targets[group, 0]}, task.ways(group)))
+        first = next(o for o in task.search(group).candidates({"A": task.targets[group, 0]}, task.ways(group, {})))
         if int(first.lexemes["A"] or 0) <= min(caps[at] for at in members):
             assert settled.lexemes[group, 0] == first.lexemes["A"], "the first that fits is taken"
 

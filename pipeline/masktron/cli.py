@@ -70,6 +70,18 @@ MissingOptions = Annotated[
     list[str] | None,
     typer.Option("--missing", metavar="[FIELD=]CODE", help="A value that means 'missing'; repeatable."),
 ]
+NominalOptions = Annotated[
+    list[str] | None,
+    typer.Option("--nominal", metavar="FIELD", help="Its values are categories without an order; repeatable."),
+]
+OrdinalOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ordinal",
+        metavar="FIELD[=LOW,MID,HIGH]",
+        help="Its values are categories in this order, or in that of its numbers; repeatable.",
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
 
@@ -134,6 +146,8 @@ def explain(
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
+    nominal: NominalOptions = None,
+    ordinal: OrdinalOptions = None,
     allow: Allow = None,
     k: K = None,
     grouping: Grouping = None,
@@ -154,6 +168,8 @@ def explain(
         config,
         role,
         missing,
+        nominal,
+        ordinal,
         k=k,
         grouping=grouping,
         group_size_vars=group_size_vars,
@@ -177,6 +193,8 @@ def mask(
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
+    nominal: NominalOptions = None,
+    ordinal: OrdinalOptions = None,
     seed: Annotated[int | None, typer.Option(help="Seed of random choices.", show_default="0")] = None,
     grouping: Grouping = None,
     group_size_vars: GroupSizeVars = None,
@@ -196,6 +214,15 @@ def mask(
             metavar="NAME=NUMBER",
             help="Publish only within a limit: linkage, information_loss, medoid_share (at most), whole_record_k "
             "(at least); repeatable.",
+        ),
+    ] = None,
+    max_observed_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Most groups of a block, in per cent of the records, that may publish one record's values for want "
+            "of a mean that satisfies the rules.",
+            show_default="1",
         ),
     ] = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Write the records in random order.")] = False,
@@ -221,6 +248,8 @@ def mask(
         config,
         role,
         missing,
+        nominal,
+        ordinal,
         k=k,
         seed=seed,
         grouping=grouping,
@@ -228,6 +257,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         allow=tuple(allow or ()) or None,
+        max_observed_share=max_observed_share,
         shuffle=shuffle or None,
         limit=limit,
         record=record,
@@ -324,11 +354,13 @@ def _settings(
     path: Path | None,
     role: list[str] | None,
     missing: list[str] | None,
+    nominal: list[str] | None,
+    ordinal: list[str] | None,
     limit: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
-    from masktron.config import Config, load_config, parse_limits, parse_missing, parse_roles
+    from masktron.config import Config, load_config, parse_limits, parse_missing, parse_orders, parse_roles
 
     if path is None and (path := _settings_file(None)) is not None:
         Console(stderr=True, highlight=False).print(f"settings from {path}")
@@ -340,7 +372,15 @@ def _settings(
         for name in (*config.missing, *codes)
     }
     limits = {**config.limits, **parse_limits(limit or [])}
-    return config.updated(roles=roles, missing=merged, limits=limits, **changes)
+    orders, named = parse_orders(ordinal or []), tuple(dict.fromkeys(nominal or ()))
+    return config.updated(
+        roles=roles,
+        missing=merged,
+        limits=limits,
+        nominal=(*(name for name in config.nominal if name not in (*orders, *named)), *named),
+        ordinal={**{name: order for name, order in config.ordinal.items() if name not in named}, **orders},
+        **changes,
+    )
 
 
 def _settings_file(named: Path | None) -> Path | None:

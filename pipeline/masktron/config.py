@@ -31,6 +31,17 @@ class Role(StrEnum):
     """Written as it is."""
 
 
+class Kind(StrEnum):
+    """What the values of a field are to the methodologist, and so what stands for a group of them."""
+
+    NUMBER = "number"
+    """Quantities: means. The default for fields that hold numbers only."""
+    ORDINAL = "ordinal"
+    """Categories in an order: the median."""
+    NOMINAL = "nominal"
+    """Categories without an order: the mode. The default for fields that hold texts."""
+
+
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 
@@ -78,6 +89,14 @@ class Config:
         Bounds that a masked file has to meet before it appears, by name: see `LIMITS`.
     shuffle : bool
         Write the records in a random order; the permutation goes to the manifest.
+    nominal : tuple of str
+        Fields whose values are categories without an order, numbers among them or not. Masked, without a role.
+    ordinal : mapping of field name to tuple of str
+        Fields whose values are categories, with these from the lowest to the highest; an empty tuple stands for
+        numbers in their own order. Masked, without a role.
+    max_observed_share : float
+        Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
+        one observed record because no mean satisfies their rules.
     """
 
     k: int = 5
@@ -93,6 +112,9 @@ class Config:
     phase: str | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     shuffle: bool = False
+    nominal: tuple[str, ...] = ()
+    ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_observed_share: float = 1.0
 
     def __post_init__(self) -> None:
         _integer("k", self.k)
@@ -114,6 +136,18 @@ class Config:
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _limits(self.limits, "")
+        _require(
+            _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
+            f"max_observed_share must be a number from 0 to 100 (per cent), not {self.max_observed_share!r}",
+        )
+        both = sorted(set(_nominal(self.nominal, "")).intersection(_ordinal(self.ordinal, "")))
+        _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
+
+    def kind_of(self, name: str) -> Kind | None:
+        """Return the kind that was declared for a field; None where none was."""
+        if name in self.ordinal:
+            return Kind.ORDINAL
+        return Kind.NOMINAL if name in self.nominal else None
 
     def updated(self, **changes: Any) -> Config:
         """Return a copy in which every argument that is not None replaces the setting."""
@@ -216,6 +250,27 @@ def parse_missing(codes: Iterable[str]) -> dict[str, frozenset[str]]:
     return found
 
 
+def parse_orders(assignments: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Read ``FIELD`` (numbers in their order) or ``FIELD=LOW,MID,HIGH`` options.
+
+    Raises
+    ------
+    UsageError
+        An order has fewer than two values, or one of them twice or empty.
+    """
+    orders: dict[str, tuple[str, ...]] = {}
+    for assignment in assignments:
+        name, equals, values = assignment.partition("=")
+        _require(
+            bool(name),
+            f"{assignment!r} names no field",
+            "for example: --ordinal SIZE=small,medium,large",
+            "--ordinal",
+        )
+        orders[name] = _order(name, values.split(","), "--ordinal") if equals else ()
+    return orders
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the closest of the known names, or lists them all."""
     names = list(known)
@@ -252,20 +307,59 @@ def _missing(value: Any, where: str) -> dict[str, frozenset[str]]:
 
 def _codes(name: str, entry: Any, where: str) -> frozenset[str]:
     codes = entry if isinstance(entry, list | tuple | set | frozenset) else [entry]
-    for code in codes:
-        _require(
-            isinstance(code, str | int | float) and not isinstance(code, bool),
-            f"missing.{name} must be a list of codes, not {entry!r}",
-            "a code is a text or an integer",
-            where,
-        )
+    return frozenset(_lexemes(f"missing.{name}", codes, where))
+
+
+def _lexemes(setting: str, values: Any, where: str) -> list[str]:
+    """Read a list of codes as the file shows them."""
+    _require(
+        isinstance(values, list | tuple | set | frozenset)
+        and all(isinstance(code, str | int | float) and not isinstance(code, bool) for code in values),
+        f"{setting} must be a list of codes, not {values!r}",
+        "a code is a text or an integer",
+        where,
+    )
+    for code in values:
         _require(
             not isinstance(code, float),
-            f"missing.{name}: a file may show the number {code!r} in more than one way",
+            f"{setting}: a file may show the number {code!r} in more than one way",
             f'put the code into quotes as the file has it, for example "{code}"',
             where,
         )
-    return frozenset(str(code).strip() for code in codes)
+    return [str(code).strip() for code in values]
+
+
+def _nominal(value: Any, where: str) -> tuple[str, ...]:
+    _require(
+        isinstance(value, list | tuple),
+        f"nominal must be a list of fields, not {value!r}",
+        'for example ["REGION"]',
+        where,
+    )
+    return tuple(dict.fromkeys(_name("nominal", name, where) for name in value))
+
+
+def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:
+    if isinstance(value, list | tuple):
+        value = {_name("ordinal", name, where): () for name in value}
+    what = f"ordinal must be a list of fields or a table FIELD = [values from low to high], not {value!r}"
+    _require(isinstance(value, Mapping), what, where=where)
+    return {_name("ordinal", name, where): _order(name, entry, where) for name, entry in value.items()}
+
+
+def _order(name: str, entry: Any, where: str) -> tuple[str, ...]:
+    setting = f"ordinal.{name}"
+    _require(isinstance(entry, list | tuple), f"{setting} must be a list of values, not {entry!r}", where=where)
+    values = _lexemes(setting, entry, where)
+    twice = sorted({value for value in values if values.count(value) > 1})
+    _require(not twice, f"{setting} holds {', '.join(map(repr, twice))} more than once", where=where)
+    _require(
+        not values or (len(values) > 1 and "" not in values),
+        f"{setting} must hold at least two values, from the lowest to the highest, and no empty one",
+        "for numbers in their own order give the field without values",
+        where,
+    )
+    return tuple(values)
 
 
 def _name(setting: str, name: object, where: str) -> str:
@@ -288,10 +382,9 @@ def _limits(value: Any, where: str) -> dict[str, float]:
     for name, bound in value.items():
         if name not in LIMITS:
             raise UsageError(f"unknown limit {name!r}", where=where, hint=did_you_mean(name, LIMITS))
-        number = (
-            isinstance(bound, int | float) and not isinstance(bound, bool) and math.isfinite(bound) and bound >= 0
+        _require(
+            _is_number(bound) and bound >= 0, f"the limit {name} must be a number >= 0, not {bound!r}", where=where
         )
-        _require(number, f"the limit {name} must be a number >= 0, not {bound!r}", where=where)
     return {name: float(bound) for name, bound in value.items()}
 
 
@@ -300,12 +393,18 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "missing": _missing,
     "allow": _strings,
     "limits": _limits,
+    "nominal": _nominal,
+    "ordinal": _ordinal,
 }
 
 
 def _require(condition: bool, what: str, hint: str = "", where: str = "") -> None:
     if not condition:
         raise UsageError(what, where=where, hint=hint)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def _integer(name: str, value: object) -> None:

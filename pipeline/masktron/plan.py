@@ -18,11 +18,12 @@ from typing import Any
 from masktron.aggregators import ALL as AGGREGATORS
 from masktron.aggregators.base import Aggregator, GroupContext, ObservedAggregator, variables_of
 from masktron.aggregators.geometric_mean import GeometricMean
+from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify import Edit
 from masktron.classify.forms import form_of
-from masktron.config import Config, Role
+from masktron.config import Config, Kind, Role
 from masktron.constraints import Atom, CrossRecordEdit, Member, Missing, OpaqueEdit, Present, Whole
 from masktron.errors import InfeasibleError
 from masktron.read.lexical import parse_number
@@ -30,8 +31,9 @@ from masktron.roles import FieldFacts
 
 DERIVE = "derive"
 """The last resort before the medoid, where no theorem covers all rules of a block with numbers: free variables by the
-arithmetic mean, solved variables recomputed from the equalities, categories by the mode. Nothing vouches for it but
-the engine, group by group; a group in which it finds no prototype leaves by the median or the medoid."""
+arithmetic mean, solved variables recomputed from the equalities, categories by the mode, ordered ones by the median.
+Nothing vouches for it but the engine, group by group; a group in which it finds no prototype leaves by the median or
+the medoid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +237,8 @@ def _obstacle(
     aggregator: Aggregator, context: GroupContext, edits: Sequence[Edit], facts: Mapping[str, FieldFacts]
 ) -> str | None:
     """Say what keeps an aggregator from being used; None when nothing does."""
-    if not all(fact.numeric for fact in facts.values()) and not isinstance(aggregator, Mode | Medoid):
-        return f"{aggregator.name} needs numbers"
+    if unfit := _unfit(aggregator, {fact.kind for fact in facts.values()}):
+        return unfit
     if isinstance(aggregator, GeometricMean):
         context = replace(context, one_signed=context.replaced)
     for edit in edits:
@@ -247,6 +249,23 @@ def _obstacle(
                 if not _kept(aggregator, atom, context, facts):
                     return f"{aggregator.name} would break {edit.check.id} ({edit.name})"
     return None
+
+
+def _unfit(aggregator: Aggregator, kinds: set[Kind]) -> str | None:
+    """Say why an aggregator does not suit the kinds of values of a block; None when it does.
+
+    Numbers beside categories are left to derive, which averages them and takes the median or mode of the others.
+    """
+    match aggregator:
+        case Medoid():
+            return None
+        case Median() if Kind.NOMINAL in kinds:
+            return f"{aggregator.name} needs numbers or ordered categories"
+        case Median() | Mode():
+            mixed = Kind.NUMBER in kinds and len(kinds) > 1
+            return f"{aggregator.name} would not average the numbers beside categories" if mixed else None
+        case _:
+            return None if kinds == {Kind.NUMBER} else f"{aggregator.name} needs numbers"
 
 
 def _possible(conjunction: tuple[Atom, ...], facts: Mapping[str, FieldFacts]) -> bool:
@@ -263,6 +282,8 @@ def _possible(conjunction: tuple[Atom, ...], facts: Mapping[str, FieldFacts]) ->
 
 def _kept(aggregator: Aggregator, atom: Atom, context: GroupContext, facts: Mapping[str, FieldFacts]) -> bool:
     """Whether an atom survives aggregation and settling in groups that share one pattern of missing values."""
+    if not isinstance(aggregator, Medoid) and _beyond_order(variables_of(atom), facts):
+        return False
     match atom:
         case Missing() | Present():
             return True  # groups never mix patterns of missing values, except under the medoid
@@ -273,6 +294,17 @@ def _kept(aggregator: Aggregator, atom: Atom, context: GroupContext, facts: Mapp
             return reduced is None or aggregator.preserves(reduced, context)
         case _:
             return aggregator.preserves(atom, context)
+
+
+def _beyond_order(variables: frozenset[str], facts: Mapping[str, FieldFacts]) -> bool:
+    """Whether an atom compares masked categories that no theorem for several variables covers.
+
+    Those theorems order and equate numbers. Categories are ordered as declared and alike if their lexemes are, while
+    a rule that compares fields reads numbers: 1 and 01 are two categories and one number. Only an order that is the
+    order of the numbers is as good as numbers.
+    """
+    own = [facts[name] for name in variables if name in facts]
+    return len(own) > 1 and not all(fact.numeric or fact.ordered_by_number for fact in own)
 
 
 def _among_numbers(atom: Member, fact: FieldFacts) -> Member | None:
@@ -303,7 +335,8 @@ def _reason(aggregator: str, edits: Sequence[Edit], refusals: list[str]) -> str:
 def _partitions(blocks: list[Block], masked: dict[str, FieldFacts], config: Config) -> tuple[Partition, ...]:
     ruled = {name for block in blocks for name in block.variables}
     rest = [fact for fact in masked.values() if fact.name not in ruled]
-    free = [_free_block((fact,), "mode") for fact in rest if not fact.numeric]
+    middle = {Kind.NOMINAL: Mode.name, Kind.ORDINAL: Median.name}
+    free = [_free_block((fact,), middle[fact.kind]) for fact in rest if not fact.numeric]
     numbers = [fact for fact in rest if fact.numeric]
     size = len(numbers) or 1 if config.grouping == "all" else config.group_size_vars
     free += [_free_block(numbers[start : start + size], "mean") for start in range(0, len(numbers), size)]

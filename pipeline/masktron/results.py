@@ -265,6 +265,9 @@ class BlockResult:
         Smallest number of records that share one prototype as written.
     exits : mapping of str to int
         Groups by how settle found their prototype.
+    observed_share : float
+        Groups that publish the values of one observed record, by the medoid or by medians that one record holds
+        together in the place of a mean; per cent of the records.
     information_loss : float
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
     """
@@ -276,6 +279,7 @@ class BlockResult:
     groups: int
     min_group: int
     exits: Mapping[str, int]
+    observed_share: float
     information_loss: float
 
     def as_dict(self) -> dict[str, Any]:
@@ -288,7 +292,72 @@ class BlockResult:
             "groups": self.groups,
             "min_group": self.min_group,
             "exits": dict(self.exits),
+            "observed_share": _number(self.observed_share),
             "information_loss": _number(self.information_loss),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TotalResult:
+    """The weighted total of a masked number, in the records in which it is present.
+
+    Attributes
+    ----------
+    before, after : float
+        In the original and in the masked file; without a weight every record counts once.
+    change : float
+        Per cent of the magnitude before; NaN where that is 0.
+    records : int
+        In which it is present, before or after: the smaller number.
+    """
+
+    name: str
+    before: float
+    after: float
+    change: float
+    records: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "field": self.name,
+            "before": self.before if math.isfinite(self.before) else None,
+            "after": self.after if math.isfinite(self.after) else None,
+            "change": _number(self.change),
+            "records": self.records,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryResult:
+    """The weighted counts of the categories of a masked field.
+
+    Attributes
+    ----------
+    kind : str
+        ``nominal`` or ``ordinal``.
+    distance : float
+        Total variation distance between the distributions before and after, per cent; NaN without values.
+    before, after : mapping of str to float
+        Weights of the records that hold each category, in the original and in the masked file. Confidential.
+    """
+
+    name: str
+    kind: str
+    distance: float
+    before: Mapping[str, float] = field(repr=False)
+    after: Mapping[str, float] = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "field": self.name,
+            "kind": self.kind,
+            "distance": _number(self.distance),
+            "counts": [
+                {"category": category, "before": _number(count), "after": _number(self.after[category])}
+                for category, count in self.before.items()
+            ],
         }
 
 
@@ -327,6 +396,10 @@ class MaskResult:
         Distance-based record linkage over all masked numeric variables, per cent.
     information_loss : float
         100 SSE/SST over all masked numeric variables, standardised.
+    totals : tuple of TotalResult
+        Weighted totals of the masked numbers before and after.
+    categories : tuple of CategoryResult
+        Weighted counts of the masked categories before and after.
     violations : int
         Of hard rules that apply and were not let go, over all records of the written file.
     excluded : tuple of int
@@ -342,6 +415,8 @@ class MaskResult:
     whole_record_k: int
     linkage: float
     information_loss: float
+    totals: tuple[TotalResult, ...]
+    categories: tuple[CategoryResult, ...]
     violations: int
     blocks: tuple[BlockResult, ...]
     rules: tuple[RuleResult, ...]
@@ -373,6 +448,8 @@ class MaskResult:
             "whole_record_k": self.whole_record_k,
             "linkage": _number(self.linkage),
             "information_loss": _number(self.information_loss),
+            "totals": [total.as_dict() for total in self.totals],
+            "categories": [category.as_dict() for category in self.categories],
             "violations": self.violations,
             "blocks": [block.as_dict() for block in self.blocks],
             "rules": [rule.as_dict() for rule in self.rules],
@@ -447,5 +524,5 @@ def shown(path: Path) -> str:
 
 
 def _number(value: float) -> float | None:
-    """Round for a report; JSON has no NaN."""
-    return None if math.isnan(value) else round(value, 6)
+    """Round for a report; JSON has no NaN and no infinity."""
+    return round(value, 6) if math.isfinite(value) else None

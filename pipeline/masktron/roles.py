@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from masktron.config import ALL_FIELDS, Config, Role, did_you_mean
+from masktron.config import ALL_FIELDS, Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.read.lexical import parse_number
+from masktron.read.lexical import XML_SPACE, parse_number
 from masktron.read.records import Column, Records
 
 ROLE_HINT = "declare it: --role {name}=identifier (removed), =untouched (written as it is) or =confidential (masked)"
@@ -25,6 +27,9 @@ class FieldFacts:
     ----------
     numeric : bool
         Masked as a number; otherwise as categories.
+    order : tuple of str, or None
+        Its categories from the lowest to the highest; empty where they are numbers in their own order, None where
+        they have no order.
     lowest : float
         Smallest number that it holds; minus infinity where it holds none or text.
     codes : tuple of str
@@ -39,6 +44,22 @@ class FieldFacts:
     lowest: float
     codes: tuple[str, ...] = ()
     gaps: bool = True
+    order: tuple[str, ...] | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What its values are: numbers, or categories with or without an order."""
+        if self.numeric:
+            return Kind.NUMBER
+        return Kind.NOMINAL if self.order is None else Kind.ORDINAL
+
+    @property
+    def ordered_by_number(self) -> bool:
+        """Whether a higher place in the order means a larger number, as rules compare values, and only then."""
+        if self.order is None:
+            return False
+        numbers = [parse_number(lexeme) for lexeme in self.order]
+        return all(low < high for low, high in pairwise(numbers))  # NaN is neither below nor above
 
     @property
     def code_numbers(self) -> frozenset[Fraction]:
@@ -49,19 +70,22 @@ class FieldFacts:
 def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
     """Give every field of the file a role, in file order.
 
-    A numeric field without a declared role is confidential. A text field without one stops the run, since it may
-    name a respondent.
+    A numeric field without a declared role is confidential, and so is one that is declared as nominal or ordinal.
+    Another text field without a role stops the run, since it may name a respondent.
 
     Raises
     ------
     UsageError
-        A role is declared for a field that the file does not have, there is more than one weight, a text field has
-        no role, or no field is left to mask.
+        A role or a kind is declared for a field that the file does not have, or a kind for a weight; an order holds
+        a missing code; there is more than one weight; a text field has no role; or no field is left to mask.
     DocumentError
-        A numeric field holds text, or a weight is missing, negative or not a number.
+        A numeric field holds text, a value is not in the declared order, or a weight is missing, negative or not a
+        number.
     """
     _refuse_unknown(config.roles, records, "a role")
     _refuse_unknown({name: None for name in config.missing if name != ALL_FIELDS}, records, "missing codes")
+    _refuse_unknown(dict.fromkeys(config.nominal), records, "the kind nominal")
+    _refuse_unknown(config.ordinal, records, "the kind ordinal")
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
     if len(weights) > 1:
@@ -95,8 +119,16 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     gaps = not bool(column.present.all())
+    kind = config.kind_of(name)
     if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED):
         return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes, gaps)
+    if role is Role.WEIGHT and kind is not None:
+        raise UsageError(f"the weight {name!r} is declared as {kind}", hint="a weight is a number; keep one of them")
+    if kind is not None and (texts or numbers):
+        order = config.ordinal.get(name)
+        if order is not None:
+            _check_order(column, order, codes, records)
+        return FieldFacts(name, role or Role.CONFIDENTIAL, False, lowest, codes, gaps, order)
     if texts and numbers > texts:
         _refuse_text(column, records)
     if texts and role is None:
@@ -116,8 +148,55 @@ def _refuse_text(column: Column, records: Records) -> None:
     raise DocumentError(
         f"the numeric field {column.field.name!r} holds a text in record {at + 1}",
         where=f"{records.source}:{records.lines[at]}",
-        hint=f"correct it, or declare it as a missing code: --missing {column.field.name}=CODE",
+        hint=f"correct it, declare it as a missing code (--missing {column.field.name}=CODE), or if its values are "
+        f"codes without an order, the field as nominal (--nominal {column.field.name})",
     )
+
+
+def _check_order(column: Column, order: tuple[str, ...], codes: tuple[str, ...], records: Records) -> None:
+    """Refuse an order that names a missing code, or that lacks a value; the value itself is not shown."""
+    name = column.field.name
+    if both := sorted(set(order).intersection(codes)):
+        raise UsageError(
+            f"the order of {name!r} holds {', '.join(map(repr, both))}, which is declared to mean 'missing'",
+            hint="keep one of them: a missing value has no place in an order",
+        )
+    lacking = column.present & np.isnan(ranks(column, order))
+    if not lacking.any():
+        return
+    at = int(np.flatnonzero(lacking)[0])
+    what = "that its declared order lacks" if order else "that is no number and so has no place in their order"
+    raise DocumentError(
+        f"the ordinal field {name!r} holds a value in record {at + 1} {what}",
+        where=f"{records.source}:{records.lines[at]}",
+        hint=f"name all its values, from the lowest to the highest: --ordinal {name}=LOW,MID,HIGH; or correct the "
+        f"value, or declare it as a missing code: --missing {name}=CODE",
+    )
+
+
+def ranks(column: Column, order: tuple[str, ...]) -> NDArray[np.float64]:
+    """Place the values of an ordinal field in their order.
+
+    Parameters
+    ----------
+    column : Column
+    order : tuple of str
+        Values from the lowest to the highest, compared without white space around; empty for numbers in their order.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Place in `order`, or among the numbers of the column, from 0; NaN where the value is missing or has none.
+    """
+    found = np.full(len(column.lexemes), np.nan)
+    if not order:
+        known = column.is_number
+        found[known] = np.unique(column.values[known], return_inverse=True)[1]
+        return found
+    place = {lexeme: rank for rank, lexeme in enumerate(order)}
+    present = column.present
+    found[present] = [place.get(str(lexeme).strip(XML_SPACE), np.nan) for lexeme in column.lexemes[present]]
+    return found
 
 
 def _check_weight(records: Records, name: str) -> None:

@@ -17,15 +17,18 @@ from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job,
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.revalidate import Revalidation, revalidate
 from masktron.masking import MaskedBlock, mask_records
+from masktron.masking.observed import observed_groups
 from masktron.measures.achieved_k import achieved_k
+from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
+from masktron.measures.weighted_totals import weighted_totals
 from masktron.plan import Plan, make_plan
 from masktron.read.layout import survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Column, Records
-from masktron.results import BlockResult, MaskResult, shown
-from masktron.roles import resolve_roles
+from masktron.results import BlockResult, CategoryResult, MaskResult, TotalResult, shown
+from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
@@ -88,6 +91,7 @@ def run_mask(
         job.edits,
         job.rulebook,
         original=data,
+        max_observed_share=config.max_observed_share,
         keep_missing=config.keep_missing,
         progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
     )
@@ -231,6 +235,11 @@ class _Run:
             linkage=linkage(original, released),
             information_loss=information_loss(original, released) if numeric else float("nan"),
             violations=sum(rule.violations for rule in results),
+            totals=tuple(
+                TotalResult(name, total.before, total.after, total.change, total.records)
+                for name, total in zip(numeric, weighted_totals(original, released, self._weights()), strict=True)
+            ),
+            categories=tuple(self._categories(fact, columns) for fact in self.plan.fields if _categorical(fact)),
             blocks=block_results,
             rules=results,
             engines=verdict.engines,
@@ -239,6 +248,15 @@ class _Run:
             notes=(*notes_of(self.job), *self.originals.notes),
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
         )
+
+    def _weights(self) -> NDArray[np.float64] | None:
+        weight = self.plan.by_role(Role.WEIGHT)
+        return self.kept.columns[weight[0]].values if weight else None
+
+    def _categories(self, fact: FieldFacts, columns: Mapping[str, Column]) -> CategoryResult:
+        before, after = _held(self.kept.columns[fact.name]), _held(columns[fact.name])
+        shares = category_shares(before, after, self._weights())
+        return CategoryResult(fact.name, fact.kind, shares.distance, shares.before, shares.after)
 
     def _block_result(self, masked: MaskedBlock, columns: dict[str, Column]) -> BlockResult:
         block = masked.block
@@ -252,6 +270,7 @@ class _Run:
             groups=masked.grouping.groups,
             min_group=achieved_k([columns[name].lexemes for name in block.variables]),
             exits={name: exits.count(name) for name in EXITS},
+            observed_share=100 * int(observed_groups(masked, self.kept.columns).sum()) / len(self.kept),
             information_loss=information_loss(
                 self._values(self.kept.columns, numeric), self._values(columns, numeric)
             )
@@ -277,6 +296,17 @@ class _Run:
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
         }
+
+
+def _categorical(fact: FieldFacts) -> bool:
+    return fact.role is Role.CONFIDENTIAL and not fact.numeric
+
+
+def _held(column: Column) -> NDArray[np.object_]:
+    """Return the lexemes of a column without those that mean 'missing'."""
+    lexemes = column.lexemes.copy()
+    lexemes[~column.present] = None
+    return lexemes
 
 
 def _kept(records: Records, originals: Originals) -> Records:

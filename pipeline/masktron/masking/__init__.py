@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
+from masktron.masking.observed import refuse_observed
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import group
 from masktron.masking.views import Views
@@ -49,6 +50,7 @@ def mask_records(
     rulebook: Rulebook,
     *,
     original: Path,
+    max_observed_share: float,
     keep_missing: bool = False,
     progress: Callable[[Block], None] | None = None,
 ) -> list[MaskedBlock]:
@@ -60,6 +62,9 @@ def mask_records(
         Those to release, without the ones that break a rule.
     original : Path
         What ``document()`` in the rules means.
+    max_observed_share : float
+        Groups that may publish an observed record in each block that is planned with means, in per cent of the
+        records.
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
     progress : callable, optional
@@ -68,8 +73,8 @@ def mask_records(
     Raises
     ------
     InfeasibleError
-        There are fewer than k records, a group has no prototype that satisfies the rules, or a pattern of missing
-        values is rarer than k and has to be kept.
+        There are fewer than k records, a group has no prototype that satisfies the rules, a pattern of missing
+        values is rarer than k and has to be kept, or too many groups publish an observed record.
     """
     if len(records) < plan.k:
         raise InfeasibleError(
@@ -92,4 +97,5 @@ def mask_records(
             if progress:
                 progress(block)
             masked.append(MaskedBlock(block, grouping, settle_block(views, block, grouping)))
+    refuse_observed(masked, records.columns, max_observed_share, where=str(records.source))
     return masked

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 
 from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.mean import Mean
-from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify.forms import Value, holds
@@ -21,9 +21,9 @@ from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Polyno
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.views import Views, aggregator_of, pattern_of
-from masktron.methods.grouping import Grouping
+from masktron.methods.grouping import Grouping, codes_of
 from masktron.plan import DERIVE, Block
-from masktron.read.lexical import reads_alike
+from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.settle.grid import Grid, grid_of, scales
 from masktron.settle.lattice import Search
@@ -32,18 +32,25 @@ from masktron.settle.system import Equality, Recipe, equalities, recipes
 
 DERIVE_EFFORT = MappingProxyType({"points": 40, "recipes": 2})
 """No theorem says that a derived prototype exists near the mean, so the search for it is short."""
+COMBINATIONS = 4
+"""Observed combinations of categories that are tried in a group whose most frequent values do not go together."""
 
 
 def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     """Find the prototypes of one block."""
     values = views.coded(block.variables)
     aggregator = aggregator_of(block)
-    is_text = np.array([name not in views.numeric for name in block.variables])
+    category = np.array([name not in views.numeric for name in block.variables])
     patterns = np.stack([pattern_of(views.columns[name]) for name in block.variables], axis=1)
     # No aggregate stands for these groups: the medoid does. Zeros keep the aggregator from refusing them.
     beyond = grouping.varying(patterns) | isinstance(aggregator, Medoid)
     usable = np.where(beyond[grouping.labels, None], 0.0, values)
     observed = aggregator if isinstance(aggregator, ObservedAggregator) else None
+    middles = views.middles(block.variables, usable, grouping.labels)
+    choices = observed.choose(usable, grouping.labels, views.weights) if observed else None
+    if isinstance(aggregator, Mode) and category.any():
+        # Ordered categories beside others take their median, which keeps all that the mode was chosen for.
+        choices = middles
     forms = views.forms(block)
     shares = _shares(views, forms, grouping)
     tied = _tied(forms)
@@ -53,8 +60,8 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        targets=np.where(is_text, np.nan, _targets(views, block, usable, grouping)),
-        modes=Mode().choose(usable, grouping.labels, views.weights) if is_text.any() else None,
+        targets=np.where(category, np.nan, _targets(views, block, usable, grouping)),
+        categories=_categories(views, block, usable, middles, grouping) if category.any() else None,
         search=_searches(
             views,
             Search(
@@ -70,11 +77,34 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         ),
         ways=_ways(views, block, forms, shares, grouping),
         pooled=beyond,
-        medians=None if observed else Median().choose(usable, grouping.labels, views.weights),
+        medians=None if observed else middles,
         observed=observed.name if observed else None,
-        choices=observed.choose(usable, grouping.labels, views.weights) if observed else None,
+        choices=choices,
     )
     return settle(task, _judge(views, block))
+
+
+def _categories(
+    views: Views, block: Block, values: NDArray[np.float64], middles: NDArray[np.intp], grouping: Grouping
+) -> Callable[[int], Iterator[NDArray[np.intp]]]:
+    """Records to take the categories of a group from: each field's middle, then the combinations that records hold.
+
+    The middles of several fields need not be an allowed combination where the records share no disjunct; each
+    observed combination is one, as far as the rules read categories only. The one of the largest weight comes first.
+    """
+    at = [position for position, name in enumerate(block.variables) if name not in views.numeric]
+    codes = codes_of(np.nan_to_num(values[:, at], nan=-1.0))
+    weights = np.ones(views.n) if views.weights is None else views.weights
+
+    def of(group: int) -> Iterator[NDArray[np.intp]]:
+        yield middles[group]
+        members = np.flatnonzero(grouping.labels == group)
+        _, first, own = np.unique(codes[members], return_index=True, return_inverse=True)
+        heaviest = np.lexsort((first, -np.bincount(own.ravel(), weights[members])))
+        for combination in heaviest[:COMBINATIONS]:
+            yield np.full(len(block.variables), members[first[combination]])
+
+    return of
 
 
 def _targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
@@ -156,15 +186,19 @@ def _quick_test(views: Views, block: Block, forms: Sequence[Form]) -> Callable[[
 
 def _ways(
     views: Views, block: Block, forms: Sequence[Form], shares: Sequence[NDArray[np.intp]], grouping: Grouping
-) -> Callable[[int], Sequence[Recipe]]:
-    """Recipes of a group: the equalities of the disjuncts that its records share, solved."""
+) -> Callable[[int, Mapping[str, str | None]], Sequence[Recipe]]:
+    """Recipes of a group: the equalities of the disjuncts that its records share, solved, given its categories."""
     first = np.unique(grouping.labels, return_index=True)[1]
+    tied = _tied(forms)
     cache: dict[tuple[object, ...], list[Recipe]] = {}
 
-    def ways(group: int) -> Sequence[Recipe]:
+    def ways(group: int, categories: Mapping[str, str | None]) -> Sequence[Recipe]:
         record = first[group]
-        known = tuple(name for name in block.variables if not np.isnan(views.values[name][record]))
+        known = tuple(
+            name for name in block.variables if name in views.numeric and not np.isnan(views.values[name][record])
+        )
         fixed = tuple((name, views.columns[name].lexemes[record]) for name in block.ties)
+        fixed += tuple((name, lexeme) for name, lexeme in categories.items() if name in tied)
         case = tuple(int(share[group]) for share in shares)
         key = (known, fixed, case)
         if key not in cache:
@@ -172,7 +206,7 @@ def _ways(
             constants = {
                 name: Fraction(str(lexeme).strip())
                 for name, lexeme in fixed
-                if not np.isnan(views.values[name][record])
+                if not math.isnan(parse_number(str(lexeme)) if name in categories else views.values[name][record])
             }
             system: list[Equality] = [equality.given(constants) for equality in equalities(atoms)]
             cache[key] = recipes(known, system)

@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 from masktron.aggregators import ALL as AGGREGATORS
 from masktron.aggregators.base import Aggregator
 from masktron.aggregators.mean import Mean
+from masktron.aggregators.median import Median
+from masktron.aggregators.mode import Mode
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
-from masktron.methods.encode import encode_nominal
+from masktron.methods.encode import encode_nominal, encode_ordinal
 from masktron.methods.mdav import standardise
 from masktron.plan import DERIVE, Block, Plan
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records, Status
 from masktron.read.rulebook import Rulebook
+from masktron.roles import ranks
 
 
 class Views:
@@ -41,6 +44,8 @@ class Views:
         Fields that are masked as numbers; the others hold categories.
     domains : mapping of InDomain to frozenset of str
         Texts that the original holds where a rule asks for a value of it.
+    ranks : mapping of field name to ndarray of float64, shape (n,)
+        Of the masked fields with ordered categories; NaN where missing.
     weights : ndarray of float64, shape (n,), or None
     """
 
@@ -56,6 +61,11 @@ class Views:
         self.original = original
         self.codes = {fact.name: fact.code_numbers for fact in plan.fields}
         self.numeric = {fact.name for fact in plan.fields if fact.numeric}
+        self.ranks = {
+            fact.name: ranks(self.columns[fact.name], fact.order)
+            for fact in plan.fields
+            if fact.order is not None and fact.role is Role.CONFIDENTIAL
+        }
         weight = plan.by_role(Role.WEIGHT)
         self.weights = self.columns[weight[0]].values if weight else None
         self.values = {name: column.values for name, column in self.columns.items()}
@@ -66,14 +76,15 @@ class Views:
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
-        """Return standardised coordinates, shape (n, d); categories are one-hot, missing numbers NaN."""
-        parts = [
-            standardise(self.values[name][:, None])
-            if name in self.numeric
-            else encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_))
-            for name in variables
-        ]
-        return np.concatenate(parts, axis=1)
+        """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
+        return np.concatenate([self._places(name) for name in variables], axis=1)
+
+    def _places(self, name: str) -> NDArray[np.float64]:
+        if name in self.numeric:
+            return standardise(self.values[name][:, None])
+        if name in self.ranks:
+            return encode_ordinal(self.ranks[name])
+        return encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_), name)
 
     def forms(self, block: Block) -> list[Form]:
         """Return the forms of the rules of a block."""
@@ -90,16 +101,41 @@ class Views:
         return self._satisfied[form]
 
     def coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
-        """Numbers, and codes for categories; NaN where missing. Shape (n, p)."""
-        return np.stack(
-            [
-                self.values[name]
-                if name in self.numeric
-                else np.where(self.columns[name].present, lexeme_codes(self.texts[name]).astype(np.float64), np.nan)
-                for name in variables
-            ],
-            axis=1,
-        )
+        """Numbers, ranks of ordered categories and codes of others; NaN where missing. Shape (n, p)."""
+        return np.stack([self._code(name) for name in variables], axis=1)
+
+    def _code(self, name: str) -> NDArray[np.float64]:
+        if name in self.numeric:
+            return self.values[name]
+        if name in self.ranks:
+            return self.ranks[name]
+        return np.where(self.columns[name].present, lexeme_codes(self.texts[name]).astype(np.float64), np.nan)
+
+    def middles(
+        self, variables: Sequence[str], coded: NDArray[np.float64], labels: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Records with the middle value of each group: the mode of nominal fields, else the median.
+
+        Parameters
+        ----------
+        variables : sequence of str
+        coded : ndarray of float64, shape (n, p)
+            What `coded` returns of them.
+        labels : ndarray of intp, shape (n,)
+
+        Returns
+        -------
+        ndarray of intp, shape (groups, p)
+
+        Notes
+        -----
+        Theorem: they keep every atom on one variable that all records of the group satisfy. Proof: each value is the
+        cell of a record, which satisfies the atom, and what else the atom reads is constant in the group.
+        """
+        nominal = np.array([name not in self.numeric and name not in self.ranks for name in variables])
+        chosen = Median().choose(coded, labels, self.weights)
+        chosen[:, nominal] = Mode().choose(coded[:, nominal], labels, self.weights)
+        return chosen
 
 
 def _with_codes(column: Column) -> NDArray[np.float64]:

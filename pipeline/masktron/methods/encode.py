@@ -1,7 +1,7 @@
 """Variables of any kind as points, so that Euclidean distance means the distance of each kind.
 
-Squared distances of several variables add up: put their columns side by side. Missing values are refused: the
-caller groups records with the same missing variables apart.
+Squared distances of several variables add up: put their columns side by side. Numbers are standardised, by
+`masktron.methods.mdav.standardise`; categories are encoded here.
 
 Source of the distances: Domingo-Ferrer and Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through
 microaggregation, Data Mining and Knowledge Discovery 11.
@@ -22,56 +22,39 @@ _MOST_CELLS = 50_000_000
 """Bound on records times categories: 400 MB of coordinates."""
 
 
-def encode_numeric(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standardise one numeric variable to zero mean and unit variance.
+def encode_ordinal(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Place one ordinal variable by rank: two categories are the farther apart the more categories lie between them.
+
+    Ranks are standardised like numbers, so that an ordinal variable weighs as much as a numeric one beside it; the
+    source divides by the number of categories instead.
 
     Parameters
     ----------
-    values : ndarray of float64, shape (n,)
+    ranks : ndarray of float64, shape (n,)
+        Place of each record's category in the order; NaN where the value is missing.
 
     Returns
     -------
     ndarray of float64, shape (n, 1)
+        Of zero mean and unit variance, or zeros where there is one category only; NaN stays NaN.
 
     Raises
     ------
     UsageError
-        A value is missing or infinite.
+        A rank is infinite.
     """
-    _require_present(values)
-    return standardise(values[:, np.newaxis])
+    return standardise(ranks[:, np.newaxis])
 
 
-def encode_ordinal(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Rank one ordinal variable: two categories are as far apart as the share of categories between them.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        What sorts in the order of the categories, for example their codes.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, 1)
-        Rank of the category, from 0, divided by the number of categories that occur.
-
-    Raises
-    ------
-    UsageError
-        A value is missing.
-    """
-    _require_present(values)
-    categories, rank = np.unique(values, return_inverse=True)
-    return (rank / max(len(categories), 1))[:, np.newaxis]
-
-
-def encode_nominal(values: NDArray[Any]) -> NDArray[np.float64]:
+def encode_nominal(values: NDArray[Any], name: str = "") -> NDArray[np.float64]:
     """Place the categories of one nominal variable at distance 1 from each other.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
         Text or codes.
+    name : str, optional
+        Of the field, for the message of an error.
 
     Returns
     -------
@@ -90,6 +73,7 @@ def encode_nominal(values: NDArray[Any]) -> NDArray[np.float64]:
     if count * len(categories) > _MOST_CELLS:
         raise UsageError(
             f"{len(categories)} different values in {count} records are too many categories to group by",
+            where=f"field {name!r}" if name else "",
             hint="declare the field an identifier, or recode it to fewer categories",
         )
     if len(categories) < 2:

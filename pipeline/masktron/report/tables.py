@@ -133,6 +133,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     verdict = "[green]every rule holds[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
     lines: list[RenderableType] = [
         _Masked(result.blocks),
+        *_totals(result),
         engines,
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
@@ -161,6 +162,27 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     return lines
 
 
+def _totals(result: MaskResult) -> list[Table]:
+    """Weighted totals, and how far the shares of categories have moved.
+
+    The total of fewer than k records would tell too much of each: only its change is shown.
+    """
+    tables = []
+    if result.totals:
+        table = _table("weighted total", "records", "before", "after", "change %")
+        for total in result.totals:
+            figures = (f"{total.before:.12g}", f"{total.after:.12g}") if total.records >= result.k else ("-", "-")
+            table.add_row(plain(total.name), f"{total.records}", *figures, _figure(total.change))
+        tables.append(table)
+    if result.categories:
+        table = _table("categories", "kind", "distinct before", "distinct after", "shares moved %")
+        for category in result.categories:
+            held = [sum(count > 0 for count in counts.values()) for counts in (category.before, category.after)]
+            table.add_row(plain(category.name), category.kind, *map(str, held), _figure(category.distance))
+        tables.append(table)
+    return tables
+
+
 @dataclass(frozen=True, slots=True)
 class _Masked:
     """The blocks after masking; a narrow terminal goes without their rules, which `explain` shows."""
@@ -169,7 +191,7 @@ class _Masked:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         roomy = options.max_width >= ROOMY
-        table = _table("masked together", "aggregator", "groups", "min", "settled by", "loss %")
+        table = _table("masked together", "aggregator", "groups", "min", "settled by", "observed %", "loss %")
         if roomy:
             table.add_column("keeps", overflow="fold")
         for block in self.blocks:
@@ -179,6 +201,7 @@ class _Masked:
                 f"{block.groups}",
                 f"{block.min_group}",
                 ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
+                f"{block.observed_share:.2f}",
                 _figure(block.information_loss),
             ]
             row += [plain(", ".join(block.rules)) or "-"] if roomy else []
@@ -223,8 +246,15 @@ def _bare(origin: str) -> str:
     return re.sub(r"[^\s()]*/", "", origin)
 
 
-NUMERIC = {"fired", "failed", "errors", "groups", "min", "loss %", "records", "violations"}
-SHORT = {"class", "aggregator", "needs", "kept by", "agrees"}
+NUMERIC = {"fired", "failed", "errors", "groups", "min", "observed %", "loss %", "records", "violations"} | {
+    "before",
+    "after",
+    "change %",
+    "distinct before",
+    "distinct after",
+    "shares moved %",
+}
+SHORT = {"class", "kind", "aggregator", "needs", "kept by", "agrees"}
 LONGEST_ID = 24
 """Rule ids up to this length are never broken over lines."""
 

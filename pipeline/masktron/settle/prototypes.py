@@ -63,11 +63,11 @@ class Task:
     search : callable
         How to look for prototypes of a group.
     ways : callable
-        Recipes for a group.
+        Recipes for a group, given its categories.
     medians : ndarray of intp, shape (groups, p), or None
         Records that hold the lower median of each variable, where that is a way out.
-    modes : ndarray of intp, shape (groups, p), or None
-        Records that hold the mode, for the fields without an aggregate: categories beside numbers.
+    categories : callable, or None
+        Records to take the fields without an aggregate from, categories beside numbers: shape (p,) each, best first.
     observed : str or None
         Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
     pooled : ndarray of bool, shape (groups,)
@@ -81,10 +81,10 @@ class Task:
     distances: NDArray[np.float64]
     targets: NDArray[np.float64]
     search: Callable[[int], Search]
-    ways: Callable[[int], Sequence[Recipe]]
+    ways: Callable[[int, Mapping[str, str | None]], Sequence[Recipe]]
     pooled: NDArray[np.bool_]
     medians: NDArray[np.intp] | None
-    modes: NDArray[np.intp] | None = None
+    categories: Callable[[int], Iterator[NDArray[np.intp]]] | None = None
     observed: str | None = None
     choices: NDArray[np.intp] | None = None
 
@@ -147,11 +147,15 @@ def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
             for name, value in zip(task.variables, task.targets[group], strict=True)
             if not np.isnan(value)
         }
-        kept = _kept_missing(task, group) | _categories(task, group)
-        for candidate in task.search(group).candidates(target, task.ways(group), kept):
-            yield Candidate({**kept, **candidate.lexemes}, candidate.stage)
+        missing = _kept_missing(task, group)
+        for categories in _categories(task, group):
+            kept = missing | categories
+            for candidate in task.search(group).candidates(target, task.ways(group, categories), kept):
+                yield Candidate({**kept, **candidate.lexemes}, candidate.stage)
         if task.medians is not None:
-            yield _observed(task, task.medians[group], "median")
+            median = _observed(task, task.medians[group], "median")
+            for categories in _categories(task, group):
+                yield Observed({**median.lexemes, **categories}, "median")
     for record in _by_distance(task, group):
         yield _observed(task, np.full(len(task.variables), record), "medoid")
 
@@ -164,16 +168,31 @@ def _kept_missing(task: Task, group: int) -> dict[str, str | None]:
     }
 
 
-def _categories(task: Task, group: int) -> dict[str, str | None]:
-    """Modes of the fields that hold categories: those without an aggregate, in a block that has numbers as well."""
-    if task.modes is None:
-        return {}
+def _categories(task: Task, group: int) -> Iterator[dict[str, str | None]]:
+    """Values to try for the fields of a group that hold categories: those without an aggregate, beside numbers.
+
+    A group without a number gets one choice only: an observed combination is then a record, and left to the medoid.
+    """
+    targets, first = task.targets[group], task.members[group][0]
+    without = [
+        (position, task.columns[name])
+        for position, name in enumerate(task.variables)
+        if np.isnan(targets[position]) and task.columns[name].present[first]
+    ]
+    if task.categories is None or not without:
+        yield {}
+        return
+    tried: list[dict[str, str | None]] = []
+    for records in itertools.islice(task.categories(group), None if len(without) < _present(task, group) else 1):
+        choice = {task.variables[at]: column.lexemes[records[at]] for at, column in without}
+        if choice not in tried:
+            tried.append(choice)
+            yield choice
+
+
+def _present(task: Task, group: int) -> int:
     first = task.members[group][0]
-    return {
-        name: task.columns[name].lexemes[at]
-        for name, at, target in zip(task.variables, task.modes[group], task.targets[group], strict=True)
-        if np.isnan(target) and task.columns[name].present[first]
-    }
+    return sum(bool(task.columns[name].present[first]) for name in task.variables)
 
 
 def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:

@@ -1,0 +1,80 @@
+"""Shares of categories: how far masking has moved the distribution of a categorical variable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryShares:
+    """The weighted counts of the categories of one variable.
+
+    Attributes
+    ----------
+    before, after : mapping of str to float
+        Sum of the weights of the records that hold each category; the same categories, in sorted order.
+    """
+
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+
+    @property
+    def distance(self) -> float:
+        """Total variation distance of the two distributions, per cent; NaN where a file has no value.
+
+        Half the sum of the differences of shares: the share of weight that has moved to other categories.
+        """
+        totals = math.fsum(self.before.values()), math.fsum(self.after.values())
+        if not all(totals):
+            return math.nan
+        return 50.0 * math.fsum(
+            abs(count / totals[0] - self.after[category] / totals[1]) for category, count in self.before.items()
+        )
+
+
+def category_shares(
+    original: NDArray[np.object_], masked: NDArray[np.object_], weights: NDArray[np.float64] | None = None
+) -> CategoryShares:
+    """Count the categories of one variable with survey weights, before and after masking.
+
+    Parameters
+    ----------
+    original, masked : ndarray of object, shape (n,)
+        Lexemes of the same records in the same order; None where the value is missing.
+    weights : ndarray of float64, shape (n,), optional
+        Of the records; all 1 where not given.
+
+    Returns
+    -------
+    CategoryShares
+
+    Raises
+    ------
+    UsageError
+        The shapes differ.
+    """
+    weight = np.ones(len(original)) if weights is None else weights
+    if not original.shape == masked.shape == weight.shape:
+        raise UsageError(
+            f"columns of shapes {original.shape} and {masked.shape} with weights of shape {weight.shape} "
+            "have no categories in common"
+        )
+    counts = [_counts(column, weight) for column in (original, masked)]
+    categories = sorted({*counts[0], *counts[1]})
+    before, after = ({category: count.get(category, 0.0) for category in categories} for count in counts)
+    return CategoryShares(before, after)
+
+
+def _counts(lexemes: NDArray[np.object_], weights: NDArray[np.float64]) -> dict[str, float]:
+    held: dict[str, list[float]] = {}
+    for lexeme, weight in zip(lexemes.tolist(), weights.tolist(), strict=True):
+        if lexeme is not None:
+            held.setdefault(lexeme, []).append(weight)
+    return {category: math.fsum(own) for category, own in held.items()}

@@ -1,0 +1,90 @@
+"""Weighted totals: what a survey estimates from a file, before and after masking."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.kernels.groups import two_product
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTotal:
+    """The weighted total of one variable.
+
+    Attributes
+    ----------
+    before, after : float
+        ``sum(w * x)`` over the records of the original, or of the masked file, in which the variable is present.
+    records : int
+        Records in which it is present: in the file that has fewer of them.
+    """
+
+    before: float
+    after: float
+    records: int
+
+    @property
+    def change(self) -> float:
+        """Relative change, per cent of the magnitude before; NaN where there was nothing and is something."""
+        if self.before == self.after:
+            return 0.0
+        # Divided first: the difference of two large numbers of opposite signs may overflow.
+        return 100.0 * (self.after / abs(self.before) - math.copysign(1.0, self.before)) if self.before else math.nan
+
+
+def weighted_totals(
+    original: NDArray[np.float64], masked: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> tuple[WeightedTotal, ...]:
+    """Add up each variable over the records in which it is present, with survey weights.
+
+    Theorem: the weighted mean keeps ``sum(w * x)`` of each group, and so of the file, before rounding. Proof: a group
+    shares its pattern of missing values, so either no cell counts, before and after, or all do; then each cell
+    becomes ``sum(w * x) / sum(w)``, and ``sum(w)`` times that is ``sum(w * x)``.
+
+    Parameters
+    ----------
+    original, masked : ndarray of float64, shape (n, p)
+        The same records and variables in the same order; NaN where missing.
+    weights : ndarray of float64, shape (n,), optional
+        Of the records; all 1 where not given.
+
+    Returns
+    -------
+    tuple of WeightedTotal
+        One for each variable, each sum rounded once.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ.
+    """
+    if original.shape != masked.shape or original.ndim != 2:
+        raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no totals in common")
+    weight = np.ones(len(original)) if weights is None else weights
+    if weight.shape != (len(original),):
+        raise UsageError(f"{len(original)} records do not go with weights of shape {weight.shape}")
+    return tuple(
+        WeightedTotal(
+            _total(before, weight),
+            _total(after, weight),
+            int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
+        )
+        for before, after in zip(original.T, masked.T, strict=True)
+    )
+
+
+def _total(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Sum of products in exact arithmetic, rounded once; infinite where no double is as large."""
+    present = ~np.isnan(values)
+    if not present.any():
+        return 0.0
+    # Powers of two bring both factors to at most 1 without rounding: no product overflows.
+    power, weight_power = (int(np.frexp(np.abs(column[present]).max())[1]) for column in (values, weights))
+    products = two_product(np.ldexp(values[present], -power), np.ldexp(weights[present], -weight_power))
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(math.fsum(np.concatenate(products).tolist()), power + weight_power))
