@@ -12,8 +12,8 @@ from masktron.constraints import Atom, Form, Linear, Member, Present, Range
 from masktron.preflight.conjunction import Model, rows_in
 from masktron.preflight.findings import Allowed, Contradiction, Part, Redundancy
 from masktron.preflight.linear import Conflict, least
-from masktron.preflight.literals import Clause, Universe, negation, universe_of
-from masktron.preflight.search import chosen, search
+from masktron.preflight.literals import Clause, Kind, Universe, negation, universe_of
+from masktron.preflight.search import chosen, satisfied, search
 from masktron.read.xpath_source import decimal_text
 
 QUESTION = -1
@@ -65,11 +65,11 @@ class Component:
         if self.contradictions or self.undecided:
             return
         self._soft_contradictions()
-        self._redundancies()
+        self._allowed()
         for rule in self.hard:
             self._parts(rule)
             self._tightness(rule)
-        self._allowed()
+        self._redundancies()
 
     # --- questions ---------------------------------------------------------------------------------------------
 
@@ -102,7 +102,8 @@ class Component:
                 implied.append(rule)
                 if self._implied(rule.form, others, self.any):
                     left = others
-        self.redundant = [self._redundancy(rule, [other for other in left if other is not rule]) for rule in implied]
+        found = (self._redundancy(rule, [other for other in left if other is not rule]) for rule in implied)
+        self.redundant = [each for each in found if each.by or not each.numbers_only]
 
     def _redundancy(self, rule: Known, others: list[Known]) -> Redundancy:
         """Say which rules imply one that is known to follow from others."""
@@ -157,17 +158,19 @@ class Component:
             high, high_open = self._least(name, -1)
             if low is not None or high is not None:
                 self.allowed.append(Allowed(name, _text(low), _text(high), low_open, high_open))
-        for name in sorted(self.any.texts.keys() - self.numbers.numeric):
+        for name in sorted(name for name in self.any.texts.keys() - self.numbers.numeric if self.any.texts[name]):
             values = self._values(name)
             if values is not None:
                 self.allowed.append(Allowed(name, values=values))
 
     def _least(self, name: str, sign: int) -> tuple[Fraction | None, bool]:
         """Return the proved least value of a field and whether it is out of reach; negated, the greatest one."""
+        start = [model for model in self.models if name in model.numbers]
+        outcome: Outcome = min(start, key=lambda model: sign * model.numbers[name], default=None)
+        if outcome is None:
+            outcome = self._search(self.hard, (), self.numbers)
         bound: Fraction | None = None
         for _ in range(STEPS):
-            question = () if bound is None else (((_beyond(name, sign, bound, is_open=True),),),)
-            outcome = self._search(self.hard, question, self.numbers)
             if isinstance(outcome, Conflict):
                 return bound, self._out_of_reach(name, sign, bound)
             if outcome is None:
@@ -175,6 +178,7 @@ class Component:
             bound = self._best(outcome, name, sign)
             if bound is None:
                 return None, False
+            outcome = self._search(self.hard, (((_beyond(name, sign, bound, is_open=True),),),), self.numbers)
         self.undecided.append(f"the {'least' if sign > 0 else 'greatest'} value of {name}")
         return None, False
 
@@ -194,8 +198,15 @@ class Component:
         rows = rows_in(literals, self.numbers)
         if sign < 0:
             rows = [replace(row, terms=tuple((n, -c if n == name else c) for n, c in row.terms)) for row in rows]
-        value = least(rows, name)
-        return None if value is None else sign * value
+        point = least(rows, name)
+        if point is None:
+            return None
+        values = {**point.values, name: sign * point.values[name]}
+        corner = replace(model, numbers={**model.numbers, **values})
+        movable = all(model.states[n] is Kind.NUMBER for n in values)
+        if movable and all(satisfied(corner, rule.form) for rule in self.hard):
+            self.models.append(corner)
+        return values[name]
 
     def _values(self, name: str) -> tuple[str, ...] | None:
         """Return the texts that a field can hold, where the rules allow no other text."""

@@ -197,10 +197,9 @@ def examine(literals: tuple[Sourced, ...], universe: Universe) -> tuple[Model, S
 
 def _model(facts: _Facts, point: Point, literals: tuple[Sourced, ...]) -> Model:
     universe = facts.universe
-    names = facts.states.keys() | universe.texts.keys() | universe.numeric
     states: dict[str, State] = {}
     numbers: dict[str, Fraction] = {}
-    for name in names:
+    for name in universe.texts:
         value = point.values.get(name, Fraction(0))
         states[name] = _chosen(facts.states.get(name, universe.states(name)), name in universe.numeric, value)
         if states[name] in universe.numbers(name):

@@ -15,16 +15,17 @@ from masktron.classify.forms import form_of, is_about_missing, satisfied
 from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, Linear, OpaqueEdit, Range, Untranslated
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.preflight.findings import Alternative, Coverage
+from masktron.preflight.findings import MISSING, Alternative, Coverage
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records, Status
 
-MISSING = "a field is missing"
 ROUNDING = 1e-9
 """Part of a step of the grid by which a distance in doubles may exceed it."""
 
 
-def coverage(edits: Sequence[Edit], records: Records, evaluation: Evaluation) -> tuple[Coverage, ...]:
+def coverage(
+    edits: Sequence[Edit], records: Records, evaluation: Evaluation, spared: Mapping[int, Form]
+) -> tuple[Coverage, ...]:
     """Count, for each rule, which alternatives the records satisfy and how many come near its bounds.
 
     Rules over several records, and rules that are not understood, are left out. Whether an alternative holds is read
@@ -37,11 +38,13 @@ def coverage(edits: Sequence[Edit], records: Records, evaluation: Evaluation) ->
     records : Records
     evaluation : Evaluation
         Of the same records; its verdicts tell on which records a rule fires.
+    spared : mapping of int to Form
+        Negated antecedents, see `masktron.preflight.antecedent.escapes`.
     """
     read = _Read(records, evaluation)
     known = {field.name for field in records.layout.fields}
     return tuple(
-        read.coverage(edit)
+        read.coverage(edit, spared.get(edit.check.index))
         for edit in edits
         if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit) and known.issuperset(edit.variables)
     )
@@ -56,11 +59,12 @@ class _Read:
         self.texts = {name: column.lexemes for name, column in records.columns.items()}
         self.verdicts = evaluation.verdicts
 
-    def coverage(self, edit: Edit) -> Coverage:
+    def coverage(self, edit: Edit, spared: Form | None) -> Coverage:
         fired = self.verdicts[:, edit.check.index] != Verdict.NOT_FIRED
         form = form_of(edit.constraint)
         alternatives = tuple(self._alternatives(form, fired)) if len(form) > 1 and _decidable(form) else ()
-        return Coverage(edit.check.id, int(fired.sum()), alternatives, self._at_bound(form, fired))
+        asked = None if spared is None or not _decidable(spared) else int((fired & ~self._holding(spared)).sum())
+        return Coverage(edit.check.id, int(fired.sum()), asked, alternatives, self._at_bound(form, fired))
 
     def _alternatives(self, form: Form, fired: NDArray[np.bool_]) -> Iterator[Alternative]:
         usual = [(render_form((part,)), self._holding((part,))) for part in form if not is_about_missing(part)]
@@ -125,8 +129,3 @@ def _as_read(column: Column) -> NDArray[np.float64]:
     values = column.values.copy()
     values[coded] = [parse_number(str(lexeme)) for lexeme in column.lexemes[coded]]
     return values
-
-
-def untested(found: Sequence[Coverage]) -> Mapping[str, str]:
-    """Return the rules of which every record that they meet satisfies one and the same alternative, with it."""
-    return {each.rule: each.vacuous for each in found if each.vacuous is not None}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+MISSING = "a field is missing"
+"""What all alternatives about missing values are called together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
@@ -228,30 +231,45 @@ class Coverage:
     ----------
     records : int
         Records on which the rule fires.
+    asked : int or None
+        Those of them for which its IF holds, so that they are asked for its THEN; None where it is not written so, or
+        the IF is not understood.
     alternatives : tuple of Alternative
-        Those about missing values counted as one; empty where the rule has no normal form.
+        Those about missing values counted as one; empty where there is only one or the columns do not decide.
     at_bound : int or None
         Records on a bound of the rule, or within one step of the grid of a field; None where it has no bounds.
     """
 
     rule: str
     records: int
+    asked: int | None
     alternatives: tuple[Alternative, ...]
     at_bound: int | None
 
     @property
-    def vacuous(self) -> str | None:
-        """The alternative that every record satisfies, so that the others are asked of none."""
-        if not self.records or len(self.alternatives) < 2:
+    def untested(self) -> str | None:
+        """Why no record tests the rule, or a part of it."""
+        if not self.records:
+            return "it fires on no record"
+        if self.asked == 0:
+            return "its IF holds in no record"
+        always = next((each for each in self.alternatives if each.holds == self.records), None)
+        if always is None:
             return None
-        return next((each.part for each in self.alternatives if each.holds == self.records), None)
+        if always.part == MISSING:
+            return f"{MISSING} in every record"
+        others = [each.part for each in self.alternatives if 0 < each.holds < self.records and each.part != MISSING]
+        if self.asked is not None or not others:
+            return None
+        return f"every record satisfies {always.part}, so none is asked for {' or '.join(others)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
         return {
             "rule": self.rule,
             "records": self.records,
+            "asked": self.asked,
             "alternatives": [each.as_dict() for each in self.alternatives],
             "at_bound": self.at_bound,
-            "vacuous": self.vacuous,
+            "untested": self.untested,
         }

@@ -114,10 +114,10 @@ def decide(rows: Sequence[Row], *, logarithms: bool = False) -> Point | Conflict
     return _exact_conflict(rows, names, _multipliers(rows, solution, scales), logarithms)
 
 
-def least(rows: Sequence[Row], name: str) -> Fraction | None:
-    """Return the least value of a variable, strict rows taken as closed; None where the solver finds none.
+def least(rows: Sequence[Row], name: str) -> Point | None:
+    """Return a point where a variable is least, strict rows taken as closed; None where the solver finds none.
 
-    The value is that of an exact solution of the closed rows, but not proved to be the least.
+    The point is an exact solution of the closed rows, but not proved to have the least value.
     """
     names = sorted({n for row in rows for n, _ in row.terms})
     if name not in names:
@@ -130,8 +130,7 @@ def least(rows: Sequence[Row], name: str) -> Fraction | None:
     solution = _solve(goal, matrix[~equal], bounds[~equal], matrix[equal], bounds[equal], free)
     if solution is None:
         return None
-    point = _exact_point(rows, dict(zip(names, solution.point.tolist(), strict=True)), closed=True)
-    return None if point is None else point.values[name]
+    return _exact_point(rows, dict(zip(names, solution.point.tolist(), strict=True)), closed=True)
 
 
 def _solve(
@@ -146,7 +145,7 @@ def _solve(
     from scipy.optimize import linprog  # noqa: PLC0415 -- a rulebook without linear rules needs no solver
 
     result = linprog(goal, A_ub=upper, b_ub=upper_bounds, A_eq=equal, b_eq=equal_bounds, bounds=bounds, method=METHOD)
-    if result.status != 0:
+    if result.x is None or result.fun is None:
         return None
     return _Solution(result.x, float(result.fun), result.ineqlin.marginals, result.eqlin.marginals)
 

@@ -79,7 +79,8 @@ def _opposites(atom: Atom) -> Clause:
         case Product(left=(one,), relation=relation, right=right) if _without_poles(one, right):
             beyond = [Product((right,), "<=" if relation == "<" else "<", one)]
             beyond += [Product((one,), "<", right)] if relation == "=" else []
-            return tuple((Refuted(atom), opposite) for opposite in (*beyond, *map(Missing, variables_of_atom(atom))))
+            missing = [Missing(name) for name in variables_of_atom(atom)]
+            return (*((Refuted(atom), each) for each in beyond), *((Refuted(atom), each) for each in missing))
         case _:
             return tuple((opposite,) for opposite in opposites(atom) or (Refuted(atom),))
 
@@ -94,7 +95,7 @@ class Universe:
 
     Attributes
     ----------
-    texts : mapping of variable to the texts that rules compare it with
+    texts : mapping of every variable to the texts that rules compare it with
     numeric : frozenset of str
         Variables that some rule reads as numbers.
     complete : bool
@@ -107,14 +108,14 @@ class Universe:
 
     def states(self, name: str) -> frozenset[State]:
         """All states of a variable."""
-        named: frozenset[State] = self.texts.get(name, frozenset())
+        named: frozenset[State] = self.texts[name]
         if self.complete and name in self.numeric:
             return self.numbers(name)
         return named | frozenset(Kind)
 
     def numbers(self, name: str) -> frozenset[State]:
         """States in which a variable is a number."""
-        named = frozenset(text for text in self.texts.get(name, frozenset()) if number_of(text) is not None)
+        named = frozenset(text for text in self.texts[name] if number_of(text) is not None)
         return named | {Kind.NUMBER}
 
     def allowed(self, literal: Literal) -> Iterator[tuple[str, frozenset[State]]]:
@@ -143,9 +144,11 @@ def universe_of(forms: Iterable[Form], *, complete: bool) -> Universe:
     texts: dict[str, frozenset[str]] = {}
     numeric: set[str] = set()
     for atom in (atom for form in forms for conjunction in form for atom in conjunction):
+        for name in variables_of_atom(atom):
+            texts.setdefault(name, frozenset())
         if about_numbers(atom):
             numeric.update(variables_of_atom(atom))
         elif isinstance(atom, Member):
             named = frozenset(value for value in atom.values if isinstance(value, str))
-            texts[atom.variable] = texts.get(atom.variable, frozenset()) | named
+            texts[atom.variable] |= named
     return Universe(texts, frozenset(numeric), complete)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from masktron.classify import Edit
+from masktron.classify.conjunctions import natural
 from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
@@ -50,7 +51,7 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         duplicates=tuple(_duplicates(plain)),
         impossible=tuple(sorted((f for part in parts for f in part.impossible), key=lambda f: order[f.rule])),
         never_tight=tuple(sorted((f for part in parts for f in part.never_tight), key=lambda f: order[f.rule])),
-        allowed=tuple(found for part in parts for found in part.allowed),
+        allowed=tuple(sorted((f for part in parts for f in part.allowed), key=lambda f: natural(f.field))),
         always=tuple(rule.id for rule in known if rule.form == ALWAYS),
         never=tuple(rule.id for rule in never),
         skipped=tuple(

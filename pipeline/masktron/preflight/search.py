@@ -74,7 +74,7 @@ def _branch(
         source = min(split.sources, default=-1)
         alternatives: Clause = tuple((alternative,) for alternative in split.alternatives)
         return _tried(alternatives, source, split, literals, open_, universe, budget)
-    broken = [entry for entry in open_ if not _satisfied(model, entry[0])]
+    broken = [entry for entry in open_ if not satisfied(model, entry[0])]
     if not broken and any(isinstance(literal, Product) for literal, _ in literals):
         # The record need not satisfy the products, so that it says nothing of rules that nobody decided.
         broken = [entry for entry in open_ if not _asked(literals, entry[0])]
@@ -116,5 +116,6 @@ def _asked(literals: tuple[Sourced, ...], clause: Clause) -> bool:
     return any(known.issuperset(conjunction) for conjunction in clause)
 
 
-def _satisfied(model: Model, clause: Clause) -> bool:
+def satisfied(model: Model, clause: Clause) -> bool:
+    """Whether a record satisfies a clause."""
     return any(all(model.satisfies(literal) for literal in conjunction) for conjunction in clause)
