@@ -225,7 +225,7 @@ def test_duplicates_tautologies_and_what_is_not_looked_at(ask: Callable[..., Pre
     found = ask(
         "A + B = T",
         "T - B = A",
-        "A = A or B > 1 or not(A = A)",
+        "A > 1 or not(A > 1)",
         "not(Id = preceding-sibling::*/Id)",
         "contains(S, T)",
     )
@@ -235,7 +235,7 @@ def test_duplicates_tautologies_and_what_is_not_looked_at(ask: Callable[..., Pre
 
 
 def test_dead_conditions(ask: Callable[..., Preflight]) -> None:
-    found = ask("A >= 0", "not(A < -5) or B = 1", "A != 7 or A > 2 or B = 0")
+    found = ask("A >= 0", "not(A < -5) or B = 1", "B = 0 or B < 2 or A < 7")
     assert [(each.rule, each.by, each.through) for each in found.redundant] == [("R2", ("R1",), "A >= -5")]
     found = ask("A >= 10", "not(S = 'x') or A < 5", "S = 'x' or S = 'y'")
     assert [(each.rule, each.part, each.by) for each in found.impossible] == [("R2", "A < 5", ("R1",))]
@@ -270,7 +270,7 @@ def test_no_solver_is_asked_without_linear_rules(
     ask: Callable[..., Preflight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linear, "_solve", None)
-    found = ask("A >= 0 and A <= 9", "not(A > 8) or B = 1", "S = 'x'", "A * B = 7")
+    found = ask("A >= 0 and A <= 9", "not(A > 8) or B = 1", "S = 'x'", "floor(A) = A")
     assert [each.field for each in found.allowed] == ["A", "S"]
     with pytest.raises(TypeError):
         ask("A + B = T")
@@ -410,7 +410,7 @@ def test_in_a_box_of_integers_everything_is_found(tmp_path_factory: pytest.TempP
                 assert set.intersection(*rest)
     if found.contradictions:
         return
-    implied = {each.rule for each in found.redundant}
+    implied = {each.rule for each in found.redundant} | {*found.always}
     for at in range(4, len(full) + 1):
         others = [accepted[other] for other in accepted if other != f"R{at}" and other not in implied]
         assert (f"R{at}" in implied) is (set.intersection(*others) <= accepted[f"R{at}"])
@@ -438,7 +438,7 @@ def test_explain_names_a_contradiction_and_ends_well(tmp_path: Path, run: Runner
 
 @pytest.fixture
 def covered(tmp_path: Path) -> tuple[Path, Path]:
-    rows = [{"A": a, "B": 10, "T": a + 10, "S": "xy"[a % 2], "K": 1 if a % 3 else None, "M": None} for a in range(20)]
+    rows = [{"A": a, "B": 10, "T": a + 10, "S": "xy"[a % 2], "K": 1 if a % 3 else None, "M": ""} for a in range(20)]
     rules = write_rules(
         tmp_path / "r.sch",
         "A + B = T",

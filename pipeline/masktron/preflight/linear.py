@@ -25,6 +25,8 @@ NEAR = 1e-6
 """A row with less slack than this, relative to its terms, is taken to hold with equality at a vertex."""
 DENOMINATORS = (1, 1000, 10**9)
 """Numbers that no equation fixes are rounded to fractions with denominators up to these, in turn."""
+ROUNDS = 4
+"""Times that rows and columns are scaled."""
 LONGEST_POWER = 1000
 """Products of constants are compared exactly up to exponents of this size."""
 
@@ -122,6 +124,8 @@ def least(rows: Sequence[Row], name: str) -> Point | None:
     names = sorted({n for row in rows for n, _ in row.terms})
     if name not in names:
         return None
+    if all(len(row.terms) == 1 for row in rows):
+        return _least_of_intervals(rows, name)
     matrix = _matrix(rows, names)
     equal = np.array([row.relation == "=" for row in rows], dtype=np.bool_)
     bounds = np.array([float(row.bound) for row in rows])
@@ -188,15 +192,23 @@ def _cone(
 
 
 def _scales(system: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Powers of two that bring the largest entries of rows and columns near 1."""
-    rows = np.exp2(-np.round(np.log2(_largest(system, 1))))
-    columns = np.exp2(-np.round(np.log2(_largest(system * rows[:, None], 0))))
-    return rows, columns
+    """Powers of two for rows and columns that bring all entries near 1: by the middle of their sizes, in turn."""
+    sizes = np.log2(np.abs(system), where=system != 0, out=np.full_like(system, np.nan))
+    rows, columns = np.zeros((len(system), 1)), np.zeros((1, system.shape[1]))
+    for _ in range(ROUNDS):
+        rows -= _middle(sizes + rows + columns, 1)
+        columns -= _middle(sizes + rows + columns, 0)
+    return np.exp2(np.round(rows.ravel())), np.exp2(np.round(columns.ravel()))
 
 
-def _largest(system: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    largest: NDArray[np.float64] = np.abs(system).max(axis=axis)
-    return np.where(largest > 0, largest, 1.0)
+def _middle(sizes: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Half way between the least and the greatest size; 0 where there is none."""
+    known = ~np.isnan(sizes)
+    least = np.where(known, sizes, np.inf).min(axis=axis, keepdims=True)
+    greatest = np.where(known, sizes, -np.inf).max(axis=axis, keepdims=True)
+    some = known.any(axis=axis, keepdims=True)
+    middle: NDArray[np.float64] = np.where(some, np.where(some, least, 0.0) + np.where(some, greatest, 0.0), 0.0) / 2
+    return middle
 
 
 def _multipliers(rows: Sequence[Row], solution: _Solution, scales: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -225,6 +237,13 @@ def _by_intervals(rows: Iterable[Row]) -> Point | Conflict:
             return Conflict(low[2].sources | high[2].sources)
         values[name] = _between(low[:2] if low else None, high[:2] if high else None)
     return Point(values)
+
+
+def _least_of_intervals(rows: Sequence[Row], name: str) -> Point | None:
+    found = _by_intervals(rows)
+    own = [row for row in rows if row.terms[0][0] == name and _bounds_below(row)]
+    lowest = max((row.bound / row.terms[0][1] for row in own), default=None)
+    return Point({**found.values, name: lowest}) if isinstance(found, Point) and lowest is not None else None
 
 
 def _bounds_below(row: Row) -> bool:

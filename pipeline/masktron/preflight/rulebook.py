@@ -40,13 +40,12 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
     parts = [Component(rules) for rules in _components(plain)]
     for part in parts:
         part.ask()
+    empty = [Contradiction((rule.id,)) for rule in never]
+    clashes = [found for part in parts for found in part.contradictions]
     order = {edit.check.id: edit.check.index for edit in edits}
     return Preflight(
         solver=solver_name(),
-        contradictions=(
-            *(Contradiction((rule.id,)) for rule in never),
-            *(found for part in parts for found in part.contradictions),
-        ),
+        contradictions=tuple(sorted((*empty, *clashes), key=lambda f: order[f.rules[0]])),
         redundant=tuple(sorted((f for part in parts for f in part.redundant), key=lambda f: order[f.rule])),
         duplicates=tuple(_duplicates(plain)),
         impossible=tuple(sorted((f for part in parts for f in part.impossible), key=lambda f: order[f.rule])),
