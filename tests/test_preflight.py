@@ -86,6 +86,11 @@ def test_a_false_proof_of_the_solver_is_not_believed(monkeypatch: pytest.MonkeyP
     assert isinstance(decide(rows), Point)
     monkeypatch.setattr(linear, "_solve", lying)
     assert decide(rows) is None
+    # x + y <= 3, x >= 5, y >= 0: these weights prove it, others do not.
+    rows = [row("<=", 3, x=1, y=1), row("<=", -5, x=-1), row("<=", 0, y=-1)]
+    assert linear._proves(rows, [Fraction(1)] * 3, False)
+    assert not linear._proves(rows, [Fraction(1), Fraction(1), Fraction(0)], False)
+    assert not linear._proves(rows, [Fraction(-1)] * 3, False)
 
 
 coefficient = st.integers(-3, 3)
@@ -207,6 +212,8 @@ def test_all_redundant_rules_could_go_together(ask: Callable[..., Preflight]) ->
 def test_a_rule_that_asks_for_a_value_is_not_redundant(ask: Callable[..., Preflight]) -> None:
     """`not(A > 3)` holds where A is missing, `A <= 5` does not."""
     (found,) = ask("not(A > 3)", "A <= 5", "A > 0 or B > 1").redundant
+    assert (found.rule, found.numbers_only) == ("R2", True)
+    (found,) = ask("not(A > 1) and not(A < 1)", "A = 1 or A = 3", "A > 0 or B > 1").redundant
     assert (found.rule, found.numbers_only) == ("R2", True)
     (found,) = ask("A <= 3", "not(A > 5)").redundant
     assert (found.rule, found.numbers_only) == ("R2", False)
