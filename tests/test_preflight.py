@@ -68,6 +68,13 @@ def test_what_doubles_cannot_see_is_never_called_a_solution(gap: str) -> None:
     assert not isinstance(decide(rows), Point)
 
 
+def test_the_least_value_is_not_rounded(ask: Callable[..., Preflight]) -> None:
+    assert [(each.field, each.low, each.high) for each in ask("A + B >= 0.6", "B <= 0", "A - B <= 8.4").allowed] == [
+        ("A", "0.6", "8.4"),
+        ("B", "-3.9", "0"),
+    ]
+
+
 @pytest.mark.parametrize("size", [1, 10**6, 10**12])
 def test_large_numbers_do_not_hide_a_conflict(size: int) -> None:
     rows = [row("<=", size, 1, x=1, y=1), row("<=", -size, 2, x=-1), row("<", 0, 3, y=-1)]

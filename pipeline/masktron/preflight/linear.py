@@ -271,12 +271,17 @@ def _between(low: tuple[Fraction, bool] | None, high: tuple[Fraction, bool] | No
 
 
 def _exact_point(rows: Sequence[Row], raw: Mapping[str, float], *, closed: bool = False) -> Point | None:
-    """Recompute a solution in rationals from the rows that hold with equality, and test it."""
+    """Recompute a solution in rationals from the rows that hold with equality, and test it.
+
+    Any solution will do, but of closed rows, where the vertex itself is wanted.
+    """
     equalities = [row for row in rows if row.relation == "="]
     tight = [row for row in rows if row.relation != "=" and (closed or row.relation == "<=") and _tight(row, raw)]
+    # Short rows first: they fix variables, after which little is left of the long ones.
+    corner = sorted([*equalities, *tight], key=lambda row: len(row.terms))
     for denominator in DENOMINATORS:
         guess = {name: Fraction(value).limit_denominator(denominator) for name, value in raw.items()}
-        for chosen in ([*equalities, *tight], equalities):
+        for chosen in (corner,) if closed else ([], corner, equalities):
             values = solve_near(((dict(row.terms), row.bound) for row in chosen), guess)
             if all(row.holds(values, closed=closed) for row in rows):
                 return Point(values)
@@ -299,6 +304,7 @@ def _exact_conflict(
         return None
     guess = {at: Fraction(raw[at] / largest).limit_denominator(DENOMINATORS[-1]) for at in used}
     cancel = [({at: c for at in used for n, c in rows[at].terms if n == name}, Fraction(0)) for name in names]
+    cancel.sort(key=lambda equation: len(equation[0]))
     total = ({} if logarithms else {at: rows[at].bound for at in used}, Fraction(0))
     for equations in (cancel, [*cancel, total]):
         values = solve_near(equations, guess)
