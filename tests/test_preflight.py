@@ -25,6 +25,7 @@ from masktron.preflight.linear import Conflict, Point, Row, decide
 from masktron.preflight.rulebook import preflight
 from masktron.read.schematron import read_rules
 from masktron.resources import resource
+from pairs.generate import generate
 
 ROOT = Path(__file__).parents[1]
 
@@ -324,6 +325,14 @@ def test_the_samples_contradict_nothing_and_waste_nothing(sample: str) -> None:
         # NetIncome <= Income and |Income - Tax - NetIncome| <= 1; 2 * Tax <= Income + 20000; no tax on a loss.
         assert limits["Tax"] == ("-1", None)
         assert limits["Income"] == ("-20000", None)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rulebooks_that_some_file_obeys_contradict_nothing(seed: int, tmp_path: Path) -> None:
+    generate(seed).write(tmp_path)
+    (rules,) = tmp_path.rglob("*.sch")
+    found = preflight(classify(read_rules(rules)))
+    assert (found.contradictions, found.undecided) == ((), ())
 
 
 # every record of a small box as the oracle, judged by libxml2
