@@ -25,6 +25,7 @@ ORDER = [
     {"plan"},
     {"settle"},
     {"masking"},
+    {"preflight"},
     {"measures"},
     {"results"},
     {"write"},

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from masktron.evaluation.findings import Evaluation
+    from masktron.preflight.findings import Coverage, Preflight, Tie
     from masktron.read.rulebook import Rulebook
 
 SCHEMA_VERSION = 1
@@ -227,14 +228,28 @@ class RuleExplanation:
 
 @dataclass(frozen=True, slots=True)
 class ExplainResult:
-    """What masktron makes of a rulebook, and with data what it would do."""
+    """What masktron makes of a rulebook, and with data what it would do.
+
+    Attributes
+    ----------
+    obstacle : str or None
+        Why `mask` would stop, where it would.
+    preflight : Preflight
+        What the rules say about each other.
+    ties : tuple of Tie
+        Rules that read masked and unmasked fields; without data, by the declared roles alone.
+    coverage : tuple of Coverage
+        What the records test of each rule; empty without data.
+    """
 
     rulebook: str
     version: str
     rules: tuple[RuleExplanation, ...]
     notes: tuple[str, ...]
-    obstacle: str | None = None
-    """Why `mask` would stop, where it would."""
+    obstacle: str | None
+    preflight: Preflight
+    ties: tuple[Tie, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/explain.schema.json``."""
@@ -246,6 +261,9 @@ class ExplainResult:
             "rules": [rule.as_dict() for rule in self.rules],
             "notes": list(self.notes),
             "obstacle": self.obstacle,
+            "preflight": self.preflight.as_dict(),
+            "ties": [tie.as_dict() for tie in self.ties],
+            "coverage": [covered.as_dict() for covered in self.coverage],
         }
 
     def __repr__(self) -> str:

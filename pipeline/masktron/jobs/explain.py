@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
@@ -25,12 +26,17 @@ from masktron.jobs.common import (
     size_notes,
 )
 from masktron.plan import Block, Plan, make_plan
+from masktron.preflight.antecedent import escapes
+from masktron.preflight.coverage import coverage
+from masktron.preflight.findings import Coverage, Tie
+from masktron.preflight.rulebook import preflight
+from masktron.preflight.ties import ties
 from masktron.read.microdata import read_records
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.results import ExplainResult, RuleExplanation, shown
-from masktron.roles import resolve_roles
+from masktron.roles import FieldFacts, resolve_roles
 
 
 def run_explain(
@@ -41,7 +47,9 @@ def run_explain(
     original: Path | None = None,
     progress: Progress = no_progress,
 ) -> ExplainResult:
-    """Explain each rule; with data also its counts, its tier and how its variables would be masked.
+    """Explain each rule, and what the rules say about each other; with data also counts, tiers and the masking.
+
+    A rulebook that contradicts itself is a finding, not an error: nothing was asked of a file.
 
     Raises
     ------
@@ -53,7 +61,7 @@ def run_explain(
         rulebook = read_rules(rules, phase=config.phase)
         edits = classify(rulebook)
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
-        return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts())
+        return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     job = open_job(data, rules, record=config.record, phase=config.phase)
     records = read_records(data, job.layout, missing=config.missing) if job.shape.flat else None
     if records is not None:
@@ -64,14 +72,16 @@ def run_explain(
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
-    plan, obstacle = _planned(job, records, config, allowed | soft)
+    facts, plan, obstacle = _planned(job, records, config, allowed | soft)
     notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job)]
     if hard and config.invalid == "stop":
         notes.append(
             f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "
             "the records are accepted by another engine"
         )
-    return _result(job.rulebook, job.edits, tuple(notes), _Facts(evaluation, reasons, plan, soft), obstacle)
+    covered = () if records is None else _coverage(job, records, evaluation)
+    found = _Facts(evaluation, reasons, plan, soft, _ties(job.edits, config, facts), covered)
+    return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +92,8 @@ class _Facts:
     whole: tuple[str, ...] = ()
     plan: Plan | None = None
     soft: frozenset[int] = frozenset()
+    ties: tuple[Tie, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
 
     def tier(self, index: int) -> str | None:
         if not self.whole:
@@ -112,19 +124,34 @@ def _with_decimals(edit: Edit, records: Records) -> Edit:
 
 def _planned(
     job: Job, records: Records | None, config: Config, released: frozenset[int]
-) -> tuple[Plan | None, str | None]:
-    """Plan as `mask` would; where it would stop, say why instead."""
+) -> tuple[tuple[FieldFacts, ...], Plan | None, str | None]:
+    """Plan as `mask` would, and say what the fields are; where it would stop, say why instead."""
+    facts: tuple[FieldFacts, ...] = ()
     try:
         require_flat(job)
         if records is None:
-            return None, None
+            return facts, None, None
         if len(records) < config.k:
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_known_fields(job)
-        plan = make_plan(job.edits, resolve_roles(records, config), config, released=released)
+        facts = resolve_roles(records, config)
+        plan = make_plan(job.edits, facts, config, released=released)
     except MasktronError as error:
-        return None, str(error)
-    return plan, None
+        return facts, None, str(error)
+    return facts, plan, None
+
+
+def _coverage(job: Job, records: Records, evaluation: Evaluation) -> tuple[Coverage, ...]:
+    return coverage(job.edits, records, evaluation, escapes(job.rulebook, job.layout))
+
+
+def _ties(edits: Sequence[Edit], config: Config, facts: Sequence[FieldFacts]) -> tuple[Tie, ...]:
+    """Find the rules that tie masked to unmasked fields, by the roles of the file or else the declared ones."""
+    roles = {fact.name: fact.role for fact in facts} or config.roles
+    masked = [name for name, role in roles.items() if role is Role.CONFIDENTIAL] if facts else None
+    unmasked = [name for name, role in roles.items() if role in (Role.KEY, Role.WEIGHT, Role.UNTOUCHED)]
+    removed = [name for name, role in roles.items() if role is Role.IDENTIFIER]
+    return ties(edits, unmasked, removed, masked=masked)
 
 
 def _result(
@@ -137,6 +164,9 @@ def _result(
         rules=tuple(_explanation(edit, contexts[edit.check.index], facts) for edit in edits),
         notes=notes,
         obstacle=obstacle,
+        preflight=preflight(edits),
+        ties=facts.ties,
+        coverage=facts.coverage,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
+from masktron.report.preflight import preflight_lines
 from masktron.report.text import plain
 from masktron.results import (
     BlockResult,
@@ -64,6 +65,7 @@ def explain_tables(result: ExplainResult) -> list[RenderableType]:
         *([_blocks(rules)] if any(rule.block for rule in rules) else []),
         *_unmasked(rules),
         *_notes("needs the whole file", whole),
+        *preflight_lines(result),
         *_notes("note", result.notes),
         *([f"[yellow]mask would stop:[/] {_error(result.obstacle)}"] if result.obstacle else []),
     ]

@@ -1,0 +1,1 @@
+"""What can be said of a rulebook before it meets data, and what data test of it."""

@@ -1,0 +1,84 @@
+"""The IF of a rule: what has to be true of a record before the rule asks anything of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from masktron.classify import Edit, classify
+from masktron.classify.forms import form_of
+from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
+from masktron.errors import RulebookError
+from masktron.read.records import Layout
+from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
+from masktron.read.xpath import Scope, translate
+from masktron.read.xpath_ir import And, Boolean, Comparison, Expression, If, Not, Or
+from masktron.read.xpath_source import source_of
+
+
+def escapes(rulebook: Rulebook, layout: Layout) -> Mapping[int, Form]:
+    """Return, for rules that are written as IF ... THEN, the form of what spares a record that they fire on.
+
+    That is the negated antecedent: of ``not(A) or B``, ``A != 1 or B``, ``not(A and not(B))``,
+    ``if (A) then B else true()``, and a report of ``A and C``, where all but the last part are the antecedent. The
+    context is none: what it asks is whether the rule fires.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    layout : Layout
+
+    Returns
+    -------
+    mapping of int to Form
+        By index of the check; rules of another shape, and antecedents that are not understood, are not in it.
+    """
+    found = {check.index: _escape(check, rulebook) for _, _, check in rulebook.situated()}
+    written = replace(rulebook, patterns=tuple(_with_tests(pattern, found) for pattern in rulebook.patterns))
+    edits = classify(written, layout)
+    return {
+        edit.check.index: form_of(edit.constraint) for edit in edits if found[edit.check.index] and _is_known(edit)
+    }
+
+
+def _is_known(edit: Edit) -> bool:
+    return not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)
+
+
+def _with_tests(pattern: Pattern, tests: Mapping[int, str | None]) -> Pattern:
+    return replace(pattern, rules=tuple(_rule_with_tests(rule, tests) for rule in pattern.rules))
+
+
+def _rule_with_tests(rule: Rule, tests: Mapping[int, str | None]) -> Rule:
+    checks = (replace(check, kind="assert", test=tests[check.index] or "true()") for check in rule.checks)
+    return replace(rule, checks=tuple(checks))
+
+
+def _escape(check: Check, rulebook: Rulebook) -> str | None:
+    """Write the negated antecedent of a check as XPath; None where it has none."""
+    try:
+        test = translate(check.test, Scope(namespaces=dict(rulebook.namespaces)))
+    except RulebookError:
+        return None
+    spared = _spared(test if check.kind == "assert" else Not(test))
+    return None if spared is None else source_of(spared)
+
+
+def _spared(test: Expression) -> Expression | None:
+    match test:
+        case Or(parts=parts) if all(map(_is_negative, parts[:-1])):
+            return _joined(parts[:-1])
+        case Not(operand=And(parts=parts)):
+            return _joined([Not(part) for part in parts[:-1]])
+        case If(condition=condition, otherwise=Boolean(value=True)):
+            return Not(condition)
+        case _:
+            return None
+
+
+def _is_negative(part: Expression) -> bool:
+    return isinstance(part, Not) or (isinstance(part, Comparison) and part.operator == "!=")
+
+
+def _joined(parts: Sequence[Expression]) -> Expression:
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))

@@ -1,0 +1,307 @@
+"""Whether a conjunction of literals can hold: kinds of cells, truths, intervals, linear rows, logarithms of products.
+
+Every conflict is proved. A record that is found satisfies all literals but those that are looked at as a whole
+(products, patterns, domains, what is not understood), which are only kept from contradicting each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from masktron.classify.bounds import bounds_of, terms_of
+from masktron.classify.truth import holds, number_of
+from masktron.constraints import Atom, Linear, Member, Missing, Present, Product, Range, Whole
+from masktron.preflight.linear import Conflict, Point, Row, decide
+from masktron.preflight.literals import Kind, Literal, Refuted, State, Universe, about_texts, is_whole
+
+type Sources = frozenset[int]
+type Sourced = tuple[Literal, int]
+"""A literal and the rule that it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A record that satisfies a conjunction of literals.
+
+    Attributes
+    ----------
+    states : mapping of str to State
+    numbers : mapping of str to Fraction
+        Of the variables whose state is a number.
+    literals : tuple of (Literal, int)
+        The conjunction.
+    """
+
+    states: Mapping[str, State]
+    numbers: Mapping[str, Fraction]
+    literals: tuple[Sourced, ...]
+
+    def satisfies(self, literal: Literal) -> bool:
+        """Whether a literal holds; one that is looked at as a whole only if it is part of the conjunction."""
+        if isinstance(literal, Refuted) or is_whole(literal):
+            return any(known == literal for known, _ in self.literals)
+        match literal:
+            case Member(variable=name) if about_texts(literal):
+                return (self.states[name] in literal.values) is not literal.negated
+            case Missing(variable=name):
+                return name not in self.numbers
+            case Present(variable=name, negated=negated):
+                return (self.states[name] is Kind.ABSENT) is negated
+            case _:
+                return holds(literal, self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A model satisfies all but this: the alternatives of which one has to hold, and the rules that ask for that."""
+
+    alternatives: tuple[Range, ...]
+    sources: Sources
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What a conjunction says."""
+
+    universe: Universe
+    states: dict[str, frozenset[State]] = field(default_factory=dict)
+    state_sources: dict[str, set[int]] = field(default_factory=dict)
+    truths: dict[Atom, tuple[bool, int]] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    wholes: dict[str, Sources] = field(default_factory=dict)
+    sets: list[tuple[Member, Sources]] = field(default_factory=list)
+    conflict: Conflict | None = None
+
+    def add(self, literal: Literal, source: int) -> None:
+        for name, allowed in self.universe.allowed(literal):
+            known = self.states.get(name, self.universe.states(name))
+            if not known <= allowed:
+                self.state_sources.setdefault(name, set()).add(source)
+            self.states[name] = known & allowed
+            if not self.states[name]:
+                self.conflict = Conflict(frozenset(self.state_sources.get(name, set())))
+        if is_whole(literal):
+            self._add_truth(literal, source)
+        match literal:
+            case Range() | Linear():
+                self.rows += rows_of(literal, frozenset({source}))
+            case Whole(variable=name):
+                self.wholes.setdefault(name, frozenset({source}))
+            case Member() if not about_texts(literal):
+                self.sets.append((literal, frozenset({source})))
+            case _:
+                pass
+
+    def _add_truth(self, literal: Literal, source: int) -> None:
+        atom, truth = (literal.atom, False) if isinstance(literal, Refuted) else (literal, True)
+        known = self.truths.setdefault(atom, (truth, source))
+        if known[0] is not truth:
+            self.conflict = Conflict(frozenset({known[1], source}))
+
+    def close(self) -> None:
+        """Read off what the kinds of cells and the sets say about numbers."""
+        for name, states in self.states.items():
+            texts = [number_of(state) for state in states if isinstance(state, str)]
+            if len(texts) == len(states) and None not in texts:
+                numbers = frozenset(number for number in texts if number is not None)
+                self.sets.append((Member(name, numbers), frozenset(self.state_sources.get(name, set()))))
+        for member, sources in self.sets:
+            if not member.negated:
+                self._bound_by_set(member, sources)
+        self._tighten()
+
+    def _bound_by_set(self, member: Member, sources: Sources) -> None:
+        """Bound a variable by those of its values that the intervals leave."""
+        left = {value for value in member.values if isinstance(value, Fraction)}
+        used = set(sources)
+        for row in [r for r in self.rows if len(r.terms) == 1 and r.terms[0][0] == member.variable]:
+            inside = {value for value in left if row.holds({member.variable: value})}
+            if inside != left:
+                left = inside
+                used |= row.sources
+        if not left:
+            self.conflict = Conflict(frozenset(used))
+            return
+        one = Fraction(1)
+        self.rows.append(Row(((member.variable, one),), "<=", max(left), frozenset(used)))
+        self.rows.append(Row(((member.variable, -one),), "<=", -min(left), frozenset(used)))
+
+    def _tighten(self) -> None:
+        """Round the bounds of rows whose variables are all whole; an equality may prove itself impossible.
+
+        Integers with integer coefficients of greatest common divisor g sum to multiples of g.
+        """
+        if not self.wholes:
+            return
+        for at, row in enumerate(self.rows):
+            if not all(name in self.wholes and c.denominator == 1 for name, c in row.terms):
+                continue
+            divisor = math.gcd(*(c.numerator for _, c in row.terms))
+            sources = row.sources.union(*(self.wholes[name] for name, _ in row.terms))
+            steps = row.bound / divisor
+            if row.relation == "=":
+                if steps.denominator != 1:
+                    self.conflict = Conflict(sources)
+                continue
+            most = math.ceil(steps) - 1 if row.relation == "<" else math.floor(steps)
+            if most != steps or row.relation == "<":
+                self.rows[at] = Row(row.terms, "<=", Fraction(most * divisor), sources)
+
+
+def rows_of(atom: Range | Linear, sources: Sources) -> Iterator[Row]:
+    """Write bounds as rows."""
+    terms, interval = terms_of(atom), bounds_of(atom)
+    if interval.low is not None and interval.low == interval.high:
+        yield Row(terms, "=", interval.low, sources)
+        return
+    if interval.low is not None:
+        negative = tuple((name, -c) for name, c in terms)
+        yield Row(negative, "<" if interval.low_open else "<=", -interval.low, sources)
+    if interval.high is not None:
+        yield Row(terms, "<" if interval.high_open else "<=", interval.high, sources)
+
+
+def rows_in(literals: Sequence[Sourced], universe: Universe) -> list[Row]:
+    """Return all linear rows that a conjunction without conflict asks for, those of sets and integers included."""
+    facts = _facts(literals, universe)
+    return facts.rows
+
+
+def _facts(literals: Sequence[Sourced], universe: Universe) -> _Facts:
+    facts = _Facts(universe)
+    for literal, source in literals:
+        facts.add(literal, source)
+    if facts.conflict is None:
+        facts.close()
+    return facts
+
+
+def examine(literals: tuple[Sourced, ...], universe: Universe) -> tuple[Model, Split | None] | Conflict | None:
+    """Find a record for a conjunction, or prove that there is none; None where neither succeeds.
+
+    A record may still lie between the integers, or beside the values of a set; then what to split comes with it.
+    """
+    facts = _facts(literals, universe)
+    if facts.conflict is not None:
+        return facts.conflict
+    found = decide(facts.rows)
+    if not isinstance(found, Point):
+        return found
+    if (clash := _logarithmic(facts)) is not None:
+        return clash
+    return _model(facts, found, literals), _split(facts, found)
+
+
+def _model(facts: _Facts, point: Point, literals: tuple[Sourced, ...]) -> Model:
+    universe = facts.universe
+    states: dict[str, State] = {}
+    numbers: dict[str, Fraction] = {}
+    for name in universe.texts:
+        value = point.values.get(name, Fraction(0))
+        states[name] = _chosen(facts.states.get(name, universe.states(name)), name in universe.numeric, value)
+        if states[name] in universe.numbers(name):
+            number = number_of(states[name]) if isinstance(states[name], str) else value  # type: ignore[arg-type]
+            numbers[name] = value if number is None else number
+    return Model(states, numbers, literals)
+
+
+def _chosen(states: frozenset[State], numeric: bool, value: Fraction) -> State:
+    """Choose the plainest state: a number where rules read numbers, else another text, else a named one."""
+    for plain in (Kind.NUMBER, Kind.TEXT) if numeric else (Kind.TEXT, Kind.NUMBER):
+        if plain in states and not (plain is Kind.TEXT and numeric):
+            return plain
+    named = sorted((state for state in states if isinstance(state, str)), key=lambda text: number_of(text) != value)
+    return named[0] if named else next(kind for kind in Kind if kind in states)
+
+
+def _split(facts: _Facts, point: Point) -> Split | None:
+    """Say what a point leaves open: a variable between two integers, or beside the values of its set."""
+    for name, sources in facts.wholes.items():
+        value = point.values.get(name, Fraction(0))
+        if value.denominator != 1:
+            below = Fraction(math.floor(value))
+            return Split((Range(name, None, below), Range(name, below + 1, None)), sources)
+    for member, sources in facts.sets:
+        value = point.values.get(member.variable, Fraction(0))
+        numbers = [number for number in member.values if isinstance(number, Fraction)]
+        if (value in numbers) is not member.negated:
+            continue
+        name = member.variable
+        if member.negated:
+            return Split((Range(name, None, value, high_open=True), Range(name, value, None, low_open=True)), sources)
+        lower = max((number for number in numbers if number < value), default=None)
+        higher = min((number for number in numbers if number > value), default=None)
+        sides = [] if lower is None else [Range(name, None, lower)]
+        return Split((*sides, *([] if higher is None else [Range(name, higher, None)])), sources)
+    return None
+
+
+def _logarithmic(facts: _Facts) -> Conflict | None:
+    """Prove by logarithms that products contradict each other or the ranges of positive variables."""
+    products = [(a, source) for a, (truth, source) in facts.truths.items() if truth and isinstance(a, Product)]
+    if not products:
+        return None
+    single = [row for row in facts.rows if len(row.terms) == 1]
+    positive = {row.terms[0][0]: row.sources for row in single if _is_positive(row)}
+    _spread(positive, products)
+    rows = [row for atom, source in products for row in _product_row(atom, source, positive)]
+    rows += [logged for row in single if row.terms[0][0] in positive for logged in _logged(row, positive)]
+    result = decide(rows, logarithms=True) if rows else None
+    return result if isinstance(result, Conflict) else None
+
+
+def _is_positive(row: Row) -> bool:
+    """Whether a row with one variable says that it is above zero."""
+    limit = row.bound / row.terms[0][1]
+    return (row.relation == "=" or row.terms[0][1] < 0) and (limit > 0 or (limit == 0 and row.relation == "<"))
+
+
+def _spread(positive: dict[str, Sources], products: Sequence[tuple[Product, int]]) -> None:
+    """Add variables that must be positive because a product of positive ones equals or does not exceed theirs.
+
+    If the left side is positive, so is the right one (and the left one, if the right one is and they are equal); then
+    the one factor of it that is not known to be positive is so, if its power is odd.
+    """
+    found = True
+    while found:
+        found = False
+        for atom, source in products:
+            if len(atom.left) != 1:
+                continue
+            sides = [(atom.left[0], atom.right)] + ([(atom.right, atom.left[0])] if atom.relation == "=" else [])
+            for known, other in sides:
+                unknown = [(name, power) for name, power in other.powers if name not in positive]
+                if len(unknown) == 1 and unknown[0][1] % 2 and all(name in positive for name, _ in known.powers):
+                    names = {name for name, _ in (*known.powers, *other.powers)} - {unknown[0][0]}
+                    sources = frozenset({source}).union(*(positive[name] for name in names))
+                    positive[unknown[0][0]] = sources
+                    found = True
+
+
+def _product_row(atom: Product, source: int, positive: Mapping[str, Sources]) -> Iterator[Row]:
+    """Write ``c * x^p = d * y^q`` as ``p log x - q log y = log(d / c)``, where all variables are positive."""
+    if len(atom.left) != 1:
+        return
+    (left,), right = atom.left, atom.right
+    powers: dict[str, Fraction] = {}
+    for monomial, sign in ((left, 1), (right, -1)):
+        for name, power in monomial.powers:
+            powers[name] = powers.get(name, Fraction(0)) + sign * power
+    if powers.keys() <= positive.keys():
+        sources = frozenset({source}).union(*(positive[name] for name in powers))
+        terms = tuple((name, power) for name, power in sorted(powers.items()) if power)
+        if terms:
+            yield Row(terms, atom.relation, right.coefficient / left.coefficient, sources)
+
+
+def _logged(row: Row, positive: Mapping[str, Sources]) -> Iterator[Row]:
+    """Write a bound on a positive variable as one on its logarithm."""
+    ((name, coefficient),) = row.terms
+    limit = row.bound / coefficient
+    if limit > 0:
+        sign = Fraction(1 if coefficient > 0 else -1)
+        bound = limit if sign > 0 else 1 / limit
+        yield Row(((name, sign),), row.relation, bound, row.sources | positive[name])

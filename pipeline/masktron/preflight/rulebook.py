@@ -1,0 +1,89 @@
+"""The questions that a rulebook is asked before it meets data.
+
+They are those of the R package validatetools (de Jonge and van der Loo): is the rulebook feasible and which rules
+contradict which, which rules are redundant, which parts of conditional rules, which fields are fixed, and within
+which bounds does each field lie. Here they are asked of disjunctions of every kind, and every answer has a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from masktron.classify import Edit
+from masktron.classify.conjunctions import natural
+from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
+from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
+from masktron.preflight.component import Component, Known
+from masktron.preflight.findings import Contradiction, Preflight
+from masktron.preflight.linear import solver_name
+from masktron.preflight.literals import is_whole
+
+
+def preflight(edits: Sequence[Edit]) -> Preflight:
+    """Ask what the rules of a rulebook say about each other.
+
+    Soft rules are asked whether they contradict or follow from hard ones, never the other way round.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+
+    Returns
+    -------
+    Preflight
+        Findings in the order of the rulebook. What is not found may still be there where `Preflight.in_part`,
+        `Preflight.skipped` or `Preflight.undecided` say so; what is found is proved, in exact arithmetic.
+    """
+    known = [_known(edit) for edit in edits if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)]
+    never = [rule for rule in known if rule.form == NEVER]
+    plain = [rule for rule in known if rule.form not in (ALWAYS, NEVER)]
+    parts = [Component(rules) for rules in _components(plain)]
+    for part in parts:
+        part.ask()
+    empty = [Contradiction((rule.id,)) for rule in never]
+    clashes = [found for part in parts for found in part.contradictions]
+    order = {edit.check.id: edit.check.index for edit in edits}
+    return Preflight(
+        solver=solver_name(),
+        contradictions=tuple(sorted((*empty, *clashes), key=lambda f: order[f.rules[0]])),
+        redundant=tuple(sorted((f for part in parts for f in part.redundant), key=lambda f: order[f.rule])),
+        duplicates=tuple(_duplicates(plain)),
+        impossible=tuple(sorted((f for part in parts for f in part.impossible), key=lambda f: order[f.rule])),
+        never_tight=tuple(sorted((f for part in parts for f in part.never_tight), key=lambda f: order[f.rule])),
+        allowed=tuple(sorted((f for part in parts for f in part.allowed), key=lambda f: natural(f.field))),
+        always=tuple(rule.id for rule in known if rule.form == ALWAYS),
+        never=tuple(rule.id for rule in never),
+        skipped=tuple(
+            (edit.check.id, edit.constraint.reason)
+            for edit in edits
+            if isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)
+        ),
+        in_part=tuple(rule.id for rule in plain if any(is_whole(atom) for c in rule.form for atom in c)),
+        undecided=tuple(question for part in parts for question in part.undecided),
+    )
+
+
+def _known(edit: Edit) -> Known:
+    return Known(edit.check.index, edit.check.id, form_of(edit.constraint), edit.check.soft)
+
+
+def _components(rules: Sequence[Known]) -> Iterator[list[Known]]:
+    """Rules that share no field, not even through others, say nothing about each other."""
+    groups: list[tuple[set[str], list[Known]]] = []
+    for rule in rules:
+        names = set(variables_of(rule.form))
+        members = [rule]
+        for group in [g for g in groups if not g[0].isdisjoint(names)]:
+            groups.remove(group)
+            names |= group[0]
+            members += group[1]
+        groups.append((names, members))
+    for _, members in groups:
+        yield sorted(members, key=lambda rule: rule.index)
+
+
+def _duplicates(rules: Iterable[Known]) -> Iterator[tuple[str, ...]]:
+    same: dict[Form, list[str]] = {}
+    for rule in rules:
+        same.setdefault(rule.form, []).append(rule.id)
+    yield from (tuple(ids) for ids in same.values() if len(ids) > 1)
