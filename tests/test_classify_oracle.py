@@ -192,6 +192,13 @@ plain_2 = st.one_of(
             "(if (V1 > 1) then V2 else 1)",
             "count((V1, V2))",
             "avg((V1, V2))",
+            "sum((V1 + 1, V2))",
+            "max((V1, V2 - V3, 2))",
+            "max((V1, V2)) - min((V1, V2))",
+            "abs(abs(number(V1)) - 2)",
+            "abs(V1 - V2) * V3",
+            "min((number(V1), number(V2))) div D1",
+            "max((number(V1) div D1, number(V2)))",
         )
     ),
 )
@@ -293,6 +300,31 @@ def test_integrality_agrees_with_saxon(test: str) -> None:
         expected = saxon_says(test, {"V1": cell})
         if expected is not None:
             assert holds(form_of(edit.constraint), {"V1": cell}) == expected, cell
+
+
+rounded_values = st.tuples(
+    st.sampled_from(("floor", "ceiling", "round")),
+    st.sampled_from(("V1", "number(V1)", "V1 * V2", "V1 + V2", "V1 div 2", "V1 div D1")),
+).map(lambda p: f"{p[0]}({p[1]})")
+roundings = st.tuples(
+    rounded_values,
+    st.sampled_from(("=", "=", "!=", "<", "<=", ">", ">=")),
+    st.sampled_from(("V3", "number(V3)", "V3 - 1", "1 - V3", "V3 + 0.5", "2", "0.25", "-1", "-0.5")),
+).flatmap(lambda p: st.sampled_from((f"{p[0]} {p[1]} {p[2]}", f"{p[2]} {p[1]} {p[0]}")))
+roundings = st.one_of(roundings, roundings.map(lambda test: f"not({test})"))
+
+
+@settings(max_examples=300)
+@given(roundings, loose_records)
+def test_the_form_of_a_rounded_number_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
+    expected = bool(etree.XPath(f"boolean({test})")(element(record)))
+    assert form_holds(edit_of(test), record) == expected
+
+
+@settings(max_examples=300)
+@given(roundings, clean_records)
+def test_the_form_of_a_rounded_number_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
+    assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
 
 
 ratios = st.tuples(st.sampled_from(NUMBERS), st.sampled_from(DIVISORS), sums(fields)).map(

@@ -77,6 +77,21 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("(V3 - 3750) * (V3 - 3750) <= 14062500", {}, "values", RANGE),
     (". >= 0 and . <= 7500", {"context": "Record/V3"}, "values", RANGE + " or V3 absent"),
     ("V1 != 5", {}, "values", "V1 < 5 or V1 > 5 or V1 is not a number"),
+    # rounded values
+    ("round(V1 * V2) = V3", {}, "product", "V3 <= V1 * V2 + 0.5 and V1 * V2 < V3 + 0.5 and V3 is whole"),
+    ("V3 = floor(V1 div 10)", {}, "linear", "0 <= V1 - 10 * V3 < 10 and V3 is whole"),
+    ("floor(V1 div 10) >= 2", {}, "values", "V1 >= 20"),
+    ("2.5 > ceiling(V1)", {}, "values", "V1 <= 2"),
+    # maxima, minima, absolute values
+    ("number(V1) >= max((number(V2), number(V3)))", V2, "governing", "V2 <= V1 and V3 <= V1"),
+    ("max((number(V1), number(V2))) - min((number(V1), number(V2))) <= 10", V2, "linear", "|V1 - V2| <= 10"),
+    ("abs(V1 - V2) <= 0.05 * number(V2)", V2, "linear", "19 * V2 <= 20 * V1 and 20 * V1 <= 21 * V2"),
+    ("abs(number(V1)) + abs(number(V2)) <= 9", V2, "linear", "|V1 - V2| <= 9 and |V1 + V2| <= 9"),
+    ("not(abs(V1 - V2) < 2)", V2, "linear", "V1 - V2 >= 2 or V2 - V1 >= 2 or V1 absent or V2 absent"),
+    # guards for missing values
+    ("string(number(V1)) != 'NaN'", {}, "values", "V1 is a number"),
+    ("string(number(V1)) = 'NaN' or V1 > 3", {}, "values", "V1 > 3 or V1 missing"),
+    ("V1 * V2 < V3 or V1 * V2 > V3", REPORT, "product", "V1 * V2 = V3 or V1 missing or V2 missing or V3 missing"),
     # governing: order, IF ... THEN
     ("V3 <= V7", {}, "governing", ORDER),
     ("number(V7) ge number(V3)", V2, "governing", ORDER),

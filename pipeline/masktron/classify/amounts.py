@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from masktron.classify.comparing import Comparing, all_of, expanded
+from masktron.classify.comparing import Comparing, all_of, compare, expanded
 from masktron.classify.formula import Formula
 from masktron.classify.polynomial import Polynomial
 from masktron.classify.quantities import (
@@ -130,7 +130,7 @@ class Amounts:
         if operator not in _OPERATIONS:
             raise UntranslatableError(f"it computes with {operator}")
         if operator in ("*", "div") and sign_of(right) is None and (operator == "div" or sign_of(left) is None):
-            left, right = expanded(left, _EXACTLY), expanded(right, _EXACTLY)
+            return _scaled(operator, left, right)
         return lift(_OPERATIONS[operator], left, right)
 
     def _cast(self, target: str, operand: Expression) -> Amount:
@@ -209,9 +209,13 @@ class Amounts:
             return self._combined(name, kept)
         first, rest = items[0], items[1:]
         there = self._over_present(name, rest, amounts, [*kept, amounts[first]])
-        if not isinstance(first, FieldRef):
+        if isinstance(first, FieldRef):
+            return Cases(present(first), there, self._over_present(name, rest, amounts, kept))
+        if not (read := _empties(amounts[first])):
             return there
-        return Cases(present(first), there, self._over_present(name, rest, amounts, kept))
+        # an expression on fields that are not there is no item either
+        every = all_of([present(FieldRef(field)) for field in sorted(read)])
+        return Cases(every, there, self._over_present(name, rest, amounts, kept))
 
     def _combined(self, name: str, amounts: Sequence[Amount]) -> Amount:
         if name == "sum":
@@ -226,6 +230,47 @@ class Amounts:
 def absolute(amount: Amount) -> Amount:
     """``abs(x)``: the greater of x and -x."""
     return extreme(True, [amount, lift(subtract, constant(0), amount)])
+
+
+def _scaled(operator: str, left: Amount, right: Amount) -> Amount:
+    """Multiply or divide by what is no number: an extreme keeps its order for a positive factor, else turns it."""
+    operation = _OPERATIONS[operator]
+    if operator == "*" and isinstance(right, Extreme):
+        left, right = right, left
+    if not isinstance(left, Extreme) or not isinstance(right, Quantity):
+        return lift(operation, expanded(left, _EXACTLY), expanded(right, _EXACTLY))
+    parts = [lift(operation, part, right) for part in left.parts]
+    if any(isinstance(part, Unresolved) for part in parts):
+        return lift(operation, expanded(left, _EXACTLY), right)
+    same, turned = extreme(left.maximum, parts), extreme(not left.maximum, parts)
+    zero = constant(0)
+    if operator == "*":
+        return Cases(compare(">=", right, zero, _EXACTLY), same, turned)
+    at_zero = lift(operation, expanded(left, _EXACTLY), right)
+    return Cases(
+        compare(">", right, zero, _EXACTLY), same, Cases(compare("<", right, zero, _EXACTLY), turned, at_zero)
+    )
+
+
+def _empties(amount: Amount) -> frozenset[str]:
+    """Return the fields without which an amount is the empty sequence.
+
+    Raises
+    ------
+    UntranslatableError
+        That depends on a case.
+    """
+    match amount:
+        case Quantity(empties=empties):
+            return empties
+        case Extreme(parts=parts):
+            return frozenset().union(*map(_empties, parts))
+        case Cases(then=then, otherwise=otherwise):
+            if _empties(then) or _empties(otherwise):
+                raise UntranslatableError("it computes with items that may be absent")
+            return frozenset()
+        case Unresolved():
+            return frozenset()
 
 
 def _countable(item: Expression) -> bool:

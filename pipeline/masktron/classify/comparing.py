@@ -84,7 +84,8 @@ def _compare_extreme(operator: ComparisonOperator, left: Amount, right: Amount, 
     alike = len({(q.operands, q.poles) for q in quantities}) == 1
     if any(q.nan for q in quantities):
         return compare(operator, NOT_A_NUMBER, expanded(right, how), how)
-    if operator == "!=" or any(q.whole or (q.poles and not alike) for q in quantities):
+    unlike = not alike and (operator == "=" or not _needs_all(operator, left))
+    if operator == "!=" or any(q.whole or (q.poles and unlike) for q in quantities):
         return compare(operator, expanded(left, how), right, how)
     if operator == "=":
         return All((_compare_extreme("<=", left, right, how), _compare_extreme(">=", left, right, how)))

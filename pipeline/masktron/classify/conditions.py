@@ -12,6 +12,7 @@ from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation,
 from masktron.classify.integrality import castable, integrality, remainder
 from masktron.classify.kinds import Kind, kind_of
 from masktron.classify.quantities import UntranslatableError, constant
+from masktron.classify.rounding import rounded
 from masktron.classify.truth import number_of
 from masktron.classify.values import (
     domain_of,
@@ -281,6 +282,8 @@ class Conditions:
 
     def _numeric(self, expression: Comparison) -> Formula:
         how = self._how(expression)
+        if (found := rounded(expression, self.amounts.of, how, self.version)) is not None:
+            return found
         try:
             left, right = self.amounts.of(expression.left), self.amounts.of(expression.right)
             if (root := root_of_square(expression.left, right)) is not None:
