@@ -96,19 +96,17 @@ def _disjuncts(views: Views, partition: Partition) -> Disjuncts:
 
 
 def _bound(views: Views, block: Block, atom: Linear, *, rule: int, disjunct: int) -> Bound:
-    """Split an inequality into its masked side and what is left for it, in standardised units."""
-    values, limits, squared = np.zeros(views.n), np.full(views.n, float(atom.bound)), 0.0
+    """Split an inequality into its masked side and what is left for it."""
+    values, limits = np.zeros(views.n), np.full(views.n, float(atom.bound))
     for name, coefficient in atom.terms:
         if name in block.variables:
             values += float(coefficient) * views.seen[name]
-            squared += float(np.nanvar(views.seen[name])) * float(coefficient) ** 2
         else:
             limits -= float(coefficient) * views.seen[name]
     if atom.relation == "<":
         limits = np.nextafter(limits, -np.inf)
-    scale = np.sqrt(squared) or 1.0
     # The record keeps its own limit; sums of doubles may say otherwise by a rounding error.
-    return Bound(rule, disjunct, values / scale, np.maximum(values, limits) / scale)
+    return Bound(rule, disjunct, values, np.fmax(values, limits))
 
 
 def _needs_strata(form: Form, block: Block) -> bool:

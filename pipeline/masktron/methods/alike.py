@@ -28,7 +28,12 @@ def group_alike(points: NDArray[np.float64], k: int, disjuncts: Disjuncts) -> La
       and what cannot be repaired is broken up. Good where many rules cut the records into many strata: their number
       grows with the product of the numbers of disjuncts, that of groups does not.
 
-    Both end with records being attached to the nearest admissible groups, and with exchanges for less spread.
+    Both end with records being attached to the nearest admissible groups; the better one exchanges records for less
+    spread. Exchanging in both before they are compared takes 1.6 times as long and gains 0.2 % of the spread on the
+    generated pairs.
+
+    Limits that unmasked fields set are no coordinates: groups with near limits need their prototypes moved less, but
+    on every file that was tried lost more by the distance in the masked fields.
 
     Parameters
     ----------
@@ -48,27 +53,17 @@ def group_alike(points: NDArray[np.float64], k: int, disjuncts: Disjuncts) -> La
     cells = disjuncts.cells()
     if len(np.unique(cells, axis=0)) == 1 and not len(disjuncts.owners) and (cells >= 0).all():
         return mdav_partition(points, k)
-    spaces = [points]
-    if len(disjuncts.owners):
-        # Records whose limits are near can share a prototype that keeps the tightest of them.
-        # A limit above all values binds nobody; how far above is of no concern.
-        binding = np.minimum(disjuncts.limits, disjuncts.values.max(axis=0))
-        spaces.append(np.concatenate([points, binding], axis=1))
     ways = [
-        _finished(space, labels, k, disjuncts)
-        for space in spaces
-        for labels in (_strata_first(space, k, disjuncts), _groups_first(space, k, disjuncts))
+        _completed(points, labels, k, disjuncts)
+        for labels in (_strata_first(points, k, disjuncts), _groups_first(points, k, disjuncts))
     ]
-    return min(ways, key=lambda labels: (int((labels < 0).sum()), spread(points, labels, disjuncts)))
+    labels = min(ways, key=lambda way: (int((way < 0).sum()), spread(points, way)))
+    return _attached(points, exchange_records(points, labels, k, disjuncts, repair=False), k, disjuncts)
 
 
-def spread(points: NDArray[np.float64], labels: Labels, disjuncts: Disjuncts) -> float:
-    """Return the sum of squares within groups, and what bounds of unmasked fields add by moving prototypes."""
-    total = 0.0
-    for members in _members(labels):
-        own = points[members]
-        total += float(((own - own.mean(axis=0)) ** 2).sum()) + len(members) * disjuncts.shift(members)
-    return total
+def spread(points: NDArray[np.float64], labels: Labels) -> float:
+    """Return the sum of squares within groups."""
+    return sum(float(_squares(points[own] - points[own].mean(axis=0)).sum()) for own in _members(labels))
 
 
 def _members(labels: Labels) -> list[NDArray[np.intp]]:
@@ -122,11 +117,9 @@ def _groups_first(points: NDArray[np.float64], k: int, disjuncts: Disjuncts) -> 
     return exchange_records(points, mdav_partition(points, k), k, disjuncts, repair=True)
 
 
-def _finished(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Disjuncts) -> Labels:
-    """Break up what is not admissible, attach what is left, split what is large, and exchange for less spread."""
-    labels = _attached(points, _broken_up(labels, k, disjuncts), k, disjuncts)
-    labels = exchange_records(points, _split(points, labels, k, disjuncts), k, disjuncts, repair=False)
-    return _attached(points, labels, k, disjuncts)
+def _completed(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Disjuncts) -> Labels:
+    """Break up what is not admissible, attach what is left, and split what is large."""
+    return _split(points, _attached(points, _broken_up(labels, k, disjuncts), k, disjuncts), k, disjuncts)
 
 
 def _broken_up(labels: Labels, k: int, disjuncts: Disjuncts) -> Labels:

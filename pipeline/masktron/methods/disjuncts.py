@@ -20,9 +20,9 @@ class Bound:
     rule, disjunct : int
         Where it stands.
     values : ndarray of float64, shape (n,)
-        Its masked side, in units of distance between records: moving a prototype by 1 changes it by at most 1.
+        Its masked side.
     limits : ndarray of float64, shape (n,)
-        What each record's own unmasked fields allow, in the same unit; not below its value where the disjunct holds.
+        What each record's own unmasked fields leave for it; not below its value where the disjunct holds.
     """
 
     rule: int
@@ -141,16 +141,6 @@ class Disjuncts:
             return True
         shared = self.holds[members].all(axis=0)
         return bool(np.logical_or.reduceat(shared, self.starts).all())
-
-    def shift(self, members: NDArray[np.intp]) -> float:
-        """Return the squared distance, about, by which the bounds move the prototype of a group from its mean."""
-        if not len(self.owners):
-            return 0.0
-        shared = self.holds[members].all(axis=0)
-        excess = np.where(shared, 0.0, np.inf)
-        beyond = np.maximum(0.0, self.values[members].mean(axis=0) - self.limits[members].min(axis=0))
-        np.add.at(excess, self.owners, beyond**2)
-        return float(np.minimum.reduceat(excess, self.starts).max())
 
     def cells(self) -> NDArray[np.intp]:
         """Return, for each record and rule, the first disjunct that holds, -1 where none does; shape (n, rules)."""

@@ -68,13 +68,21 @@ class _State:
         taken = np.flatnonzero(labels >= 0)
         self.sizes = np.bincount(labels[taken], minlength=groups)
         self.sums = np.zeros((groups, points.shape[1]))
-        np.add.at(self.sums, labels[taken], points[taken])
         self.counts = np.zeros((groups, disjuncts.holds.shape[1]), dtype=np.intp)
         np.add.at(self.counts, labels[taken], disjuncts.holds[taken].astype(np.intp))
         self.lacks = disjuncts.lacking(self.counts, self.sizes)
         order = taken[np.argsort(labels[taken], kind="stable")]
         self.members = np.split(order, np.cumsum(self.sizes)[:-1])
+        self.own = np.zeros(len(points))
+        for group, members in enumerate(self.members):
+            self._measure(group, members)
         self.changed = np.ones(groups, dtype=np.bool_)
+
+    def _measure(self, group: int, members: NDArray[np.intp]) -> None:
+        """Sum up a group, and find how far its members are from their mean."""
+        points = self.points[members]
+        self.sums[group] = points.sum(axis=0)
+        self.own[members] = _squares(points - self.sums[group] / len(members))
 
     def improve(self, *, repair: bool) -> bool:
         """Go over all records once, in the order of their groups' numbers; tell whether anything was changed."""
@@ -122,24 +130,24 @@ class _State:
         self, record: int, own: int, partners: NDArray[np.intp], homes: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Change of the sum of squares when a record and a partner change places."""
-        here, there = self.sums[own] / self.sizes[own], self.sums[homes] / self.sizes[homes, None]
+        here = self.sums[own] / self.sizes[own]
         mine, theirs = self.points[record], self.points[partners]
+        there = self._to_centres(record, homes)
         apart = _squares(theirs - mine)
-        return (
-            _squares(theirs - here)
-            - _squares((mine - here)[None, :])
-            - apart / self.sizes[own]
-            + _squares(mine - there)
-            - _squares(theirs - there)
-            - apart / self.sizes[homes]
-        )
+        leaving = _squares((mine - here)[None, :]) + self.own[partners]
+        return _squares(theirs - here) + there - leaving - apart / self.sizes[own] - apart / self.sizes[homes]
+
+    def _to_centres(self, record: int, homes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Squared distances of a record to the centres of groups that are given as sorted runs."""
+        groups, counts = np.unique(homes, return_counts=True)
+        squared = _squares(self.sums[groups] / self.sizes[groups, None] - self.points[record])
+        return np.repeat(squared, counts)
 
     def _move_cost(self, record: int, own: int, homes: NDArray[np.intp]) -> NDArray[np.float64]:
         """Change of the sum of squares when a record moves."""
         size = self.sizes[own]
         left = size / (size - 1) * _squares((self.points[record] - self.sums[own] / size)[None, :])
-        there = self.sums[homes] / self.sizes[homes, None]
-        return self.sizes[homes] / (self.sizes[homes] + 1) * _squares(self.points[record] - there) - left
+        return self.sizes[homes] / (self.sizes[homes] + 1) * self._to_centres(record, homes) - left
 
     def _lack_after(
         self, record: int, own: int, partners: NDArray[np.intp], homes: NDArray[np.intp]
@@ -168,7 +176,7 @@ class _State:
             self.labels[members] = group
             self.members[group] = members
             self.sizes[group] = len(members)
-            self.sums[group] = self.points[members].sum(axis=0)
+            self._measure(group, members)
             self.counts[group] = self.disjuncts.holds[members].sum(axis=0)
             self.changed[group] = True
         pair = np.array([own, home])
@@ -177,5 +185,5 @@ class _State:
 
 
 def _squares(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = (differences**2).sum(axis=-1)
+    total: NDArray[np.float64] = np.einsum("...i,...i->...", differences, differences)
     return total

@@ -261,6 +261,7 @@ class _Builder:
         left = self._pooled(left, self.patterns)
         left = self._pooled(left, np.zeros_like(self.patterns))
         self._forced(left)
+        self._split()
 
     def _pooled(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
         """Partition the records of each code that are at least k; return the others."""
@@ -328,6 +329,17 @@ class _Builder:
             group = int(self._by_distance(record, kin_first=True)[0])
             self.labels[record] = group
             self.mixed[group] = True
+
+    def _split(self) -> None:
+        """Partition mixed groups of 2k records and more, unless a part would lose its witness."""
+        for group, members in enumerate(self._members()):
+            if not self.mixed[group] or len(members) < 2 * self.k:
+                continue
+            labels = mdav_partition(self.points[members], self.k)
+            parts = [members[labels == part] for part in range(int(labels.max()) + 1)]
+            if not self.fits.witnesses(members).any() or all(self.fits.witnesses(part).any() for part in parts):
+                for part in parts[1:]:
+                    self.add(part, mixed=True)
 
     def _members(self) -> list[NDArray[np.intp]]:
         order = np.argsort(self.labels, kind="stable")
