@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import ObservedAggregator, variables_of
-from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
@@ -20,9 +19,10 @@ from masktron.classify.forms import Value, holds
 from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Product, Untranslated, Whole
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
+from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping
-from masktron.plan import DERIVE, Block
+from masktron.plan import Block
 from masktron.read.lexical import reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.settle.grid import Grid, grid_of, scales
@@ -53,7 +53,7 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        targets=np.where(is_text, np.nan, _targets(views, block, usable, grouping)),
+        targets=np.where(is_text, np.nan, targets(views, block, usable, grouping)),
         modes=Mode().choose(usable, grouping.labels, views.weights) if is_text.any() else None,
         search=_searches(
             views,
@@ -63,7 +63,7 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
                 tied=tied,
                 codes=views.codes,
                 holds=_quick_test(views, block, forms),
-                **(DERIVE_EFFORT if block.aggregator == DERIVE else {}),
+                **(DERIVE_EFFORT if block.derived else {}),
             ),
             forms,
             shares,
@@ -75,20 +75,6 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         choices=observed.choose(usable, grouping.labels, views.weights) if observed else None,
     )
     return settle(task, _judge(views, block))
-
-
-def _targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
-    """Aggregate; the arithmetic mean stands in for the geometric one in mixed groups, where signs differ."""
-    aggregator = aggregator_of(block)
-    if not block.one_signed:
-        return aggregator.aggregate(values, grouping.labels, views.weights)
-    unlike = grouping.varying(np.nan_to_num(np.sign(values)))
-    one_signed = np.where(unlike[grouping.labels, None], 0.0, values)
-    return np.where(
-        unlike[:, None],
-        Mean().aggregate(values, grouping.labels, views.weights),
-        aggregator.aggregate(one_signed, grouping.labels, views.weights),
-    )
 
 
 def _searches(
