@@ -19,7 +19,7 @@ from masktron.classify.forms import Value, holds
 from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Product, Untranslated, Whole
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
-from masktron.masking.targets import targets
+from masktron.masking.targets import aimed, targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block
@@ -47,13 +47,18 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     forms = views.forms(block)
     shares = _shares(views, forms, grouping)
     tied = _tied(forms)
+    ways = _ways(views, block, forms, shares, grouping)
+    fits = _quick_test(views, block, forms)
+    aims = np.where(is_text, np.nan, targets(views, block, usable, grouping))
+    if block.derived:
+        aims = aimed(views, block, aims, usable, grouping, ways, fits)
     task = Task(
         variables=block.variables,
         columns=views.columns,
         members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        targets=np.where(is_text, np.nan, targets(views, block, usable, grouping)),
+        targets=aims,
         modes=Mode().choose(usable, grouping.labels, views.weights) if is_text.any() else None,
         search=_searches(
             views,
@@ -62,13 +67,13 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
                 scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
                 tied=tied,
                 codes=views.codes,
-                holds=_quick_test(views, block, forms),
+                holds=fits,
                 **(DERIVE_EFFORT if block.derived else {}),
             ),
             forms,
             shares,
         ),
-        ways=_ways(views, block, forms, shares, grouping),
+        ways=ways,
         pooled=beyond,
         medians=None if observed else Median().choose(usable, grouping.labels, views.weights),
         observed=observed.name if observed else None,
