@@ -23,7 +23,7 @@ from cli_runner import write_data, write_rules
 from masktron import masking
 from masktron.constraints import Monomial
 from masktron.errors import InfeasibleError
-from masktron.masking.choice import MEDOID_MARGIN, _filled, _means
+from masktron.masking.choice import MEDOID_MARGIN, _filled, _means, _read
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
@@ -184,10 +184,12 @@ def test_candidates_that_ask_the_same_share_groups(
     tmp_path: Path, tests: tuple[str, ...], settings: dict[str, Any], partitions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Grouping] = []
+    grouped: list[tuple[str, ...]] = []
     group = masking.group
 
     def counted(views: Views, partition: Any) -> Grouping:
         made.append(group(views, partition))
+        grouped.append(partition.variables)
         return made[-1]
 
     monkeypatch.setattr(masking, "group", counted)
@@ -195,6 +197,7 @@ def test_candidates_that_ask_the_same_share_groups(
     names = [block.variables for block in result.blocks]
     assert len(made) == partitions + (0 if settings else len(names) - 1)
     if settings:
+        assert grouped == [tuple(name for block in names for name in block)]
         written = [values(tmp_path / "m.xml", block) for block in names]
         labels = [np.unique(columns, axis=0, return_inverse=True)[1].ravel() for columns in written]
         groups = np.unique(np.stack(labels), axis=1)
@@ -254,6 +257,13 @@ def test_values_that_are_lost_cost_as_much_as_under_the_mean_of_all() -> None:
     lost = np.array([[1.0], [2.5], [2.5], [np.nan]])
     assert information_loss(original, lost) < information_loss(original, _filled(lost, original))
     assert _filled(lost, original).ravel().tolist() == [1.0, 2.5, 2.5, 25.0]
+
+
+def test_prototypes_are_read_as_the_file_is() -> None:
+    lexemes = np.array(["-9", "3.0", None, ""], dtype=np.object_)
+    column = np.array([np.nan, 3.0, np.nan, np.nan])  # -9 was declared to mean 'missing'
+    written = np.array(["-9", "3.0", "3.5", None, ""], dtype=np.object_)
+    np.testing.assert_array_equal(_read(lexemes, column, written), [np.nan, 3.0, 3.5, np.nan, np.nan])
 
 
 # derive
