@@ -124,17 +124,19 @@ def test_a_plan_is_plain_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tests", "texts", "lowest", "chosen"),
+    ("tests", "texts", "lowest", "candidates"),
     [
         (["A + B = C", "A <= C", "A >= 0"], "", 0.0, "mean"),
-        (["A * B = C"], "", 1.0, "geometric_mean"),
-        (["A * B = C"], "", float("-inf"), "geometric_mean"),
-        (["A = 1 or A = 3"], "", 0.0, "median"),
-        (["(A = 1 or A = 3) and A <= B"], "", 0.0, "median"),
-        (["A mod 5 = 0"], "", 0.0, "median"),
-        (["A mod 5 = 0", "A <= B"], "", 0.0, "median"),
+        (["A * B = C"], "", 1.0, "geometric_mean derive"),
+        (["A * B = C"], "", float("-inf"), "geometric_mean derive"),
+        (["A = 1 or A = 3"], "", 0.0, "derive median"),
+        (["(A = 1 or A = 3) and A <= B"], "", 0.0, "derive median"),
+        (["A mod 5 = 0"], "", 0.0, "derive median"),
+        (["A mod 5 = 0", "A <= B"], "", 0.0, "derive median"),
         (["A mod 5 = 0", "A + B = C"], "", 0.0, "derive"),
-        (["A * B = C", "C + D = E"], "", 1.0, "derive"),
+        (["A mod 5 = 0", "A * B = 12"], "", 1.0, "derive derive_geometric mode"),
+        (["A * B = C", "C + D = E"], "", 1.0, "derive derive_geometric"),
+        (["A * B = C", "C + D = E"], "", float("-inf"), "derive"),
         (["A = 'x' or A = 'y'"], "A", 0.0, "mode"),
         (["not(A = 'x') or B > 3"], "A", 0.0, "derive"),
         (["string-length(concat(A, B)) > 2"], "A", 0.0, "derive"),
@@ -142,15 +144,37 @@ def test_a_plan_is_plain_data() -> None:
         (["string-length(concat(A, B)) > 2"], "", 0.0, "derive"),
     ],
 )
-def test_the_first_aggregator_that_keeps_all_rules_is_chosen(
-    tests: list[str], texts: str, lowest: float, chosen: str
+def test_candidates_keep_all_rules_in_order_of_preference(
+    tests: list[str], texts: str, lowest: float, candidates: str
 ) -> None:
     block = plan_of(*tests, texts=texts, lowest=lowest).blocks[0]
-    assert block.aggregator == chosen
-    assert block.reason.startswith(f"{chosen} keeps ")
-    earlier = [aggregator.name for aggregator in AGGREGATORS]
-    for name in earlier[: earlier.index("medoid" if chosen == "derive" else chosen)]:
-        assert f"{name} " in block.reason.partition(";")[2], "the reason says why not the ones before"
+    names = [candidate.aggregator for candidate in block.candidates]
+    assert names == candidates.split()
+    assert block.aggregator == names[0]
+    assert block.reason.startswith(f"{names[0]} keeps ")
+    for candidate in block.candidates:
+        assert candidate.reason in block.prospect
+        assert candidate.reason.endswith("group by group") == candidate.aggregator.startswith("derive")
+    if names != ["mean"]:
+        # What the plan might have used instead is named with its obstacle, each aggregator once.
+        others = {"mean", "geometric_mean", "median", "mode"} - {*names}
+        refused = [refusal.split()[0] for refusal in block.refusals]
+        # The mode never competes with the median.
+        assert {*refused, *(["mode"] if "median" in names else [])} >= others
+        assert len(refused) == len({*refused})
+
+
+def test_a_block_can_use_another_candidate() -> None:
+    plan = plan_of("A * B = C")
+    block = plan.blocks[0].choosing(1)
+    assert (block.aggregator, block.derived, block.one_signed) == ("derive", True, False)
+    assert block.reason.startswith("derive keeps ")
+    chosen = plan.choosing([block, *plan.blocks[1:]])
+    assert chosen.blocks[0] == block
+    assert plan.blocks[0].aggregator == "geometric_mean", "plans do not change"
+    entry = chosen.as_dict()["partitions"][0]["blocks"][0]
+    assert entry["aggregator"] == "derive"
+    assert [candidate["aggregator"] for candidate in entry["candidates"]] == ["geometric_mean", "derive"]
 
 
 @pytest.mark.parametrize(
@@ -194,6 +218,7 @@ def test_missing_codes_in_rules_do_not_cost_the_mean(test: str) -> None:
 def test_only_the_geometric_mean_parts_signs() -> None:
     assert plan_of("A * B = C").blocks[0].one_signed
     assert not plan_of("A + B = C").blocks[0].one_signed
+    assert not plan_of("A * B = C", "C + D = E").blocks[0].choosing(1).one_signed
 
 
 def test_a_rule_over_several_records_is_refused() -> None:

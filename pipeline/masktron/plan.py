@@ -1,6 +1,7 @@
-"""From rules to a plan: which variables are masked together, by which aggregator, and why.
+"""From rules to a plan: which variables are masked together, by which aggregators that can be, and why.
 
 The plan is pure: it depends on the edits, on the facts about the fields and on the settings, not on the values.
+Where several aggregators keep the rules of a block, it lists them, and masking takes the one that loses least.
 
 Variables that share a rule form a *block*, which one aggregator replaces together; blocks that are microaggregated
 over one partition of the records form a *partition* of the plan. The scheme is that of Torra, Cano and
@@ -18,22 +19,52 @@ from typing import Any
 from masktron.aggregators import ALL as AGGREGATORS
 from masktron.aggregators.base import Aggregator, GroupContext, ObservedAggregator, variables_of
 from masktron.aggregators.geometric_mean import GeometricMean
+from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify import Edit
 from masktron.classify.forms import form_of
 from masktron.config import Config, Kind, Role
-from masktron.constraints import Atom, CrossRecordEdit, Member, Missing, OpaqueEdit, Present, Whole
+from masktron.constraints import (
+    Atom,
+    CrossRecordEdit,
+    Member,
+    Missing,
+    OpaqueEdit,
+    Polynomial,
+    Present,
+    Product,
+    Whole,
+)
 from masktron.errors import InfeasibleError
 from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts
 
 DERIVE = "derive"
-"""The last resort before the medoid, where no theorem covers all rules of a block with numbers: free variables by the
-arithmetic mean, solved variables recomputed from the equalities, categories by the mode, ordered ones by the median.
-Nothing vouches for it but the engine, group by group; a group in which it finds no prototype leaves by the median or
-the medoid."""
+"""Free variables by the arithmetic mean, solved variables recomputed from the equalities, categories by the mode,
+ordered ones by the median. Nothing vouches for it but the engine, group by group; a group in which it finds no
+prototype leaves by the median or the medoid."""
+DERIVE_GEOMETRIC = "derive_geometric"
+"""The same with geometric means for the variables of products, in groups where they have one sign and no zero."""
+DERIVED = frozenset({DERIVE, DERIVE_GEOMETRIC})
+"""The ways to aggregate that no theorem covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An aggregator that keeps all rules of a block.
+
+    Attributes
+    ----------
+    aggregator : str
+        Its name.
+    reason : str
+        Why it keeps them.
+    """
+
+    aggregator: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +81,53 @@ class Block:
         Those of them that stand in one atom with a masked variable: groups are constant in them where possible.
     checks : tuple of int
         Indices of the rules that the block has to keep.
-    aggregator : str
-        Name of the aggregator.
-    reason : str
-        Why this aggregator.
+    candidates : tuple of Candidate
+        The aggregators that keep its rules, in order of preference; at least one.
+    refusals : tuple of str
+        Why the others are no candidates.
+    chosen : int
+        Which candidate is used: the first, until masking has measured their losses.
     """
 
     variables: tuple[str, ...]
     conditions: tuple[str, ...]
     ties: tuple[str, ...]
     checks: tuple[int, ...]
-    aggregator: str
-    reason: str
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[str, ...] = ()
+    chosen: int = 0
+
+    @property
+    def aggregator(self) -> str:
+        """Name of the aggregator that is used."""
+        return self.candidates[self.chosen].aggregator
+
+    @property
+    def reason(self) -> str:
+        """Why this aggregator keeps the rules, and others do not."""
+        return "; ".join((self.candidates[self.chosen].reason, *self.refusals))
+
+    @property
+    def prospect(self) -> str:
+        """What can be said before masking: each candidate, why it keeps the rules, and why others do not."""
+        if len(self.candidates) == 1:
+            return self.reason
+        rival = "the least measured loss decides"
+        return "; ".join((rival, *(candidate.reason for candidate in self.candidates), *self.refusals))
+
+    @property
+    def derived(self) -> bool:
+        """Whether only the engine vouches for the prototypes, group by group."""
+        return self.aggregator in DERIVED
 
     @property
     def one_signed(self) -> bool:
-        """Whether groups must not mix signs: the geometric mean knows none."""
+        """Whether groups must not mix signs: the theorem of the geometric mean asks for that."""
         return self.aggregator == GeometricMean.name
+
+    def choosing(self, position: int) -> Block:
+        """Return the block with another of its candidates in use."""
+        return replace(self, chosen=position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +175,23 @@ class Plan:
         """All blocks, in the order of the partitions."""
         return tuple(block for partition in self.partitions for block in partition.blocks)
 
+    def choosing(self, blocks: Iterable[Block]) -> Plan:
+        """Return the plan with these blocks in the place of those on the same variables, as masking chose."""
+        made = {block.variables: block for block in blocks}
+        return replace(
+            self,
+            partitions=tuple(
+                Partition(tuple(made[block.variables] for block in partition.blocks)) for partition in self.partitions
+            ),
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for the manifest."""
-        return asdict(self)
+        plain = asdict(self)
+        blocks = (block for partition in plain["partitions"] for block in partition["blocks"])
+        for block, entry in zip(self.blocks, blocks, strict=True):
+            entry["aggregator"] = block.aggregator
+        return plain
 
 
 def make_plan(
@@ -206,31 +281,61 @@ def _block(component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, 
         if not variables_of(atom).isdisjoint(component)
         for name in variables_of(atom) & conditions
     }
-    aggregator, reason = _choose(component, own, masked, frozenset(ties))
+    candidates, refusals = _candidates(component, own, masked, frozenset(ties))
     checks = tuple(edit.check.index for edit in own)
-    return Block(component, tuple(sorted(conditions)), tuple(sorted(ties)), checks, aggregator, reason)
+    return Block(component, tuple(sorted(conditions)), tuple(sorted(ties)), checks, candidates, refusals)
 
 
-def _choose(
+def _candidates(
     component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, FieldFacts], ties: frozenset[str]
-) -> tuple[str, str]:
-    """Take the first aggregator, from the least to the most lossy, that keeps every rule of the block."""
-    facts = [masked[name] for name in component]
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """List the aggregators that keep every rule of the block, the preferred first, and why the others do not."""
+    facts = {name: masked[name] for name in component}
     context = GroupContext(
         replaced=frozenset(component),
         constant=ties,
-        nonnegative=frozenset(fact.name for fact in facts if fact.lowest >= 0),
-        positive=frozenset(fact.name for fact in facts if fact.lowest > 0),
+        nonnegative=frozenset(fact.name for fact in facts.values() if fact.lowest >= 0),
+        positive=frozenset(fact.name for fact in facts.values() if fact.lowest > 0),
     )
-    refusals: list[str] = []
-    for aggregator in AGGREGATORS:
-        obstacle = _obstacle(aggregator, context, edits, {fact.name: fact for fact in facts})
-        if obstacle is None and isinstance(aggregator, Medoid) and any(fact.numeric for fact in facts):
-            return DERIVE, _reason(DERIVE, edits, refusals)
-        if obstacle is None:
-            return aggregator.name, _reason(aggregator.name, edits, refusals)
-        refusals.append(obstacle)
-    raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {'; '.join(refusals)}")
+    obstacles = {aggregator.name: _obstacle(aggregator, context, edits, facts) for aggregator in AGGREGATORS}
+    able = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
+    names = _preferred(able, facts, edits)
+    if not names:
+        reasons = "; ".join(filter(None, obstacles.values()))
+        raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {reasons}")
+    refusals = () if Mean.name in names else tuple(filter(None, obstacles.values()))
+    return tuple(Candidate(name, _reason(name, edits)) for name in names), refusals
+
+
+def _preferred(able: frozenset[str], facts: Mapping[str, FieldFacts], edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Order what can be used; `able` are the aggregators whose theorem covers all rules of the block.
+
+    Of all prototypes of a group, the arithmetic mean has the least sum of squares, so nothing competes with it.
+    Where it would break a rule, the others are measured against each other; of equal ones the first is taken, means
+    before values of single records. Categories have no measured loss: the median, the mode or the medoid masks them.
+    """
+    if Mean.name in able:
+        return (Mean.name,)
+    if not any(fact.numeric for fact in facts.values()):
+        return tuple(name for name in (Median.name, Mode.name, Medoid.name) if name in able)[:1]
+    names = [GeometricMean.name] if GeometricMean.name in able else []
+    names.append(DERIVE)
+    if GeometricMean.name not in able and _multiplies(facts, edits):
+        names.append(DERIVE_GEOMETRIC)
+    observed = [name for name in (Median.name, Mode.name) if name in able][:1]
+    return (*names, *observed)
+
+
+def _multiplies(facts: Mapping[str, FieldFacts], edits: Sequence[Edit]) -> bool:
+    """Whether a rule multiplies a variable without negative values: elsewhere geometric means gain nothing."""
+    return any(
+        name in facts and facts[name].lowest >= 0
+        for edit in edits
+        for conjunction in form_of(edit.constraint)
+        for atom in conjunction
+        if isinstance(atom, Product | Polynomial)
+        for name in variables_of(atom)
+    )
 
 
 def _obstacle(
@@ -325,11 +430,9 @@ def _among_numbers(atom: Member, fact: FieldFacts) -> Member | None:
     return replace(atom, values=texts or frozenset(value for value in left if isinstance(value, Fraction)))
 
 
-def _reason(aggregator: str, edits: Sequence[Edit], refusals: list[str]) -> str:
+def _reason(aggregator: str, edits: Sequence[Edit]) -> str:
     kept = f"{aggregator} keeps {', '.join(edit.check.id for edit in edits)}"
-    if aggregator == DERIVE:
-        kept += ", proved group by group"
-    return f"{kept}; {'; '.join(refusals)}" if refusals else kept
+    return f"{kept}, proved group by group" if aggregator in DERIVED else kept
 
 
 def _partitions(blocks: list[Block], masked: dict[str, FieldFacts], config: Config) -> tuple[Partition, ...]:
@@ -349,4 +452,4 @@ def _partitions(blocks: list[Block], masked: dict[str, FieldFacts], config: Conf
 def _free_block(facts: Sequence[FieldFacts], aggregator: str) -> Block:
     names = tuple(fact.name for fact in facts)
     kind = "numbers" if aggregator == "mean" else "categories"
-    return Block(names, (), (), (), aggregator, f"no rule reads these {kind}")
+    return Block(names, (), (), (), (Candidate(aggregator, f"no rule reads these {kind}"),))

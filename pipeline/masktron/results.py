@@ -183,8 +183,12 @@ class RuleExplanation:
         Failures and errors.
     block : tuple of str, or None
         The fields that are masked together on its account.
-    aggregator, why : str or None
-        How the block is masked, and the reason; or without a block, why the rule is not kept by masking.
+    candidates : tuple of str
+        The aggregators that keep the rules of the block; if there are several, `mask` takes what loses least.
+    aggregator : str or None
+        The candidate, if there is only one.
+    why : str or None
+        Why these aggregators and no others; or without a block, why the rule is not kept by masking.
     tier : str or None
         ``per record``, or ``whole document`` with the reason.
     """
@@ -204,6 +208,7 @@ class RuleExplanation:
     aggregator: str | None = None
     why: str | None = None
     tier: str | None = None
+    candidates: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -220,6 +225,7 @@ class RuleExplanation:
             "fired": self.fired,
             "failed": self.failed,
             "block": None if self.block is None else list(self.block),
+            "candidates": list(self.candidates),
             "aggregator": self.aggregator,
             "why": self.why,
             "tier": self.tier,
@@ -273,6 +279,36 @@ class ExplainResult:
 
 
 @dataclass(frozen=True, slots=True)
+class CandidateResult:
+    """One of the aggregators that were tried for a block.
+
+    Attributes
+    ----------
+    information_loss : float
+        As in `BlockResult`, and lost values count as if the mean of the file replaced them; NaN where it was not
+        carried out.
+    medoid_share : float
+        Share of the records in groups that left by the medoid, 0 to 1; NaN where it was not carried out.
+    verdict : str
+        Taken, or why not.
+    """
+
+    aggregator: str
+    information_loss: float
+    medoid_share: float
+    verdict: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "aggregator": self.aggregator,
+            "information_loss": _number(self.information_loss),
+            "medoid_share": _number(self.medoid_share),
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class BlockResult:
     """One block after masking.
 
@@ -288,6 +324,8 @@ class BlockResult:
         together in the place of a mean; per cent of the records.
     information_loss : float
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
+    candidates : tuple of CandidateResult
+        What came of each aggregator that keeps the rules, where there were several.
     """
 
     variables: tuple[str, ...]
@@ -299,6 +337,7 @@ class BlockResult:
     exits: Mapping[str, int]
     observed_share: float
     information_loss: float
+    candidates: tuple[CandidateResult, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -312,6 +351,7 @@ class BlockResult:
             "exits": dict(self.exits),
             "observed_share": _number(self.observed_share),
             "information_loss": _number(self.information_loss),
+            "candidates": [candidate.as_dict() for candidate in self.candidates],
         }
 
 

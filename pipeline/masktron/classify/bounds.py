@@ -38,6 +38,14 @@ def bounds_of(atom: Bound) -> Range:
     return atom if isinstance(atom, Range) else _taken_apart(atom)[1]
 
 
+def linear_bound(atom: Range | Linear) -> tuple[tuple[tuple[str, Fraction], ...], Range]:
+    """Return a weighted sum of variables, and the interval in which the atom wants it."""
+    if isinstance(atom, Range):
+        return ((atom.variable, Fraction(1)),), atom
+    low = atom.bound if atom.relation == "=" else None
+    return atom.terms, Range("", low, atom.bound, high_open=atom.relation == "<")
+
+
 def variables_in(terms: Terms) -> frozenset[str]:
     """Return the variables of what is bounded."""
     return frozenset({terms}) if isinstance(terms, str) else terms.variables

@@ -175,6 +175,7 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     constraint = edit.constraint
     evaluation = facts.evaluation
     block = facts.block(check.index)
+    names = () if block is None else tuple(candidate.aggregator for candidate in block.candidates)
     understood = not isinstance(constraint, OpaqueEdit | CrossRecordEdit)
     return RuleExplanation(
         id=check.id,
@@ -189,7 +190,8 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         fired=None if evaluation is None else int(evaluation.fired[check.index]),
         failed=None if evaluation is None else int((evaluation.failed + evaluation.errors)[check.index]),
         block=None if block is None else block.variables,
-        aggregator=None if block is None else block.aggregator,
-        why=facts.why_unmasked(check.index) if block is None else block.reason,
+        candidates=names,
+        aggregator=names[0] if len(names) == 1 else None,
+        why=facts.why_unmasked(check.index) if block is None else block.prospect,
         tier=facts.tier(check.index),
     )

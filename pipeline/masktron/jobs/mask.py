@@ -16,7 +16,7 @@ from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.revalidate import Revalidation, revalidate
-from masktron.masking import MaskedBlock, mask_records
+from masktron.masking import MaskedBlock, Trial, mask_records
 from masktron.masking.observed import observed_groups
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
@@ -27,7 +27,7 @@ from masktron.plan import Plan, make_plan
 from masktron.read.layout import survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Column, Records
-from masktron.results import BlockResult, CategoryResult, MaskResult, TotalResult, shown
+from masktron.results import BlockResult, CandidateResult, CategoryResult, MaskResult, TotalResult, shown
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
@@ -141,7 +141,8 @@ class _Run:
             )
             result = self._result(blocks, masked, verdict, order, out, manifest)
             self._verify(result)
-            write_plain(confidential, self._manifest(result, temporary, order))
+            plan = self.plan.choosing(masked.block for masked in blocks)
+            write_plain(confidential, self._manifest(result, plan, temporary, order))
         return result
 
     def _order(self) -> NDArray[np.intp] | None:
@@ -276,6 +277,7 @@ class _Run:
             )
             if numeric
             else float("nan"),
+            candidates=tuple(_candidate_result(trial) for trial in masked.trials),
         )
 
     @staticmethod
@@ -283,7 +285,9 @@ class _Run:
         none = np.empty((len(next(iter(columns.values())).values), 0))
         return np.column_stack([none, *(columns[name].values for name in names)])
 
-    def _manifest(self, result: MaskResult, output: Path, order: NDArray[np.intp] | None) -> dict[str, Any]:
+    def _manifest(
+        self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None
+    ) -> dict[str, Any]:
         return {
             "manifest_version": MANIFEST_VERSION,
             "notice": NOTICE,
@@ -292,7 +296,7 @@ class _Run:
             "rules": {"path": shown(self.job.rulebook.path), "sha256": file_hash(self.job.rulebook.path)},
             "output": {"path": result.output, "sha256": file_hash(output)},
             "config": _plain(asdict(self.config)),
-            "plan": _plain(self.plan.as_dict()),
+            "plan": _plain(plan.as_dict()),
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
         }
@@ -307,6 +311,16 @@ def _held(column: Column) -> NDArray[np.object_]:
     lexemes = column.lexemes.copy()
     lexemes[~column.present] = None
     return lexemes
+
+
+def _candidate_result(trial: Trial) -> CandidateResult:
+    loss, medoids = trial.information_loss, trial.medoid_share
+    return CandidateResult(
+        aggregator=trial.aggregator,
+        information_loss=float("nan") if loss is None else loss,
+        medoid_share=float("nan") if medoids is None else medoids,
+        verdict=trial.verdict,
+    )
 
 
 def _kept(records: Records, originals: Originals) -> Records:

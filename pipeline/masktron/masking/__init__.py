@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
+from masktron.masking.choice import MaskedBlock, Trial, choose
 from masktron.masking.observed import refuse_observed
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import group
-from masktron.masking.views import Views
+from masktron.masking.views import Views, aggregator_of
 from masktron.methods.grouping import Grouping
-from masktron.plan import Block, Plan
+from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
-from masktron.settle.prototypes import Settled
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MaskedBlock:
-    """A block with its groups and prototypes.
-
-    Attributes
-    ----------
-    grouping : Grouping
-        Of the records that were given to mask.
-    settled : Settled
-    """
-
-    block: Block
-    grouping: Grouping
-    settled: Settled
-
-    def lexemes(self, position: int) -> NDArray[np.object_]:
-        """Masked lexemes of the variable at a position of the block, record by record."""
-        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
-        return column
+__all__ = ["MaskedBlock", "Trial", "choose", "group", "mask_records", "settle_block"]
 
 
 def mask_records(
@@ -85,17 +63,49 @@ def mask_records(
     views = Views(records, plan, edits, rulebook, original)
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
-        grouping = group(views, partition)
-        if keep_missing and grouping.pooled.any():
-            raise InfeasibleError(
-                f"fewer than k = {plan.k} records share their pattern of missing values in "
-                f"{', '.join(partition.variables)}, so that they would take over another's",
-                where=str(records.source),
-                hint="run without --keep-missing, or lower k",
-            )
+        groups = _Groups(views, partition, keep_missing=keep_missing)
         for block in partition.blocks:
             if progress:
                 progress(block)
-            masked.append(MaskedBlock(block, grouping, settle_block(views, block, grouping)))
+            masked.append(choose(views, block, group=groups.of, settle=settle_block))
     refuse_observed(masked, records.columns, max_observed_share, where=str(records.source))
     return masked
+
+
+class _Groups:
+    """The groups of a partition, made once for all candidates that ask the same of them.
+
+    A single block may have other groups for each candidate. Several blocks share one partition of the records, which
+    suits the first candidate of each; the others are carried out on it as well, and judged by the engine.
+    """
+
+    def __init__(self, views: Views, partition: Partition, *, keep_missing: bool) -> None:
+        self._views = views
+        self._partition = partition
+        self._keep_missing = keep_missing
+        self._made: dict[tuple[object, ...], Grouping] = {}
+
+    def of(self, block: Block) -> Grouping:
+        """Return the groups for the candidate that a block has in use."""
+        alone = len(self._partition.blocks) == 1
+        demands = (block.one_signed, *_kind(block)) if alone else ()
+        if demands not in self._made:
+            partition = Partition((block,)) if alone else self._partition
+            self._made[demands] = self._checked(group(self._views, partition))
+        return self._made[demands]
+
+    def _checked(self, grouping: Grouping) -> Grouping:
+        if self._keep_missing and grouping.pooled.any():
+            raise InfeasibleError(
+                f"fewer than k = {self._views.k} records share their pattern of missing values in "
+                f"{', '.join(self._partition.variables)}, so that they would take over another's",
+                where=str(self._views.source),
+                hint="run without --keep-missing, or lower k",
+            )
+        return grouping
+
+
+def _kind(block: Block) -> tuple[bool, bool]:
+    """What groups depend on in an aggregator besides signs: whether it takes observed values, and whole records."""
+    aggregator = aggregator_of(block)
+    return aggregator.observed, isinstance(aggregator, Medoid)

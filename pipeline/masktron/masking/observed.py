@@ -15,13 +15,13 @@ from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.errors import InfeasibleError
-from masktron.plan import DERIVE
+from masktron.plan import DERIVED
 from masktron.read.records import Column
 
 if TYPE_CHECKING:
-    from masktron.masking import MaskedBlock
+    from masktron.masking.choice import MaskedBlock
 
-AVERAGED = frozenset({Mean.name, GeometricMean.name, DERIVE})
+AVERAGED = frozenset({Mean.name, GeometricMean.name}) | DERIVED
 """Aggregators that publish nobody's values: a group of theirs that does has left by a fallback."""
 
 

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import ObservedAggregator, variables_of
-from masktron.aggregators.mean import Mean
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify.forms import Value, holds
 from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Polynomial, Product, Untranslated, Whole
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
+from masktron.masking.targets import aimed, targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping, codes_of
-from masktron.plan import DERIVE, Block
+from masktron.plan import Block
 from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.settle.grid import Grid, grid_of, scales
@@ -54,13 +54,18 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     forms = views.forms(block)
     shares = _shares(views, forms, grouping)
     tied = _tied(forms)
+    ways = _ways(views, block, forms, shares, grouping)
+    fits = _quick_test(views, block, forms)
+    aims = np.where(category, np.nan, targets(views, block, usable, grouping))
+    if block.derived:
+        aims = aimed(views, block, aims, usable, grouping, lambda group: ways(group, {}), fits)
     task = Task(
         variables=block.variables,
         columns=views.columns,
         members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        targets=np.where(category, np.nan, _targets(views, block, usable, grouping)),
+        targets=aims,
         categories=_categories(views, block, usable, middles, grouping) if category.any() else None,
         search=_searches(
             views,
@@ -69,13 +74,13 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
                 scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
                 tied=tied,
                 codes=views.codes,
-                holds=_quick_test(views, block, forms),
-                **(DERIVE_EFFORT if block.aggregator == DERIVE else {}),
+                holds=fits,
+                **(DERIVE_EFFORT if block.derived else {}),
             ),
             forms,
             shares,
         ),
-        ways=_ways(views, block, forms, shares, grouping),
+        ways=ways,
         pooled=beyond,
         medians=None if observed else middles,
         observed=observed.name if observed else None,
@@ -105,20 +110,6 @@ def _categories(
             yield np.full(len(block.variables), members[first[combination]])
 
     return of
-
-
-def _targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
-    """Aggregate; the arithmetic mean stands in for the geometric one in mixed groups, where signs differ."""
-    aggregator = aggregator_of(block)
-    if not block.one_signed:
-        return aggregator.aggregate(values, grouping.labels, views.weights)
-    unlike = grouping.varying(np.nan_to_num(np.sign(values)))
-    one_signed = np.where(unlike[grouping.labels, None], 0.0, values)
-    return np.where(
-        unlike[:, None],
-        Mean().aggregate(values, grouping.labels, views.weights),
-        aggregator.aggregate(one_signed, grouping.labels, views.weights),
-    )
 
 
 def _searches(

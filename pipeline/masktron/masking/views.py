@@ -20,7 +20,7 @@ from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
 from masktron.methods.encode import encode_nominal, encode_ordinal
 from masktron.methods.mdav import standardise
-from masktron.plan import DERIVE, Block, Plan
+from masktron.plan import Block, Plan
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records, Status
 from masktron.read.rulebook import Rulebook
@@ -32,6 +32,8 @@ class Views:
 
     Attributes
     ----------
+    source : Path
+        The file of the records, for messages.
     values : mapping of field name to ndarray of float64, shape (n,)
         Numbers; NaN where missing.
     seen : mapping of field name to ndarray of float64, shape (n,)
@@ -52,6 +54,7 @@ class Views:
     def __init__(
         self, records: Records, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
     ) -> None:
+        self.source = records.source
         self.columns = records.columns
         self.layout = records.layout
         self.k = plan.k
@@ -148,8 +151,8 @@ def _with_codes(column: Column) -> NDArray[np.float64]:
 
 
 def aggregator_of(block: Block) -> Aggregator:
-    """Return what aggregates a block; derive takes its targets from the mean."""
-    if block.aggregator == DERIVE:
+    """Return what aggregates a block; derive takes its targets from means."""
+    if block.derived:
         return Mean()
     return next(aggregator for aggregator in AGGREGATORS if aggregator.name == block.aggregator)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from masktron.classify.bounds import bounds_of, terms_of
+from masktron.classify.bounds import linear_bound
 from masktron.classify.truth import holds, number_of
 from masktron.constraints import Atom, Linear, Member, Missing, Present, Product, Range, Whole
 from masktron.preflight.linear import Conflict, Point, Row, decide
@@ -153,7 +153,7 @@ class _Facts:
 
 def rows_of(atom: Range | Linear, sources: Sources) -> Iterator[Row]:
     """Write bounds as rows."""
-    terms, interval = terms_of(atom), bounds_of(atom)
+    terms, interval = linear_bound(atom)
     if interval.low is not None and interval.low == interval.high:
         yield Row(terms, "=", interval.low, sources)
         return

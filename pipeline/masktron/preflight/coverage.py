@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.classify import Edit
-from masktron.classify.bounds import bounds_of, terms_of
+from masktron.classify.bounds import linear_bound
 from masktron.classify.display import render_form
 from masktron.classify.forms import form_of, is_about_missing, satisfied
 from masktron.classify.truth import variables_of_atom
@@ -95,7 +95,7 @@ class _Read:
         return int((near & fired).sum()) if bounded else None
 
     def _near(self, atom: Range | Linear) -> NDArray[np.bool_]:
-        terms, interval = terms_of(atom), bounds_of(atom)
+        terms, interval = linear_bound(atom)
         total = np.sum([float(c) * self.seen[name] for name, c in terms], axis=0)
         step = max(abs(float(c)) * 10.0 ** -self.columns[name].decimals for name, c in terms) * (1 + ROUNDING)
         near = np.zeros(len(self.verdicts), dtype=np.bool_)
@@ -109,7 +109,7 @@ def _bounds(ends: Iterable[Fraction | None]) -> Iterator[Fraction]:
 
 
 def _inequality(atom: Range | Linear) -> bool:
-    interval = bounds_of(atom)
+    _, interval = linear_bound(atom)
     return interval.low is None or interval.low != interval.high
 
 

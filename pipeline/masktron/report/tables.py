@@ -15,6 +15,7 @@ from masktron.report.preflight import preflight_lines
 from masktron.report.text import plain
 from masktron.results import (
     BlockResult,
+    CandidateResult,
     CheckResult,
     ExplainResult,
     MaskResult,
@@ -100,7 +101,7 @@ class _Explained:
             row = [plain(rule.id)]
             row += [rule.kind, plain(rule.form or rule.reason)] if meaning else []
             row += [_optional(rule.fired), _optional(rule.failed), _tier(rule)] if facts else []
-            row += [plain(rule.aggregator or "-")] if planned else []
+            row += [_one_per_line(rule.candidates) or "-"] if planned else []
             table.add_row(*row)
         return _unbroken(table, [rule.id for rule in self.rules])
 
@@ -111,9 +112,13 @@ def _tier(rule: RuleExplanation) -> str:
 
 def _blocks(rules: Sequence[RuleExplanation]) -> Table:
     table = _table("masked together", "aggregator", "why")
-    for block, aggregator, why in dict.fromkeys((r.block, r.aggregator, r.why) for r in rules if r.block):
-        table.add_row(plain(", ".join(block or ())), plain(aggregator or ""), plain(why or ""))
+    for block, candidates, why in dict.fromkeys((r.block, r.candidates, r.why) for r in rules if r.block):
+        table.add_row(plain(", ".join(block or ())), _one_per_line(candidates), plain(why or ""))
     return table
+
+
+def _one_per_line(names: Sequence[str]) -> str:
+    return ",\n".join(map(plain, names))
 
 
 def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
@@ -137,6 +142,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         _Masked(result.blocks),
         *_totals(result),
         engines,
+        *_notes("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
@@ -209,6 +215,18 @@ class _Masked:
             row += [plain(", ".join(block.rules)) or "-"] if roomy else []
             table.add_row(*row)
         yield table
+
+
+def _tried(block: BlockResult) -> str:
+    """Say what each aggregator that keeps the rules of a block would lose."""
+    return f"{', '.join(block.variables)}: {'; '.join(map(_outcome, block.candidates))}"
+
+
+def _outcome(candidate: CandidateResult) -> str:
+    if math.isnan(candidate.information_loss):
+        return f"{candidate.aggregator} {candidate.verdict}"
+    medoids = f" with {100 * candidate.medoid_share:.1f} % of the records by medoid" if candidate.medoid_share else ""
+    return f"{candidate.aggregator} loses {_figure(candidate.information_loss)} %{medoids} ({candidate.verdict})"
 
 
 def check_tables(result: CheckResult) -> list[RenderableType]:

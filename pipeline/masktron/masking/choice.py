@@ -1,0 +1,236 @@
+"""Which of the aggregators that keep the rules of a block masks it: the one that loses least, as measured.
+
+Every candidate is carried out: groups, prototypes, rounding, repair. What counts is the loss of the prototypes as
+they would be written. Two things stand before it.
+
+- A candidate for which no group prototype is found falls out.
+- A medoid is a record of the file, published whole. It can lose less than a mean that had to be moved far to obey the
+  rules, but a smaller loss must not be bought by publishing records. So only candidates are compared whose share of
+  records in medoid groups is within `MEDOID_MARGIN` of the least share among all. The margin is there because a few
+  groups more or less are chance, and a candidate that loses several times as much for the sake of one group in a
+  hundred serves nobody. Measured from the least share, not pair by pair, the comparison is independent of the order.
+
+Settling is what takes time, so a candidate that cannot win by more than `WORTHWHILE` is not settled. Theorem: no
+prototypes of a partition lose less than the arithmetic means of its groups. Proof: in each group and variable, the
+sum of squared deviations from a constant is least for the mean, and the loss adds these sums over groups and
+variables, with weights that do not depend on the prototypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError
+from masktron.masking.views import Views
+from masktron.measures.information_loss import information_loss
+from masktron.methods.grouping import Grouping
+from masktron.plan import Block
+from masktron.read.lexical import parse_number
+from masktron.settle.prototypes import Settled
+
+MEDOID_MARGIN = 0.01
+"""Share of the records by which candidates may differ in medoids and are still compared by loss."""
+WORTHWHILE = 0.01
+"""Part of the loss that a further candidate has to be able to save."""
+
+type GroupBlock = Callable[[Block], Grouping]
+"""Groups for the candidate that a block has in use."""
+type SettleBlock = Callable[[Views, Block, Grouping], Settled]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of one candidate of a block.
+
+    Attributes
+    ----------
+    aggregator : str
+    information_loss : float or None
+        100 SSE/SST of its prototypes over the numeric variables of the block; None where it was not settled.
+    medoid_share : float or None
+        Share of the records in groups that left by the medoid, 0 to 1; None where it was not settled.
+    verdict : str
+        Taken, or why not.
+    """
+
+    aggregator: str
+    information_loss: float | None
+    medoid_share: float | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedBlock:
+    """A block with its groups and prototypes.
+
+    Attributes
+    ----------
+    block : Block
+        With the chosen candidate in use.
+    grouping : Grouping
+        Of the records that were given to mask.
+    settled : Settled
+    trials : tuple of Trial
+        One for each candidate of the block, in its order; none where there is only one.
+    """
+
+    block: Block
+    grouping: Grouping
+    settled: Settled
+    trials: tuple[Trial, ...] = ()
+
+    def lexemes(self, position: int) -> NDArray[np.object_]:
+        """Masked lexemes of the variable at a position of the block, record by record."""
+        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
+        return column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """A candidate that was settled."""
+
+    block: Block
+    grouping: Grouping
+    settled: Settled
+    loss: float
+    medoids: float
+
+
+def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock) -> MaskedBlock:
+    """Try the candidates of a block and take the best.
+
+    Parameters
+    ----------
+    views : Views
+    block : Block
+    group : callable
+        Partitions the records for a candidate; may raise InfeasibleError.
+    settle : callable
+        Finds the prototypes; may raise InfeasibleError.
+
+    Raises
+    ------
+    InfeasibleError
+        No candidate has prototypes for all groups: what stopped the first, and the others where that is different.
+    """
+    if len(block.candidates) == 1:
+        grouping = group(block)
+        return MaskedBlock(block, grouping, settle(views, block, grouping))
+    options = [block.choosing(position) for position in range(len(block.candidates))]
+    attempts: dict[str, _Attempt] = {}
+    failures: dict[str, InfeasibleError] = {}
+    hopeless: dict[str, float] = {}
+    for option in options:
+        try:
+            grouping = group(option)
+            least = _least_loss(views, option, grouping) if attempts else 0.0
+            if any(_beyond_reach(attempt, least) for attempt in attempts.values()):
+                hopeless[option.aggregator] = least
+                continue
+            attempts[option.aggregator] = _attempt(views, option, grouping, settle(views, option, grouping))
+        except InfeasibleError as error:
+            failures[option.aggregator] = error
+    if not attempts:
+        raise _joined(failures)
+    fewest = min(attempt.medoids for attempt in attempts.values())
+    open_ = [attempt for attempt in attempts.values() if attempt.medoids <= fewest + MEDOID_MARGIN]
+    best = min(open_, key=lambda attempt: attempt.loss)  # of equal ones the first
+    verdicts = {attempt.block.aggregator: "publishes more records whole" for attempt in attempts.values()}
+    for attempt in open_:
+        verdicts[attempt.block.aggregator] = "loses more" if attempt.loss > best.loss else "loses as much"
+    verdicts[best.block.aggregator] = "taken"
+    verdicts |= {name: f"not settled: its groups lose at least {least:.3f} %" for name, least in hopeless.items()}
+    verdicts |= {name: f"impossible: {error.what}" for name, error in failures.items()}
+    trials = (_trial(option.aggregator, attempts.get(option.aggregator), verdicts) for option in options)
+    return MaskedBlock(best.block, best.grouping, best.settled, tuple(trials))
+
+
+def _trial(aggregator: str, attempt: _Attempt | None, verdicts: Mapping[str, str]) -> Trial:
+    loss, medoids = (None, None) if attempt is None else (attempt.loss, attempt.medoids)
+    return Trial(aggregator, loss, medoids, verdicts[aggregator])
+
+
+def _beyond_reach(attempt: _Attempt, least: float) -> bool:
+    """Whether a candidate that loses at least so much cannot beat an attempt by a worthwhile part.
+
+    The attempt has to be one that no number of medoids puts out of the comparison.
+    """
+    return attempt.medoids <= MEDOID_MARGIN and least >= (1.0 - WORTHWHILE) * attempt.loss
+
+
+def _attempt(views: Views, option: Block, grouping: Grouping, settled: Settled) -> _Attempt:
+    medoids = float(grouping.sizes[settled.exits == "medoid"].sum()) / views.n
+    return _Attempt(option, grouping, settled, _loss(views, option, grouping, settled), medoids)
+
+
+def _numbers(views: Views, block: Block) -> tuple[list[int], NDArray[np.float64]]:
+    """Positions of the numeric variables in the block, and their values, shape (n, p)."""
+    at = [position for position, name in enumerate(block.variables) if name in views.numeric]
+    none = np.empty((views.n, 0))
+    return at, np.column_stack([none, *(views.values[block.variables[position]] for position in at)])
+
+
+def _loss(views: Views, block: Block, grouping: Grouping, settled: Settled) -> float:
+    """Information loss of the prototypes as written.
+
+    A value that a record loses to another pattern of missing values counts as if the mean of the file had replaced
+    it: the measure leaves such cells out, so that losing them would pay.
+    """
+    at, original = _numbers(views, block)
+    columns = (views.columns[block.variables[position]] for position in at)
+    written = [
+        _read(column.lexemes, column.values, settled.lexemes[:, position])
+        for column, position in zip(columns, at, strict=True)
+    ]
+    masked = np.column_stack([np.empty((grouping.groups, 0)), *written])[grouping.labels]
+    return information_loss(original, _filled(masked, original))
+
+
+def _read(
+    lexemes: NDArray[np.object_], values: NDArray[np.float64], written: NDArray[np.object_]
+) -> NDArray[np.float64]:
+    """Numbers of prototypes: as the file reads its own lexemes, missing codes included; NaN where missing."""
+    known = dict(zip(lexemes.tolist(), values.tolist(), strict=True))
+    return np.array([known[text] if text in known else parse_number(text or "") for text in written.tolist()])
+
+
+def _filled(masked: NDArray[np.float64], original: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put the mean of the present values of a column where masking left nothing of a value."""
+    lost = np.isnan(masked) & ~np.isnan(original)
+    if not lost.any():
+        return masked
+    return np.where(lost, _means(original, np.zeros(len(original), dtype=np.intp)), masked)
+
+
+def _means(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Plain means by group of what is present, NaN where nothing is; shape (groups, p).
+
+    Weights do not count here, as they do not in the measure.
+    """
+    present = ~np.isnan(values)
+    filled = np.where(present, values, 0.0)
+    power = np.frexp(np.abs(filled).max(axis=0, initial=0.0))[1]  # by powers of two, so that no sum overflows
+    sums = np.zeros((int(labels.max()) + 1, values.shape[1]))
+    counts = np.zeros_like(sums)
+    np.add.at(sums, labels, np.ldexp(filled, -power))
+    np.add.at(counts, labels, present)
+    means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    scaled: NDArray[np.float64] = np.ldexp(means, power)
+    return scaled
+
+
+def _least_loss(views: Views, block: Block, grouping: Grouping) -> float:
+    """Loss of the means of the groups: that of any prototypes of this partition is no smaller."""
+    _, original = _numbers(views, block)
+    return information_loss(original, _means(original, grouping.labels)[grouping.labels])
+
+
+def _joined(failures: dict[str, InfeasibleError]) -> InfeasibleError:
+    """Return the first error, with what stopped the other candidates where that was something else."""
+    (_, first), *others = failures.items()
+    more = [f"{name}: {error.what}" for name, error in others if error.what != first.what]
+    return InfeasibleError("; ".join((first.what, *more)), where=first.where, hint=first.hint)

@@ -1,0 +1,122 @@
+"""Where settle looks for the prototypes of a block: the aggregate of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.aggregators.base import variables_of
+from masktron.aggregators.geometric_mean import GeometricMean
+from masktron.aggregators.mean import Mean
+from masktron.constraints import Polynomial, Product
+from masktron.masking.views import Views, aggregator_of
+from masktron.methods.grouping import Grouping
+from masktron.plan import DERIVE_GEOMETRIC, Block
+from masktron.settle.aim import aim
+from masktron.settle.grid import scales
+from masktron.settle.system import Recipe
+
+
+def targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
+    """Aggregate the groups of a block.
+
+    Where groups of the geometric mean mix signs, which only mixed groups do, the arithmetic mean stands in for it.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, p)
+        Numbers and codes of categories, in the order of the block; in no group missing in some records only.
+
+    Returns
+    -------
+    ndarray of float64, shape (groups, p)
+    """
+    if block.aggregator == DERIVE_GEOMETRIC:
+        return _geometric_factors(views, block, values, grouping)
+    aggregator = aggregator_of(block)
+    if not block.one_signed:
+        return aggregator.aggregate(values, grouping.labels, views.weights)
+    unlike = grouping.varying(np.nan_to_num(np.sign(values)))
+    one_signed = np.where(unlike[grouping.labels, None], 0.0, values)
+    return np.where(
+        unlike[:, None],
+        Mean().aggregate(values, grouping.labels, views.weights),
+        aggregator.aggregate(one_signed, grouping.labels, views.weights),
+    )
+
+
+def aimed(
+    views: Views,
+    block: Block,
+    aims: NDArray[np.float64],
+    values: NDArray[np.float64],
+    grouping: Grouping,
+    ways: Callable[[int], Sequence[Recipe]],
+    admits: Callable[[Mapping[str, Fraction]], bool],
+) -> NDArray[np.float64]:
+    """Move the targets of derive to solutions of the equalities, as near to the means as possible.
+
+    Parameters
+    ----------
+    aims : ndarray of float64, shape (groups, p)
+        What free variables are given; NaN where there is no number.
+    values : ndarray of float64, shape (n, p)
+        As in `targets`.
+    ways : callable
+        Recipes of a group.
+    admits : callable
+        Whether the rules may hold for the numbers.
+
+    Returns
+    -------
+    ndarray of float64, shape (groups, p)
+    """
+    centres = Mean().aggregate(values, grouping.labels, views.weights)
+    scale = dict(zip(block.variables, scales(values).tolist(), strict=True))
+    moved = aims.copy()
+    for group, (start, centre) in enumerate(zip(aims.tolist(), centres.tolist(), strict=True)):
+        known = {name: at for at, name in enumerate(block.variables) if not np.isnan(start[at])}
+        solution = aim(
+            {name: start[at] for name, at in known.items()},
+            {name: centre[at] for name, at in known.items()},
+            ways(group),
+            scale,
+            admits,
+        )
+        for name, at in known.items():
+            moved[group, at] = solution[name]
+    return moved
+
+
+def _geometric_factors(
+    views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping
+) -> NDArray[np.float64]:
+    """Geometric means of what products multiply, where that has one sign and no zero; arithmetic means elsewhere.
+
+    Products of geometric means are geometric means of products, so that such targets agree with each other. A single
+    zero would make the whole mean zero, far from the other records; and nothing is gained for a variable of sums,
+    of which the arithmetic mean has the least sum of squares.
+    """
+    products = (
+        variables_of(atom)
+        for form in views.forms(block)
+        for conjunction in form
+        for atom in conjunction
+        if isinstance(atom, Polynomial | Product)
+    )
+    multiplied = frozenset[str]().union(*products)
+    lowest = np.full((grouping.groups, values.shape[1]), np.inf)
+    highest = -lowest
+    np.minimum.at(lowest, grouping.labels, values)
+    np.maximum.at(highest, grouping.labels, values)
+    factors = (lowest > 0) | (highest < 0)
+    factors &= np.array([name in multiplied for name in block.variables])
+    strict = np.where(factors[grouping.labels], values, 1.0)
+    return np.where(
+        factors,
+        GeometricMean().aggregate(strict, grouping.labels, views.weights),
+        Mean().aggregate(values, grouping.labels, views.weights),
+    )
