@@ -117,6 +117,8 @@ def test_orders_are_read_from_options() -> None:
 def test_a_config_made_by_hand_is_checked_too() -> None:
     with pytest.raises(UsageError, match="nominal and as ordinal"):
         Config(nominal=("A",), ordinal={"A": ()})
+    assert Config(ordinal={"A": [1, 2]}, nominal=["B", "B"]) == Config(ordinal={"A": ("1", "2")}, nominal=("B",))  # type: ignore[arg-type, dict-item]
+    assert Config(ordinal=["A"]).ordinal == {"A": ()}  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="nominal must be a list"):
         Config(nominal="AB")  # type: ignore[arg-type]
 

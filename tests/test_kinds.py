@@ -132,6 +132,27 @@ def test_an_allowed_combination_costs_the_numbers_nothing(tmp_path: Path) -> Non
     assert shown["A"] == ["3"] * 5, "(2 + 4 + 3 + 12 + 10) / 9 is nearest to 3"
 
 
+def test_a_combination_without_a_number_is_a_record_and_counted_as_one(tmp_path: Path) -> None:
+    rows = rows_of(
+        S=list("aabcd") * 2, R=["p", "r", "q", "q", "q"] * 2, A=[None] * 5 + [3] * 5, B=["x"] * 5 + ["y"] * 5
+    )
+    rule = "contains('|ap|ar|bq|cq|dq|', concat('|', S, R, '|')) and not(A < 0)"
+    given_: dict[str, Any] = {"k": 5, "nominal": ["S", "R", "B"], "max_observed_share": 10}
+    result, shown = mask(tmp_path, rows, rule, **given_)
+    (block,) = [block for block in result.blocks if "S" in block.variables]
+    assert {name: count for name, count in block.exits.items() if count} == {"rounded": 1, "medoid": 1}
+    assert block.observed_share == 10
+    assert shown["A"] == [None] * 5 + ["3"] * 5
+
+
+def test_ordered_categories_beside_nominal_ones_take_the_median(tmp_path: Path) -> None:
+    rows = rows_of(S=["x"] * 5, R=["high", "high", "mid", "low", "low"])
+    given_: dict[str, Any] = {"k": 5, "nominal": ["S"], "ordinal": {"R": ["low", "mid", "high"]}}
+    result, shown = mask(tmp_path, rows, "S = 'x' or R = 'mid'", **given_)
+    assert (result.blocks[0].aggregator, result.blocks[0].variables) == ("mode", ("S", "R"))
+    assert shown["R"] == ["mid"] * 5
+
+
 def test_a_sum_with_an_ordinal_part_is_solved_for_the_numbers(tmp_path: Path) -> None:
     rows = rows_of(A=[100, 210, 330, 140, 560], C=[1, 2, 4, 9, 0])
     for row in rows:

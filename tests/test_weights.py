@@ -43,6 +43,16 @@ def test_mean(tmp_path: Path) -> None:
     assert (total.before, total.after, total.change) == (87.0, 87.0, 0.0)
 
 
+def test_a_total_of_few_records_is_not_shown(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"A": at, "X": 7654321 if at == 3 else None} for at in range(20)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0", "not(X < 0)")
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=5, max_observed_share=5)
+    totals = {total.name: total for total in result.totals}
+    assert (totals["X"].before, totals["X"].records) == (7654321.0, 0)
+    assert "7654321" not in str(result).replace(",", "")
+    assert "190" in str(result), "the total of A is that of 20 records"
+
+
 def test_geometric_mean(tmp_path: Path) -> None:
     # Exponents of 2 for A: (6*0 + 4 + 8 + 2*2 + 2*4) / 12 = 2; for B all 1: 2 ** 2 = 4, 2 ** 1 = 2, C = 8.
     columns: dict[str, list[object]] = {"A": [1, 16, 256, 4, 16], "B": [2] * 5, "C": [2, 32, 512, 8, 32]}

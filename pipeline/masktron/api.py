@@ -135,7 +135,8 @@ def mask(
     manifest : path, optional
         ``manifest.json`` beside `out` when not given.
     **settings
-        Settings of `Config` that override `config`, such as ``k=5`` or ``roles={"NAME": "identifier"}``.
+        Settings of `Config` that override `config`, such as ``k=5``, ``roles={"NAME": "identifier"}``,
+        ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
 
     Returns
     -------

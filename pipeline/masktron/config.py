@@ -140,7 +140,10 @@ class Config:
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
             f"max_observed_share must be a number from 0 to 100 (per cent), not {self.max_observed_share!r}",
         )
-        both = sorted(set(_nominal(self.nominal, "")).intersection(_ordinal(self.ordinal, "")))
+        # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
+        object.__setattr__(self, "nominal", _nominal(self.nominal, ""))
+        object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
+        both = sorted(set(self.nominal).intersection(self.ordinal))
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
 
     def kind_of(self, name: str) -> Kind | None:

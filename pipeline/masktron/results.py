@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from masktron.read.rulebook import Rulebook
 
 SCHEMA_VERSION = 1
-INTERNAL = "CONFIDENTIAL: for inside the agency; it may name original records that were left out."
+INTERNAL = (
+    "CONFIDENTIAL: for inside the agency; it shows totals and counts of the original, and may name original records "
+    "that were left out."
+)
 
 
 @dataclass(frozen=True, slots=True)

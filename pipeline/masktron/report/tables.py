@@ -308,4 +308,4 @@ def _optional(number: int | None) -> str:
 
 
 def _figure(number: float) -> str:
-    return "-" if math.isnan(number) else f"{number:.3f}"
+    return "-" if math.isnan(number) else f"{round(number, 3) + 0.0:.3f}"  # adding 0.0 turns -0.0 into 0.0
