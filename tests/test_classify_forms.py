@@ -307,5 +307,7 @@ def test_no_value_is_out_of_reach(expression: Sum, one: Range, two: Range) -> No
 def test_the_reach_of_a_product_is_no_wider_than_it_must(one: Range, two: Range) -> None:
     found = reach(Sum.of([((("A", 1), ("B", 1)), Fraction(1))]), {"A": one, "B": two})
     for end, is_open in ((found.low, found.low_open), (found.high, found.high_open)):
-        if end is not None and not is_open and end != 0:
-            assert any(in_range(one, a) and in_range(two, end / a) for a in {x for x in (one.low, one.high) if x})
+        if end == 0 and not is_open:
+            assert in_range(one, Fraction(0)) or in_range(two, Fraction(0))
+        elif end is not None and not is_open:
+            assert any(in_range(one, a) and in_range(two, end / a) for a in (one.low, one.high) if a)

@@ -19,7 +19,7 @@ IF_THEN_2 = "V8 >= 1115 or V13 <= V12 or V8 absent"  # XPath 2: text that is no 
 ORDER = "V3 <= V7"
 TOLERANCE = "|V1 + V2 - V3| <= 2"
 SUM_OF_PRODUCTS = "V1 * V2 + V3 * V4 = V5"
-RATIO = "V3 <= V1 * V2 + 0.5 and V1 * V2 <= V3 + 0.5"
+RATIO = "|V1 * V2 - V3| <= 0.5"
 SET = "SEX in {F, M}"
 WHOLE = "AGE is whole"
 COMBINATIONS = "(PREG = 'no' and SEX in {F, M}) or (PREG = 'yes' and SEX = 'F')"
@@ -78,7 +78,7 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     (". >= 0 and . <= 7500", {"context": "Record/V3"}, "values", RANGE + " or V3 absent"),
     ("V1 != 5", {}, "values", "V1 < 5 or V1 > 5 or V1 is not a number"),
     # rounded values
-    ("round(V1 * V2) = V3", {}, "product", "V3 <= V1 * V2 + 0.5 and V1 * V2 < V3 + 0.5 and V3 is whole"),
+    ("round(V1 * V2) = V3", {}, "product", "-0.5 <= V1 * V2 - V3 < 0.5 and V3 is whole"),
     ("V3 = floor(V1 div 10)", {}, "linear", "0 <= V1 - 10 * V3 < 10 and V3 is whole"),
     ("floor(V1 div 10) >= 2", {}, "values", "V1 >= 20"),
     ("2.5 > ceiling(V1)", {}, "values", "V1 <= 2"),

@@ -6,8 +6,10 @@ import re
 from fractions import Fraction
 from typing import assert_never
 
+from masktron.classify.bounds import Terms, as_bound, bounds_of, terms_of
 from masktron.classify.conjunctions import natural
 from masktron.classify.forms import is_about_missing, variables_of
+from masktron.classify.polynomial import Polynomial as Sum
 from masktron.constraints import (
     Atom,
     Form,
@@ -82,7 +84,7 @@ def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of a
 
 
 def _conjunction(conjunction: tuple[Atom, ...], *, grouped: bool) -> str:
-    said = _two_sided(conjunction) | _not_a_number(conjunction)
+    said = _two_sided(conjunction) | _two_sided_products(conjunction) | _not_a_number(conjunction)
     parts = [*said.values(), *(render_atom(atom) for atom in conjunction if atom not in said)]
     parts = [part for part in parts if part]
     text = " and ".join(parts)
@@ -115,6 +117,39 @@ def _two_sided(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
                     texts[upper] = f"{low} {lower.relation} {sides} {upper.relation} {high}"
                 texts[lower] = ""
     return texts
+
+
+def _two_sided_products(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
+    """The same for products and sums of them."""
+    texts: dict[Atom, str] = {}
+    sides: dict[Polynomial | Product, tuple[Terms, Range]] = {
+        atom: (terms_of(bound), bounds_of(bound))
+        for atom in conjunction
+        if isinstance(atom, Product | Polynomial) and atom.relation != "=" and (bound := as_bound(atom)) is not None
+    }
+    for upper, (terms, below) in sides.items():
+        for lower, (others, above) in sides.items():
+            if terms != others or isinstance(terms, str) or below.high is None or above.low is None:
+                continue
+            shown = _expression(terms)
+            left, right = "<" if above.low_open else "<=", "<" if below.high_open else "<="
+            low, high = decimal_text(above.low), decimal_text(below.high)
+            tolerance = above.low == -below.high and left == right
+            texts[upper] = f"|{shown}| {right} {high}" if tolerance else f"{low} {left} {shown} {right} {high}"
+            texts[lower] = ""
+    return texts
+
+
+def _expression(terms: Sum) -> str:
+    """Write a sum of products with its signs, a positive one first."""
+    monomials = sorted((Monomial(abs(c), powers) for powers, c in terms.terms if c > 0), key=_by_name)
+    text = " + ".join(map(_monomial, monomials))
+    taken = sorted((Monomial(abs(c), powers) for powers, c in terms.terms if c < 0), key=_by_name)
+    return "".join((text, *(f" - {_monomial(monomial)}" for monomial in taken)))
+
+
+def _by_name(monomial: Monomial) -> tuple[object, ...]:
+    return natural(_monomial(monomial))
 
 
 def _leading(atom: Linear) -> Fraction:
