@@ -8,7 +8,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from pairs.facts import Facts, blocks, facts_of
 from pairs.generate import Pair, generate
 from pairs.judge import changed, smallest_group, table, violations
 from pairs.proof import lonely
+from pairs.switches import Part, without
 
 LIMIT = 60.0
 """Seconds after which a pair counts as crashed."""
@@ -106,8 +107,8 @@ class Outcome:
         return sum((Counter(block.exits) for block in self.blocks), Counter())
 
 
-def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
-    """Generate a pair, check its original, mask it and judge what is written."""
+def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -> Outcome:
+    """Generate a pair, check its original, mask it, without some parts if asked to, and judge what is written."""
     pair = generate(seed)
     facts, labels = facts_of(pair), combinations(pair)
     start = time.perf_counter()
@@ -118,13 +119,13 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
             raise AssertionError(f"the original of seed {seed} breaks its rules: {invalid}")
         out = folder / "masked.xml"
         try:
-            with _limited(limit):
+            with _limited(limit), without(parts):
                 result = masktron.mask(data, rules, out, **masktron_settings(pair))
         except MasktronError as error:
             seconds = time.perf_counter() - start
             code, text = int(error.exit_code), str(error).replace(str(folder), "")
             faults = ("a file in spite of the error",) if out.exists() else ()
-            reason, proof = reason_of(text), lonely(pair, folder) or ""
+            reason, proof = reason_of(text), "" if parts else lonely(pair, folder) or ""
             return Outcome(
                 seed, pair.n, pair.k, facts, labels, seconds, code, reason, text, faults=faults, proof=proof
             )
