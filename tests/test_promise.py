@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import masktron
+from masking_spy import Spy
 from masktron import masking
 from masktron.config import Config, load_config
 from masktron.jobs import mask as job
 from masktron.masking import MaskedBlock
 from masktron.measures.information_loss import information_loss
-from masktron.read.records import Records
 from masktron.results import MaskResult
 from masktron.roles import resolve_roles
 from pairs.naive import raw_prototypes
@@ -83,19 +83,6 @@ def test_the_switches_are_put_back() -> None:
 
 
 # the samples
-
-
-class Spy:
-    """Masks as ever, and keeps the groups."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.mask_records = job.mask_records
-        monkeypatch.setattr(job, "mask_records", self)
-
-    def __call__(self, records: Records, *arguments: object, **options: object) -> list[MaskedBlock]:
-        self.records = records
-        self.blocks: list[MaskedBlock] = self.mask_records(records, *arguments, **options)  # type: ignore[arg-type]
-        return self.blocks
 
 
 def losses(spy: Spy, one: MaskedBlock, config: Config) -> tuple[float, float]:
