@@ -57,8 +57,8 @@ def test_each_part_is_worth_something() -> None:
     rows = compared(FEW, SEEDS, jobs=1)
     assert rows[()].broken == rows["strata",].broken == 0
     assert rows["strata",].searched > rows[()].searched
-    assert rows["derive",].broken > 100
-    assert rows["settle",].broken > 300
+    assert rows["derive",].broken > 0
+    assert rows["settle",].broken > 100
     assert rows["strata", "settle"].broken > rows["settle",].broken
     assert rows["strata", "settle"].files > 0.8 * len(SEEDS)
 

@@ -233,10 +233,8 @@ def test_eia_with_signs_and_a_condition(
     one = next(one for one in spy.blocks if "TOTSALES" in one.block.variables)
     assert set(one.block.variables) == set(counts)
     original = np.stack([spy.records.columns[name].values for name in counts], axis=1)
-    means, written = (
-        Mean().aggregate(original, one.grouping.labels)[one.grouping.labels],
-        masked[[*counts]].to_numpy(),
-    )
+    means = Mean().aggregate(original, one.grouping.labels)[one.grouping.labels]
+    written = masked[[*counts]].to_numpy()
     # Rounding moves a total of four parts by two at most.
     assert (written[means < -2] < 0).all()
     assert (means[written < 0] < 0).all()
