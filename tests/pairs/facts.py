@@ -32,6 +32,14 @@ class Facts:
         Some rule has an antecedent or alternatives.
     breakable : bool
         Means of neighbouring records, blind to the rules, break one of those.
+    crossed : bool
+        A rule looks at several records and reads a masked field.
+    weighted : bool
+        The file has a weight.
+    negatives, zeros : bool
+        Some masked number is below zero, or zero.
+    ties : bool
+        In some masked field of numbers, a value stands for two records on average.
     """
 
     mixed: bool
@@ -40,6 +48,11 @@ class Facts:
     fixed: bool
     governed: bool
     breakable: bool
+    crossed: bool
+    weighted: bool
+    negatives: bool
+    zeros: bool
+    ties: bool
 
 
 def facts_of(pair: Pair) -> Facts:
@@ -47,6 +60,7 @@ def facts_of(pair: Pair) -> Facts:
     masked = {variable.name for variable in pair.variables if variable.masked}
     own = [edit for edit in pair.edits if masked.intersection(edit.variables)]
     governing = [edit for edit in own if edit.antecedent or len(edit.consequent) > 1]
+    numbers = [variable.numbers for variable in pair.variables if variable.masked and variable.kind != "text"]
     return Facts(
         mixed=any(len({edit.kind for edit in block}) > 1 for block in blocks(own, masked)),
         missing=any(variable.gaps for variable in pair.variables if variable.masked),
@@ -54,6 +68,11 @@ def facts_of(pair: Pair) -> Facts:
         fixed=any(set(edit.variables) - masked for edit in own),
         governed=bool(governing),
         breakable=any(_breaks(pair, edit, masked) for edit in governing),
+        crossed=any(edit.kind == "cross-record" for edit in own),
+        weighted=any(variable.role == "weight" for variable in pair.variables),
+        negatives=any(min(values) < 0 for values in numbers),
+        zeros=any(0 in values for values in numbers),
+        ties=any(2 * len(set(values)) <= pair.n for values in numbers),
     )
 
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from pairs.facts import Facts, blocks, facts_of
 from pairs.generate import Pair, generate
 from pairs.judge import changed, smallest_group, table, violations
 from pairs.proof import lonely
+from pairs.switches import Part, without
 
 LIMIT = 60.0
 """Seconds after which a pair counts as crashed."""
@@ -72,7 +73,7 @@ class Outcome:
     labels : tuple of str
         Of the pair's rules, those that share a block joined.
     proof : str
-        Why a refused pair has no solution, as `pairs.proof` shows it without masktron; empty where it does not.
+        Why a refused pair has no solution, as `why_refused` shows it; empty where it does not.
     """
 
     seed: int
@@ -106,8 +107,8 @@ class Outcome:
         return sum((Counter(block.exits) for block in self.blocks), Counter())
 
 
-def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
-    """Generate a pair, check its original, mask it and judge what is written."""
+def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -> Outcome:
+    """Generate a pair, check its original, mask it, without some parts if asked to, and judge what is written."""
     pair = generate(seed)
     facts, labels = facts_of(pair), combinations(pair)
     start = time.perf_counter()
@@ -118,13 +119,14 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
             raise AssertionError(f"the original of seed {seed} breaks its rules: {invalid}")
         out = folder / "masked.xml"
         try:
-            with _limited(limit):
+            with _limited(limit), without(parts):
                 result = masktron.mask(data, rules, out, **masktron_settings(pair))
         except MasktronError as error:
             seconds = time.perf_counter() - start
             code, text = int(error.exit_code), str(error).replace(str(folder), "")
             faults = ("a file in spite of the error",) if out.exists() else ()
-            reason, proof = reason_of(text), lonely(pair, folder) or ""
+            reason = reason_of(text)
+            proof = "" if parts else why_refused(pair, reason, folder)
             return Outcome(
                 seed, pair.n, pair.k, facts, labels, seconds, code, reason, text, faults=faults, proof=proof
             )
@@ -166,6 +168,21 @@ def reason_of(message: str) -> str:
         if re.search(pattern, message):
             return reason
     return re.sub(r"V?[0-9]+", "#", message.splitlines()[0])[:70]
+
+
+def why_refused(pair: Pair, reason: str, folder: Path) -> str:
+    """Show without masktron why a pair has to be refused; empty where that cannot be shown.
+
+    It has fewer than k records, or the rule over several records that is the reason reads a masked field, or an
+    unmasked field leaves records without company.
+    """
+    if pair.k > pair.n:
+        return f"{pair.n} records for k = {pair.k}"
+    if reason == "cross-record":
+        masked = {variable.name for variable in pair.variables if variable.masked}
+        rules = [edit for edit in pair.edits if edit.kind == "cross-record" and masked.intersection(edit.variables)]
+        return ", ".join(f"{edit.id} ({edit.label}) reads several records" for edit in rules)
+    return lonely(pair, folder) or ""
 
 
 def _block(pair: Pair, block: BlockResult) -> BlockOutcome:

@@ -1,0 +1,22 @@
+"""Look at the groups of a run: the written file shows which records are alike, not who was put together."""
+
+from __future__ import annotations
+
+import pytest
+
+from masktron.jobs import mask as job
+from masktron.masking import MaskedBlock
+from masktron.read.records import Records
+
+
+class Spy:
+    """Takes the place of ``mask_records``: masks as ever, and keeps the records and their groups."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.mask_records = job.mask_records
+        monkeypatch.setattr(job, "mask_records", self)
+
+    def __call__(self, records: Records, *arguments: object, **options: object) -> list[MaskedBlock]:
+        self.records = records
+        self.blocks: list[MaskedBlock] = self.mask_records(records, *arguments, **options)  # type: ignore[arg-type]
+        return self.blocks
