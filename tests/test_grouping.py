@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.mdav import partition
 
@@ -27,13 +27,24 @@ def problems(draw: st.DrawFn) -> dict[str, object]:
         generator.random((n, draw(st.integers(2, 3)))) < draw(st.sampled_from([0.05, 0.5, 0.95]))
         for _ in range(draw(st.integers(0, 3)))
     )
-    return {"points": points, "k": k, "apart": apart.astype(np.intp), "patterns": patterns, "disjuncts": disjuncts}
+    bounds = []
+    if disjuncts and draw(st.booleans()):
+        values = generator.integers(0, 9, size=n).astype(float)
+        bounds.append(Bound(0, 0, values, values + generator.integers(0, 4, size=n)))
+    return {
+        "points": points,
+        "k": k,
+        "apart": apart.astype(np.intp),
+        "patterns": patterns,
+        "disjuncts": Disjuncts.of(n, disjuncts, bounds),
+        "bonds": generator.integers(0, draw(st.integers(1, 4)), size=n).astype(np.intp),
+    }
 
 
 @given(problems())
 def test_groups_keep_their_promises(problem: dict[str, object]) -> None:
     grouping = group_records(**problem)  # type: ignore[arg-type]
-    disjuncts: tuple[NDArray[np.bool_], ...] = problem["disjuncts"]  # type: ignore[assignment]
+    disjuncts: Disjuncts = problem["disjuncts"]  # type: ignore[assignment]
     assert (grouping.labels >= 0).all()
     assert grouping.sizes.min() >= problem["k"]  # type: ignore[operator]
     assert grouping.sizes.sum() == len(grouping.labels)
@@ -43,9 +54,10 @@ def test_groups_keep_their_promises(problem: dict[str, object]) -> None:
         assert grouping.pooled[group] == (not one_pattern)
         if not grouping.mixed[group]:
             assert len(set(problem["apart"][members])) == 1  # type: ignore[index]
-            strangers = [holds for holds in disjuncts if not holds[members].all(axis=0).any()]
-            # Records that satisfy no disjunct at all break the rule already; nothing can be shared with them.
-            assert all(not holds[members].any(axis=1).all() for holds in strangers)
+            assert disjuncts.admissible(members)
+            assert all(
+                disjuncts.holds[np.ix_(members, range(r.start, r.stop))].all(axis=0).any() for r in disjuncts.rules
+            )
 
 
 def test_without_conditions_it_is_mdav() -> None:
@@ -67,51 +79,15 @@ def test_a_rare_record_takes_its_nearest_admissible_neighbours() -> None:
     consequent[[0, 18, 20, 39]] = True
     none = np.zeros(40, dtype=np.intp)
     grouping = group_records(
-        points, 3, apart=none, patterns=none, disjuncts=(np.stack([~antecedent, consequent], axis=1),)
+        points,
+        3,
+        apart=none,
+        patterns=none,
+        disjuncts=Disjuncts.of(40, (np.stack([~antecedent, consequent], axis=1),)),
     )
     assert set(np.flatnonzero(grouping.labels == grouping.labels[20])) >= {18, 20}
     assert set(np.flatnonzero(grouping.labels == grouping.labels[20])) <= {0, 18, 20, 39}
     assert not grouping.mixed.any()
-
-
-def test_what_finds_no_company_goes_to_a_mixed_group() -> None:
-    points = np.arange(12, dtype=float)[:, None]
-    apart = np.zeros(12, dtype=np.intp)
-    apart[5] = 1
-    grouping = group_records(points, 3, apart=apart, patterns=apart)
-    group = grouping.labels[5]
-    assert grouping.mixed[group]
-    assert grouping.pooled[group]
-    assert grouping.sizes[group] >= 4
-    assert grouping.mixed.sum() == 1
-
-
-def test_what_finds_no_company_joins_a_group_that_shares_all() -> None:
-    points = np.array([0.0, 1.0, 2.0, 6.0, 7.0, 8.0, 9.0, 10.0, 5.0])[:, None]
-    first = np.array([1, 1, 1, 0, 0, 0, 0, 0, 1], dtype=bool)
-    none = np.zeros(9, dtype=np.intp)
-    grouping = group_records(points, 3, apart=none, patterns=none, disjuncts=(np.stack([first, ~first], axis=1),))
-    assert not grouping.mixed.any()
-    assert sorted(grouping.sizes.tolist()) == [4, 5]
-
-
-def test_mixed_groups_share_their_bonds_rather_than_their_pattern() -> None:
-    points = np.arange(12, dtype=float)[:, None]
-    bonds = np.array([0, 1] * 6, dtype=np.intp)
-    patterns = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2], dtype=np.intp)
-    grouping = group_records(points, 3, apart=patterns * 2 + bonds, patterns=patterns, bonds=bonds)
-    assert grouping.mixed.all()
-    assert not grouping.varying(bonds[:, None]).any()
-    assert grouping.pooled.any()
-
-
-def test_mixed_groups_share_their_pattern_where_bonds_are_unique() -> None:
-    points = np.arange(12, dtype=float)[:, None]
-    bonds = np.arange(12, dtype=np.intp)
-    patterns = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 2, 0, 1], dtype=np.intp)
-    grouping = group_records(points, 4, apart=bonds, patterns=patterns, bonds=bonds)
-    assert grouping.sizes.min() >= 4
-    assert grouping.pooled.sum() == 1, "only the group that takes the rare record in"
 
 
 def test_varying_looks_at_every_column() -> None:

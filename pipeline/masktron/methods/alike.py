@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from masktron.methods.company import nearest_company
 from masktron.methods.disjuncts import Disjuncts
-from masktron.methods.exchange import exchange_records
+from masktron.methods.exchange import exchange_records, squares
 from masktron.methods.mdav import partition as mdav_partition
 
 type Labels = NDArray[np.intp]
@@ -63,7 +63,7 @@ def group_alike(points: NDArray[np.float64], k: int, disjuncts: Disjuncts) -> La
 
 def spread(points: NDArray[np.float64], labels: Labels) -> float:
     """Return the sum of squares within groups."""
-    return sum(float(_squares(points[own] - points[own].mean(axis=0)).sum()) for own in _members(labels))
+    return sum(float(squares(points[own] - points[own].mean(axis=0)).sum()) for own in _members(labels))
 
 
 def _members(labels: Labels) -> list[NDArray[np.intp]]:
@@ -83,8 +83,8 @@ def _strata_first(points: NDArray[np.float64], k: int, disjuncts: Disjuncts) -> 
     waiting = free.copy()
     groups = 0
     while (rare := _rarest(stratum, sizes, waiting, free, k)).size:
-        seed = int(rare[_squares(points[rare] - points[rare].mean(axis=0)).argmax()])
-        found = nearest_company(seed, _squares(points - points[seed]), k, disjuncts, free)
+        seed = int(rare[squares(points[rare] - points[rare].mean(axis=0)).argmax()])
+        found = nearest_company(seed, squares(points - points[seed]), k, disjuncts, free)
         if not found.size:
             waiting[seed] = False
             continue
@@ -157,7 +157,7 @@ def _attached(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Di
     counts = counts.reshape(len(groups), disjuncts.holds.shape[1])
     for record in left.tolist():
         open_ = np.flatnonzero(disjuncts.lacking(counts + disjuncts.holds[record], sizes + 1) == 0)
-        cost = sizes[open_] / (sizes[open_] + 1) * _squares(sums[open_] / sizes[open_, None] - points[record])
+        cost = sizes[open_] / (sizes[open_] + 1) * squares(sums[open_] / sizes[open_, None] - points[record])
         for group in open_[np.argsort(cost, kind="stable")].tolist():
             if not disjuncts.admissible(np.append(groups[group], record)):
                 continue
@@ -176,7 +176,7 @@ def _companies(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: D
     groups = int(labels.max()) + 1
     for seed in np.flatnonzero(free).tolist():
         if free[seed] and np.count_nonzero(free) >= k:
-            found = nearest_company(seed, _squares(points - points[seed]), k, disjuncts, free)
+            found = nearest_company(seed, squares(points - points[seed]), k, disjuncts, free)
             if found.size:
                 labels[found] = groups
                 free[found] = False
@@ -197,8 +197,3 @@ def _split(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Disju
         labels[members[parts > 0]] = groups - 1 + parts[parts > 0]
         groups = int(labels.max()) + 1
     return labels
-
-
-def _squares(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = (differences**2).sum(axis=-1)
-    return total

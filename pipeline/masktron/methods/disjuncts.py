@@ -131,7 +131,7 @@ class Disjuncts:
         fits = self.values[members] <= self.limits[members].min(axis=0)
         for owner, fit in zip(self.owners, fits.T, strict=True):
             kept[:, owner] &= fit
-        return np.logical_and.reduce(np.logical_or.reduceat(kept, self.starts, axis=1), axis=1)
+        return np.asarray(np.logical_or.reduceat(kept, self.starts, axis=1).all(axis=1))
 
     def admissible(self, members: NDArray[np.intp]) -> bool:
         """Tell whether records can form a group."""

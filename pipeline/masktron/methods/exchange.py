@@ -49,6 +49,8 @@ def exchange_records(
     """
     if labels.max(initial=-1) < 1:
         return labels
+    if not points.shape[1]:
+        points = np.zeros((len(points), 1))  # neighbours are looked up in at least one dimension
     state = _State(points, labels, k, disjuncts)
     for _ in range(PASSES):
         if not state.improve(repair=repair):
@@ -82,7 +84,7 @@ class _State:
         """Sum up a group, and find how far its members are from their mean."""
         points = self.points[members]
         self.sums[group] = points.sum(axis=0)
-        self.own[members] = _squares(points - self.sums[group] / len(members))
+        self.own[members] = squares(points - self.sums[group] / len(members))
 
     def improve(self, *, repair: bool) -> bool:
         """Go over all records once, in the order of their groups' numbers; tell whether anything was changed."""
@@ -133,21 +135,22 @@ class _State:
         here = self.sums[own] / self.sizes[own]
         mine, theirs = self.points[record], self.points[partners]
         there = self._to_centres(record, homes)
-        apart = _squares(theirs - mine)
-        leaving = _squares((mine - here)[None, :]) + self.own[partners]
-        return _squares(theirs - here) + there - leaving - apart / self.sizes[own] - apart / self.sizes[homes]
+        apart = squares(theirs - mine)
+        leaving = squares(mine - here) + self.own[partners]
+        joining = squares(theirs - here) + there
+        return np.asarray(joining - leaving - apart / self.sizes[own] - apart / self.sizes[homes])
 
     def _to_centres(self, record: int, homes: NDArray[np.intp]) -> NDArray[np.float64]:
         """Squared distances of a record to the centres of groups that are given as sorted runs."""
         groups, counts = np.unique(homes, return_counts=True)
-        squared = _squares(self.sums[groups] / self.sizes[groups, None] - self.points[record])
+        squared = squares(self.sums[groups] / self.sizes[groups, None] - self.points[record])
         return np.repeat(squared, counts)
 
     def _move_cost(self, record: int, own: int, homes: NDArray[np.intp]) -> NDArray[np.float64]:
         """Change of the sum of squares when a record moves."""
         size = self.sizes[own]
-        left = size / (size - 1) * _squares((self.points[record] - self.sums[own] / size)[None, :])
-        return self.sizes[homes] / (self.sizes[homes] + 1) * self._to_centres(record, homes) - left
+        left = size / (size - 1) * squares(self.points[record] - self.sums[own] / size)
+        return np.asarray(self.sizes[homes] / (self.sizes[homes] + 1) * self._to_centres(record, homes) - left)
 
     def _lack_after(
         self, record: int, own: int, partners: NDArray[np.intp], homes: NDArray[np.intp]
@@ -155,7 +158,7 @@ class _State:
         """Lack of shared disjuncts of both groups after each change, and whether no admissible group loses them."""
         moved = self.disjuncts.holds[record].astype(np.intp)
         swapped = partners >= 0
-        given = np.where(swapped[:, None], self.disjuncts.holds[partners], False).astype(np.intp)  # noqa: FBT003
+        given = np.where(swapped[:, None], self.disjuncts.holds[partners], False).astype(np.intp)
         here = self.disjuncts.lacking(self.counts[own] - moved + given, self.sizes[own] - 1 + swapped)
         there = self.disjuncts.lacking(self.counts[homes] - given + moved, self.sizes[homes] + 1 - swapped)
         safe = ((here == 0) | (self.lacks[own] > 0)) & ((there == 0) | (self.lacks[homes] > 0))
@@ -184,6 +187,7 @@ class _State:
         return True
 
 
-def _squares(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def squares(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return squared lengths along the last axis."""
     total: NDArray[np.float64] = np.einsum("...i,...i->...", differences, differences)
     return total

@@ -1,0 +1,91 @@
+"""What groups share: disjuncts of every rule, and limits that unmasked fields set."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masktron.methods.disjuncts import Bound, Disjuncts
+
+FIRST = np.array([[1, 0], [1, 1], [0, 1], [0, 1]], dtype=bool)
+ALL = np.arange(4)
+
+
+def counts(disjuncts: Disjuncts, members: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    return disjuncts.holds[members].sum(axis=0)[None, :], np.array([len(members)])
+
+
+def test_a_group_shares_a_disjunct_or_lacks_the_fewest_records() -> None:
+    disjuncts = Disjuncts.of(4, (FIRST, FIRST[:, ::-1]))
+    assert disjuncts.admissible(np.array([0, 1]))
+    assert not disjuncts.admissible(np.array([0, 2]))
+    assert disjuncts.lacking(*counts(disjuncts, [0, 1])).tolist() == [0]
+    assert disjuncts.lacking(*counts(disjuncts, [0, 1, 2, 3])).tolist() == [2]
+
+
+def test_rules_of_which_all_share_a_disjunct_are_left_out() -> None:
+    disjuncts = Disjuncts.of(4, (FIRST, FIRST))
+    assert disjuncts.of_records(np.array([1, 2, 3])).starts.tolist() == []
+    assert disjuncts.of_records(ALL).starts.tolist() == [0, 2]
+
+
+def test_cells_are_first_disjuncts() -> None:
+    holds = np.array([[0, 1], [1, 1], [0, 0]], dtype=bool)
+    assert Disjuncts.of(3, (holds,)).cells().tolist() == [[1], [0], [-1]]
+
+
+def test_without_rules_everything_is_admissible() -> None:
+    disjuncts = Disjuncts.of(4, ())
+    assert disjuncts.admissible(ALL)
+    assert disjuncts.lacking(np.zeros((2, 0), dtype=np.intp), np.array([1, 3])).tolist() == [0, 0]
+    assert disjuncts.cells().shape == (4, 0)
+
+
+def test_limits_need_a_witness() -> None:
+    true = np.ones((3, 1), dtype=bool)
+    values = np.array([1.0, 5.0, 9.0])
+    above = Bound(0, 0, values, np.array([6.0, 7.0, 20.0]))
+    assert Disjuncts.of(3, (true,), (above,)).witnesses(np.arange(3)).tolist() == [True, True, False]
+    below = Bound(1, 0, -values, np.array([0.0, -2.0, -8.0]))
+    both = Disjuncts.of(3, (true, true), (above, below))
+    assert both.witnesses(np.array([0, 1])).tolist() == [False, True]
+    assert not both.admissible(np.array([0, 2])), "at most 6 for the one, at least 8 for the other"
+
+
+def test_another_shared_disjunct_makes_a_limit_void() -> None:
+    holds = np.array([[1, 1], [1, 1], [1, 0]], dtype=bool)
+    limit = Bound(0, 0, np.array([9.0, 1.0, 9.0]), np.array([9.0, 1.0, 9.0]))
+    disjuncts = Disjuncts.of(3, (holds,), (limit,))
+    assert disjuncts.witnesses(np.array([0, 1])).all()
+    assert disjuncts.witnesses(np.array([0, 1, 2])).tolist() == [False, True, False]
+
+
+def test_missing_values_say_nothing_where_the_disjunct_does_not_hold() -> None:
+    holds = np.array([[1, 0], [0, 1], [0, 1]], dtype=bool)
+    nothing = np.array([1.0, np.nan, np.nan])
+    disjuncts = Disjuncts.of(3, (holds,), (Bound(0, 0, nothing, nothing),))
+    assert disjuncts.admissible(np.array([1, 2]))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_witness_satisfies_every_rule_in_the_place_of_every_member(seed: int) -> None:
+    """Rules ``x_a <= u_b or y >= t`` and the like, with an unmasked u per record, evaluated directly."""
+    generator = np.random.default_rng(seed)
+    n, rules = 12, int(generator.integers(1, 4))
+    masked = generator.integers(0, 6, size=(n, 2)).astype(float)
+    fixed = generator.integers(0, 6, size=(n, 2)).astype(float)
+    matrices, bounds, tests = [], [], []
+    for rule in range(rules):
+        a, b, low = generator.integers(0, 2), generator.integers(0, 2), generator.integers(0, 7)
+        holds = np.stack([masked[:, a] <= fixed[:, b], masked[:, 1 - a] >= low], axis=1)
+        matrices.append(holds)
+        bounds.append(Bound(rule, 0, masked[:, a], fixed[:, b]))
+        tests.append((a, b, low))
+    disjuncts = Disjuncts.of(n, matrices, bounds)
+    members = generator.choice(n, size=int(generator.integers(1, 5)), replace=False)
+    for witness, good in zip(members, disjuncts.witnesses(members), strict=True):
+        if good:
+            for host in members:
+                for a, b, low in tests:
+                    assert masked[witness, a] <= fixed[host, b] or masked[witness, 1 - a] >= low
