@@ -78,7 +78,7 @@ def worth_table(rows: Mapping[tuple[Part, ...], Worth]) -> str:
         settled = ("", "") if naive else (f"{one.observed:.1%}", f"{one.searched:.1%}")
         cells = (
             ", ".join(parts) or "nothing",
-            f"{one.refused + one.crashed}",
+            f"{one.refused}" + (f" and {one.crashed} crashed" if one.crashed else ""),
             f"{one.files} of {one.pairs}",
             f"{one.broken:,}",
             *settled,
