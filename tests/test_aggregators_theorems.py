@@ -22,6 +22,7 @@ from masktron.constraints import (
     Member,
     Missing,
     Monomial,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -52,7 +53,7 @@ def holds(atom: Atom, record: Record, tolerance: Fraction = Fraction(0)) -> bool
     match atom:
         case Missing() | Present():
             return bool(present) == isinstance(atom, Present)
-        case Linear() | Product():
+        case Linear() | Product() | Polynomial():
             return len(present) == len(variables_of(atom)) and _compares(atom, present, tolerance)
         case Lexical(test=test) | Untranslated(test=test):
             return all(v.denominator == 1 for v in present.values()) and PREDICATES[test](present)
@@ -73,10 +74,14 @@ def _holds_for_value(atom: Atom, x: Fraction, tolerance: Fraction) -> bool:
     raise AssertionError(atom)
 
 
-def _compares(atom: Linear | Product, record: dict[str, Fraction], tolerance: Fraction) -> bool:
+def _compares(atom: Linear | Product | Polynomial, record: dict[str, Fraction], tolerance: Fraction) -> bool:
     if isinstance(atom, Linear):
         total = sum((c * record[v] for v, c in atom.terms), Fraction(0))
         return related(total, atom.relation, atom.bound, tolerance)
+    if isinstance(atom, Polynomial):
+        return related(
+            sum((value(m, record) for m in atom.terms), Fraction(0)), atom.relation, Fraction(0), tolerance
+        )
     if any(record[v] == 0 and p < 0 for m in (*atom.left, atom.right) for v, p in m.powers):
         return False
     total = sum((value(m, record) for m in atom.left), Fraction(0))
@@ -179,7 +184,7 @@ class Case:
         return f"{show(self.atom)}, {self.signs}" + (f", {self.constant} constant" if self.constant else "")
 
 
-def show(atom: Atom) -> str:
+def show(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of atom
     match atom:
         case Linear(terms=terms, relation=relation, bound=bound):
             return f"{'+'.join(f'{c}{v}' for v, c in terms)}{relation}{bound}"
@@ -192,6 +197,8 @@ def show(atom: Atom) -> str:
             return f"x {'not ' * atom.negated}in {','.join(map(str, sorted(atom.values)))}"
         case Lexical(test=test) | Untranslated(test=test):
             return test
+        case Polynomial(terms=monomials, relation=relation):
+            return f"{'+'.join(map(show_monomial, monomials))}{relation}0"
     return type(atom).__name__
 
 
@@ -217,6 +224,10 @@ def mono(coefficient: int = 1, **powers: int) -> Monomial:
 
 def product(left: Monomial | tuple[Monomial, ...], relation: Relation, right: Monomial) -> Product:
     return Product(left if isinstance(left, tuple) else (left,), relation, right)
+
+
+def polynomial(relation: Relation, *terms: Monomial) -> Polynomial:
+    return Polynomial(terms, relation)
 
 
 def member(*values: int, negated: bool = False) -> Member:
@@ -325,6 +336,16 @@ CASES = [
     Case(product((mono(x=1, y=1), mono(z=1)), "<=", mono(4)), "I", "one", grid=grid(-9, -1, 1, 5, 13)),
     Case(product((mono(x=1, y=-1), mono(z=1)), "<=", mono(4)), "GI", "positive"),
     Case(product((mono(x=2), mono(y=1)), "<=", mono(z=1)), "MGI", "positive", grid=grid("1/4", 2, 3, 5, 6)),
+    # Sums of products
+    Case(polynomial("=", mono(x=1, y=1), mono(-1, y=1), mono(-1, z=1)), "I", "positive"),
+    Case(
+        polynomial("<=", mono(x=1, y=1), mono(-1, x=1), mono(-1, y=1)),
+        "I",
+        "nonnegative",
+        cautious="D",
+        grid=grid(0, 1, 9, 20),
+    ),
+    Case(polynomial("<", mono(x=2), mono(-1, z=1), mono(-1)), "DOI", constant="z", cautious="M"),
 ]
 POOLS = {str(case): case.pools() for case in CASES}
 INDEX = st.integers(0, 9999)

@@ -34,6 +34,7 @@ from masktron.constraints import (
     Missing,
     Monomial,
     OpaqueEdit,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -57,6 +58,10 @@ def interval(name: str, low: Fraction | None, high: Fraction | None, low_open: b
     )
 
 
+def monomial(coefficient: int, **powers: int) -> Monomial:
+    return Monomial(Fraction(coefficient), tuple(sorted(powers.items())))
+
+
 atoms: st.SearchStrategy[Atom] = st.one_of(
     st.builds(interval, names, bounds, bounds, st.booleans(), st.booleans()),
     st.builds(
@@ -73,6 +78,11 @@ atoms: st.SearchStrategy[Atom] = st.one_of(
     st.builds(Missing, names),
     st.builds(Present, names, st.booleans()),
     st.just(Product((Monomial(Fraction(1), (("A", 1), ("B", 1))),), "<=", Monomial(Fraction(2), ()))),
+    st.builds(
+        lambda c, relation: Polynomial((monomial(1, A=1, B=1), monomial(c, A=1), monomial(-1)), relation),
+        st.sampled_from((-2, 1)),
+        st.sampled_from(("=", "<=", "<")),
+    ),
 )
 forms: st.SearchStrategy[Form] = st.lists(st.lists(atoms, max_size=3).map(tuple), max_size=3).map(tuple)
 RECORDS = [dict(zip(NAMES, cells, strict=True)) for cells in product(CELLS, repeat=2)]
@@ -145,6 +155,23 @@ def test_doubles_get_a_few_ulps_of_slack() -> None:
     columns = {"A": np.array([0.1, 0.1]), "B": np.array([0.2, 0.2]), "C": np.array([0.3, 0.3000001])}
     assert 0.1 + 0.2 != 0.3
     assert satisfied(balance, columns, {}).tolist() == [True, False]
+    product = Polynomial((monomial(1, A=1, B=1), monomial(-1, C=1), Monomial(Fraction(7, 25), ())), "=")
+    assert 0.1 * 0.2 + 7 / 25 != 0.3
+    assert satisfied(product, columns, {}).tolist() == [True, False]
+
+
+def test_a_number_too_large_for_doubles_satisfies_nothing() -> None:
+    columns = {"A": np.array([1e200]), "B": np.array([1e200])}
+    for relation in ("=", "<=", "<"):
+        atom = Polynomial((monomial(-1, A=1, B=1), monomial(1, A=1), monomial(1, B=1)), relation)  # type: ignore[arg-type]
+        assert satisfied(atom, columns, {}).tolist() == [False]
+
+
+def test_a_division_by_zero_satisfies_nothing() -> None:
+    atom = Polynomial((monomial(-1, A=1, B=-1), monomial(1, A=1)), "<")
+    columns = {"A": np.array([1.0, 1.0]), "B": np.array([0.0, 0.5])}
+    assert satisfied(atom, columns, {}).tolist() == [False, True]
+    assert [holds(atom, {"A": Fraction(1), "B": b}) for b in (Fraction(0), Fraction(1, 2))] == [False, True]
 
 
 def test_domains_and_conditions_without_a_record_are_not_vouched_for() -> None:
@@ -188,6 +215,10 @@ def test_what_is_not_understood_has_a_form_too() -> None:
         (((Member("A", frozenset({Fraction(2), Fraction(10)}), True),),), "A not in {2, 10}"),
         (((Member("A", frozenset({"a b", "c"})),),), "A in {'a b', c}"),
         (((Product((Monomial(Fraction(2), (("A", 2),)),), "<=", Monomial(Fraction(5), ())),),), "2 * A^2 <= 5"),
+        (((Polynomial((monomial(1, A=1, B=1), monomial(1, C=1), monomial(-3)), "="),),), "A * B + C = 3"),
+        (((Polynomial((monomial(-1, A=1, B=1), monomial(-3)), "<"),),), "A * B + 3 > 0"),
+        (((Polynomial((monomial(1, A=1, B=1), monomial(-1, C=1), monomial(-3)), "<="),),), "A * B <= C + 3"),
+        (((Polynomial((monomial(1, A=1, B=1), monomial(-1, C=1), monomial(-3)), "="),),), "C + 3 = A * B"),
         (((Whole("A"), Range("A", Fraction(1), None)), (Missing("A"),)), "(A is whole and A >= 1) or A missing"),
     ],
 )  # fmt: skip

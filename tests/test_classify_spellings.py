@@ -18,6 +18,8 @@ IF_THEN = "V8 >= 1115 or V13 <= V12 or V8 missing"
 IF_THEN_2 = "V8 >= 1115 or V13 <= V12 or V8 absent"  # XPath 2: text that is no number is an error, not NaN
 ORDER = "V3 <= V7"
 TOLERANCE = "|V1 + V2 - V3| <= 2"
+SUM_OF_PRODUCTS = "V1 * V2 + V3 * V4 = V5"
+RATIO = "V3 <= V1 * V2 + 0.5 and V1 * V2 <= V3 + 0.5"
 SET = "SEX in {F, M}"
 WHOLE = "AGE is whole"
 COMBINATIONS = "(PREG = 'no' and SEX in {F, M}) or (PREG = 'yes' and SEX = 'F')"
@@ -51,6 +53,19 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("V16 div V15 = V5", {}, "product", f"({PRODUCT} and V15 < 0) or ({PRODUCT} and V15 > 0)"),
     ("V5 * (V1 + V2) = V3", {}, "product", "V1 * V5 + V2 * V5 = V3"),
     ("V5 * V15 <= V16", {}, "product", "V5 * V15 <= V16"),
+    # sums of products
+    ("V1 * V2 + V3 * V4 = V5", {}, "product", SUM_OF_PRODUCTS),
+    ("V5 - V4 * V3 = V2 * V1", {}, "product", SUM_OF_PRODUCTS),
+    ("0.5 * number(V5) = (V1 * V2 + V3 * V4) div 2", {}, "product", SUM_OF_PRODUCTS),
+    ("number(V1) * V2 <= V3 + V4", {}, "product", "V1 * V2 <= V3 + V4"),
+    ("not(V3 + V4 < number(V1) * V2)", {}, "product",
+     "V1 * V2 <= V3 + V4 or V1 missing or V2 missing or V3 missing or V4 missing"),
+    ("V1 * V2 - V3 < V4 * V5 + 3", {}, "product", "V1 * V2 < V3 + V4 * V5 + 3"),
+    ("V1 * V2 > -5", {}, "product", "V1 * V2 + 5 > 0"),
+    ("abs(V1 * V2 - V3) <= 0.5", V2, "product", RATIO),
+    ("0.5 >= abs(V3 - V2 * V1)", V2, "product", RATIO),
+    ("V1 * V2 - V3 <= 0.5 and V3 - V1 * V2 <= 0.5", {}, "product", RATIO),
+    ("(V1 * V2 - V3) * (V1 * V2 - V3) <= 0.25", {}, "product", RATIO),
     # range
     ("0 <= number(V3) and number(V3) <= 7500", {}, "values", RANGE),
     ("V3 >= 0 and 7500 >= V3", {}, "values", RANGE),
@@ -151,7 +166,6 @@ def test_cross_record(test: str, kind: str) -> None:
     ("test", "options", "reason"),
     [
         ("V1 = V2", {}, "it compares text, not numbers"),
-        ("number(V1) * V2 <= V3 + V4", {}, "it compares sums of products"),
         ("V1 mod V2 = 0", {}, "it computes with mod"),
         ("xs:date(D1) <= xs:date(D2)", V2, "no normal form"),
         ("sum(*) = 100", {}, "not a number that can be computed"),

@@ -47,6 +47,18 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
+class Polynomial:
+    """``sum(terms) relation 0``, where neither `Linear` nor `Product` fits; coefficients have their signs.
+
+    The coefficients of the variables are coprime integers. Terms come by falling degree, then by name, the constant
+    (a monomial without powers) last; an equality begins with a positive one.
+    """
+
+    terms: tuple[Monomial, ...]
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
 class Range:
     """An interval for one variable; ``None`` is unbounded. A point has ``low == high`` and no open end.
 
@@ -128,7 +140,9 @@ class Untranslated:
     version: str = ""
 
 
-type Atom = Linear | Product | Range | Member | Whole | Lexical | Missing | Present | InDomain | Untranslated
+type Atom = (
+    Linear | Product | Polynomial | Range | Member | Whole | Lexical | Missing | Present | InDomain | Untranslated
+)
 type Form = tuple[tuple[Atom, ...], ...]
 """A disjunction of conjunctions. ``((),)`` is always true, ``()`` never."""
 
@@ -142,7 +156,7 @@ class LinearEdit:
 
 @dataclass(frozen=True, slots=True)
 class ProductEdit:
-    """EC-NLC: monomials (products, quotients, powers)."""
+    """EC-NLC: monomials (products, quotients, powers) and sums of them."""
 
     form: Form
 

@@ -17,6 +17,7 @@ from masktron.constraints import (
     Linear,
     Member,
     Missing,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -70,7 +71,7 @@ class GeometricMean(Aggregator):
             case Member(values=values, negated=negated):
                 single = not negated and len(values) == 1 and all(isinstance(v, Fraction) for v in values)
                 return single and _defined(frozenset({atom.variable}), context)
-            case Whole() | Lexical() | InDomain() | Untranslated():
+            case Polynomial() | Whole() | Lexical() | InDomain() | Untranslated():
                 return False
             case _:
                 assert_never(atom)

@@ -18,6 +18,7 @@ from masktron.constraints import (
     Member,
     Missing,
     Monomial,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -57,7 +58,7 @@ class Mean(Aggregator):
                 return not negated and len(values) == 1 and all(isinstance(v, Fraction) for v in values)
             case Product():
                 return _convex(atom, context)
-            case Whole() | Lexical() | InDomain() | Untranslated():
+            case Polynomial() | Whole() | Lexical() | InDomain() | Untranslated():
                 return False
             case _:
                 assert_never(atom)

@@ -10,7 +10,7 @@ from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
 from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
 from masktron.classify.linear import as_linear
 from masktron.classify.polynomial import Polynomial
-from masktron.classify.product import as_product, signs
+from masktron.classify.product import as_polynomial, as_product, signs
 from masktron.classify.quantities import (
     ZERO,
     Amount,
@@ -191,13 +191,7 @@ def _residue(difference: Quantity) -> Polynomial:
 
 
 def order(polynomial: Polynomial, relation: Relation) -> Form:
-    """Write ``polynomial relation 0`` as a form.
-
-    Raises
-    ------
-    UntranslatableError
-        It is neither linear nor a relation of monomials.
-    """
+    """Write ``polynomial relation 0`` as a form."""
     if (value := polynomial.value) is not None:
         true = value == 0 if relation == "=" else value < 0 or (value == 0 and relation == "<=")
         return ALWAYS if true else NEVER
@@ -207,9 +201,8 @@ def order(polynomial: Polynomial, relation: Relation) -> Form:
         return by_sign
     if len(polynomial.variables) == 1:
         return ((_lexical(polynomial, relation),),)
-    if (product := as_product(polynomial, relation)) is not None:
-        return ((product,),)
-    raise UntranslatableError("it compares sums of products")
+    product = as_product(polynomial, relation)
+    return ((as_polynomial(polynomial, relation) if product is None else product,),)
 
 
 def _lexical(polynomial: Polynomial, relation: Relation) -> Lexical:

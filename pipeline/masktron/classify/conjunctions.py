@@ -1,7 +1,7 @@
 """Conjunctions of atoms: bounds on the same expression are intersected, what is implied is dropped.
 
-Every step is an equivalence, on records with missing values too: an atom about numbers (`Linear`, `Product`, `Range`,
-`Whole`, numeric `Member`) is false where one of its variables is missing.
+Every step is an equivalence, on records with missing values too: an atom about numbers (`Linear`, `Product`,
+`Polynomial`, `Range`, `Whole`, numeric `Member`) is false where one of its variables is missing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from masktron.constraints import (
     Linear,
     Member,
     Missing,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -29,7 +30,7 @@ from masktron.constraints import (
 
 type Conjunction = tuple[Atom, ...]
 
-_ORDER = (Product, Linear, Range, Member, Whole, Lexical, InDomain, Untranslated, Present, Missing)
+_ORDER = (Product, Polynomial, Linear, Range, Member, Whole, Lexical, InDomain, Untranslated, Present, Missing)
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -166,7 +167,7 @@ class _Facts:
     def _numeric(self, *, bare: bool) -> set[str]:
         """Variables that must be numbers; ``bare``: also those of which only this is said."""
         names = set(self.numbers) | set(self.not_numbers)
-        names |= {n for a in self.rest if isinstance(a, Whole | Product) for n in variables_of_atom(a)}
+        names |= {n for a in self.rest if isinstance(a, Whole | Product | Polynomial) for n in variables_of_atom(a)}
         for terms, interval in self.intervals.items():
             if bare or len(terms) > 1 or interval.low is not None or interval.high is not None:
                 names |= {name for name, _ in terms}
@@ -243,7 +244,7 @@ def _is_number(conjunction: Conjunction, atom: Range) -> bool:
     for known in conjunction:
         if atom.variable not in variables_of_atom(known):
             continue
-        if isinstance(known, Linear | Product | Range | Whole):
+        if isinstance(known, Linear | Product | Polynomial | Range | Whole):
             return True
         if isinstance(known, Member) and all(isinstance(value, Fraction) for value in known.values):
             return True

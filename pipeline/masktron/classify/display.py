@@ -17,6 +17,7 @@ from masktron.constraints import (
     Member,
     Missing,
     Monomial,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -58,6 +59,8 @@ def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of a
             return _linear(atom)
         case Product(left=left, relation=relation, right=right):
             return f"{' + '.join(sorted(map(_monomial, left), key=natural))} {relation} {_monomial(right)}"
+        case Polynomial():
+            return _polynomial(atom)
         case Range():
             return _range(atom)
         case Member(variable=name, values=values, negated=negated) if len(values) == 1:
@@ -170,6 +173,24 @@ def _monomial(monomial: Monomial) -> str:
     if monomial.coefficient != 1 or not factors:
         factors.insert(0, decimal_text(monomial.coefficient))
     return " * ".join(factors)
+
+
+def _polynomial(atom: Polynomial) -> str:
+    """Put every monomial on the side where its coefficient is positive; an equality has its shorter side right."""
+    plus = [m for m in atom.terms if m.coefficient > 0]
+    minus = [Monomial(-m.coefficient, m.powers) for m in atom.terms if m.coefficient < 0]
+    relation: str = atom.relation
+    if not plus or (relation == "=" and len(minus) > len(plus)):
+        plus, minus = minus, plus
+        relation = {"=": "=", "<=": ">=", "<": ">"}[relation]
+    return f"{_monomials(plus)} {relation} {_monomials(minus)}"
+
+
+def _monomials(monomials: list[Monomial]) -> str:
+    """Write a sum of monomials as they come, the constant last."""
+    constant = [m for m in monomials if not m.powers]
+    shown = sorted((_monomial(m) for m in monomials if m.powers), key=natural)
+    return " + ".join((*shown, *map(_monomial, constant))) or "0"
 
 
 def _range(atom: Range) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.linear import is_order
-from masktron.constraints import Form, GoverningEdit, Linear, Product, Untranslated
+from masktron.constraints import Form, GoverningEdit, Linear, Polynomial, Product, Untranslated
 
 
 def governing_edit(core: Form, form: Form) -> GoverningEdit | None:
@@ -17,7 +17,7 @@ def governing_edit(core: Form, form: Form) -> GoverningEdit | None:
 
 def _only_orders(conjunction: Conjunction) -> bool:
     return all(
-        is_order(atom) if isinstance(atom, Linear) else not isinstance(atom, Product | Untranslated)
+        is_order(atom) if isinstance(atom, Linear) else not isinstance(atom, Product | Polynomial | Untranslated)
         for atom in conjunction
     )
 

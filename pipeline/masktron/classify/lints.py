@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
-from masktron.constraints import Form, Linear, Monomial, Product
+from masktron.constraints import Form, Linear, Monomial, Polynomial, Product
 from masktron.read.records import Layout
 from masktron.read.xpath_ir import Expression, FieldRef, Text, fields_of, walk
 
@@ -94,7 +94,7 @@ def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> lis
 
 def _shown(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> str:
     for atom in conjunction:
-        if not isinstance(atom, Linear | Product) or atom.relation != "=":
+        if not isinstance(atom, Linear | Product | Polynomial) or atom.relation != "=":
             continue
         variables = variables_of_atom(atom)
         if any((decimals or {}).get(name) for name in variables) or _has_fractions(atom):
@@ -102,11 +102,11 @@ def _shown(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> str:
     return ""
 
 
-def _has_fractions(atom: Linear | Product) -> bool:
+def _has_fractions(atom: Linear | Product | Polynomial) -> bool:
     if isinstance(atom, Linear):
         return atom.bound.denominator != 1 or (max(abs(c) for _, c in atom.terms) > 1 and _is_decimal_scale(atom))
-    monomials: tuple[Monomial, ...] = (*atom.left, atom.right)
-    return any(_power_of_ten(monomial.coefficient.numerator) for monomial in monomials)
+    monomials: tuple[Monomial, ...] = (*atom.left, atom.right) if isinstance(atom, Product) else atom.terms
+    return any(_power_of_ten(abs(monomial.coefficient.numerator)) for monomial in monomials)
 
 
 def _is_decimal_scale(atom: Linear) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
 
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import NEVER, conjoin, disjoin
 from masktron.classify.linear import without_poles
 from masktron.classify.polynomial import Polynomial, Powers
 from masktron.constraints import Form, Monomial, Product, ProductEdit, Range, Relation, Untranslated
+from masktron.constraints import Polynomial as PolynomialAtom
 
 
 def as_monomial(polynomial: Polynomial) -> Monomial | None:
@@ -35,6 +36,14 @@ def as_product(polynomial: Polynomial, relation: Relation) -> Product | None:
     return (
         Product(tuple(sorted(plus, key=_simplicity, reverse=True)), relation, minus[0]) if len(minus) == 1 else None
     )
+
+
+def as_polynomial(polynomial: Polynomial, relation: Relation) -> PolynomialAtom:
+    """Write ``polynomial relation 0`` as it is, scaled and sorted so that spelling does not matter."""
+    scaled = polynomial.primitive()
+    ordered = sorted(scaled.terms, key=lambda term: (-sum(power for _, power in term[0]), term[0]))
+    sign = -1 if relation == "=" and ordered[0][1] < 0 else 1
+    return PolynomialAtom(tuple(Monomial(sign * c, powers) for powers, c in ordered), relation)
 
 
 def _simplicity(monomial: Monomial) -> tuple[int, Powers, Fraction]:
@@ -75,7 +84,7 @@ def _of_sign(monomial: Monomial, sign: int) -> Form:
 
 
 def product_edit(core: Form, form: Form) -> ProductEdit | None:
-    """All alternatives relate the same monomials."""
+    """All alternatives relate the same monomials, whatever their signs."""
     core = without_poles(core)
     monomials = {_monomials(conjunction) for conjunction in core}
     if len(monomials) != 1 or not next(iter(monomials)):
@@ -86,5 +95,9 @@ def product_edit(core: Form, form: Form) -> ProductEdit | None:
 
 
 def _monomials(conjunction: Conjunction) -> frozenset[frozenset[Monomial]]:
-    products = (atom for atom in conjunction if isinstance(atom, Product))
-    return frozenset(reduce(frozenset.union, ({m} for m in p.left), frozenset({p.right})) for p in products)
+    return frozenset(_unsigned(atom) for atom in conjunction if isinstance(atom, Product | PolynomialAtom))
+
+
+def _unsigned(atom: Product | PolynomialAtom) -> frozenset[Monomial]:
+    monomials = (*atom.left, atom.right) if isinstance(atom, Product) else atom.terms
+    return frozenset(replace(monomial, coefficient=abs(monomial.coefficient)) for monomial in monomials)

@@ -20,6 +20,7 @@ from masktron.constraints import (
     Member,
     Missing,
     Monomial,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -42,6 +43,8 @@ def variables_of_atom(atom: Atom) -> tuple[str, ...]:
             return tuple(name for name, _ in terms)
         case Product(left=left, right=right):
             return tuple(sorted({name for monomial in (*left, right) for name, _ in monomial.powers}))
+        case Polynomial(terms=monomials):
+            return tuple(sorted({name for monomial in monomials for name, _ in monomial.powers}))
         case Untranslated(variables=variables):
             return variables
         case Range() | Member() | Whole() | Lexical() | Missing() | Present() | InDomain():
@@ -100,7 +103,9 @@ def holds(  # noqa: PLR0911 -- one branch per kind of atom
             return _number_holds(form, values)
 
 
-def _number_holds(atom: Linear | Product | Range | Member | Whole, values: Mapping[str, Value]) -> bool:
+def _number_holds(  # noqa: PLR0911 -- as above
+    atom: Linear | Product | Polynomial | Range | Member | Whole, values: Mapping[str, Value]
+) -> bool:
     numbers: dict[str, Fraction] = {}
     for name in variables_of_atom(atom):
         number = number_of(values.get(name))
@@ -113,6 +118,9 @@ def _number_holds(atom: Linear | Product | Range | Member | Whole, values: Mappi
         case Product(left=left, relation=relation, right=right):
             sides = [_monomial(m, numbers) for m in (*left, right)]
             return None not in sides and _related(sum(s for s in sides[:-1] if s), relation, sides[-1] or Fraction(0))
+        case Polynomial(terms=monomials, relation=relation):
+            parts = [_monomial(m, numbers) for m in monomials]
+            return None not in parts and _related(sum(part for part in parts if part), relation, Fraction(0))
         case Range(variable=name):
             return in_range(atom, numbers[name])
         case Member(variable=name, values=members, negated=negated):
@@ -195,6 +203,9 @@ def satisfied(  # noqa: PLR0911 -- one branch per kind of atom
             return _compare(parts, relation, [np.full_like(parts[0], float(bound))])
         case Product(left=left, relation=relation, right=right):
             return _compare([_column(m, columns) for m in left], relation, [_column(right, columns)])
+        case Polynomial(terms=monomials, relation=relation):
+            parts = [_column(m, columns) for m in monomials]
+            return _compare(parts, relation, [np.zeros_like(parts[0])])
         case Range(variable=name):
             return _in_range(atom, columns[name])
         case Whole(variable=name):
@@ -220,7 +231,7 @@ def satisfied(  # noqa: PLR0911 -- one branch per kind of atom
 def _column(monomial: Monomial, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     n = len(next(iter(columns.values())))
     result = np.full(n, float(monomial.coefficient))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for name, power in monomial.powers:
             result = result * columns[name] ** float(power)
     return result
@@ -228,12 +239,14 @@ def _column(monomial: Monomial, columns: Mapping[str, NDArray[np.float64]]) -> N
 
 def _compare(left: list[NDArray[np.float64]], relation: str, right: list[NDArray[np.float64]]) -> NDArray[np.bool_]:
     zero = np.zeros_like(right[0])
-    difference = reduce(np.add, left, zero) - reduce(np.add, right, zero)
     largest = reduce(np.maximum, (np.abs(part) for part in (*left, *right)), zero)
-    slack = ULPS * np.spacing(largest)
+    with np.errstate(over="ignore", invalid="ignore"):
+        difference = reduce(np.add, left, zero) - reduce(np.add, right, zero)
+        slack = ULPS * np.spacing(largest)
+    known = np.isfinite(difference)  # not where a number is missing, too large, or divided by zero
     if relation == "<":
-        return np.asarray(difference < 0)
-    return np.asarray(np.abs(difference) <= slack if relation == "=" else difference <= slack)
+        return np.asarray(known & (difference < 0))
+    return np.asarray(known & (np.abs(difference) <= slack if relation == "=" else difference <= slack))
 
 
 def _in_range(atom: Range, column: NDArray[np.float64]) -> NDArray[np.bool_]:

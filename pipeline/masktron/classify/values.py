@@ -20,6 +20,7 @@ from masktron.constraints import (
     Linear,
     Member,
     Missing,
+    Polynomial,
     Present,
     Product,
     Range,
@@ -262,7 +263,7 @@ def _joined(where: Expression) -> tuple[FieldRef, str] | None:
 def value_edit(core: Form, form: Form) -> ValueEdit | None:
     """Conditions on single variables: one alternative, one variable, or allowed combinations of categories."""
     atoms = [atom for conjunction in core for atom in conjunction]
-    if any(isinstance(atom, Linear | Product | Untranslated | InDomain) for atom in atoms):
+    if any(isinstance(atom, Linear | Product | Polynomial | Untranslated | InDomain) for atom in atoms):
         return None
     if _combinations(core):
         return ValueEdit((*_canonical(core), *(conjunction for conjunction in form if conjunction not in core)))

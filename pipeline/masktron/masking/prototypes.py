@@ -17,7 +17,7 @@ from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify.forms import Value, holds
-from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Product, Untranslated, Whole
+from masktron.constraints import Form, InDomain, Lexical, Linear, Member, Polynomial, Product, Untranslated, Whole
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.views import Views, aggregator_of, pattern_of
@@ -228,6 +228,6 @@ def _tied(forms: Sequence[Form]) -> frozenset[str]:
         for form in forms
         for conjunction in form
         for atom in conjunction
-        if isinstance(atom, Linear | Product) and atom.relation == "="
+        if isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
         for name in variables_of(atom)
     )

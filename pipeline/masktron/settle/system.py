@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from masktron.constraints import Atom, Linear, Monomial, Product
+from masktron.constraints import Atom, Linear, Monomial, Polynomial, Product
 
 MAX_RECIPES = 8
 """Recipes that are tried for one set of equalities."""
@@ -128,6 +128,8 @@ def equalities(atoms: Sequence[Atom]) -> list[Equality]:
                 found[Equality((*monomials, *constant))] = None
             case Product(left, "=", right):
                 found[Equality((*left, Monomial(-right.coefficient, right.powers)))] = None
+            case Polynomial(monomials, "="):
+                found[Equality(monomials)] = None
             case _:
                 pass
     return list(found)
