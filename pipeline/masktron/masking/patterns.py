@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.masking.views import Views, pattern_of
 from masktron.plan import Block
-from masktron.settle.hunt import MAX_CONTEXTS, Pattern
+from masktron.settle.hunt import MAX_CONTEXTS, Pattern, Texts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +58,7 @@ class Patterns:
         group: int,
         members: NDArray[np.intp],
         alike: NDArray[np.intp],
-        contexts: Sequence[dict[str, str | None]],
+        contexts: Sequence[Texts],
     ) -> Pattern:
         views, names = self.views, self.block.variables
         present = {name: bool(self.codes[alike[0], at] == 0) for at, name in enumerate(names)}

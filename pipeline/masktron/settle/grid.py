@@ -66,7 +66,8 @@ class Grid:
     def columns(self, value: float, offsets: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the points that `walk` finds, as doubles, and which of them there are; both of shape (m,)."""
         if not self.among:
-            return float(self.round(value)) + offsets * float(self.step(value)), np.ones(len(offsets), dtype=np.bool_)
+            points = np.asarray(offsets * float(self.step(value)) + float(self.round(value)), dtype=np.float64)
+            return points, np.full(points.shape, fill_value=True)
         points = np.array([float(number) for number, _ in self.among])
         at = self._nearest(Fraction(value)) + offsets
         there = (at >= 0) & (at < len(points))
@@ -131,7 +132,7 @@ class Grid:
             return Fraction(1)
         if self.digits is None:
             return Fraction(1, 10**self.decimals)
-        magnitude = math.floor(math.log10(abs(near))) if near else 0
+        magnitude = math.floor(math.log10(abs(float(near)))) if near else 0
         return Fraction(10) ** (magnitude + 1 - self.digits)
 
     def round(self, value: float | Fraction) -> Fraction:

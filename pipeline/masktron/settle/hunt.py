@@ -9,6 +9,7 @@ next patterns; then finer grids.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -29,6 +30,9 @@ MAX_CONTEXTS = 500
 """Combinations of unmasked fields that the search looks at; the engine looks at all."""
 MAX_UNLIKE = 600
 """Points that engines read differently, kept for the end."""
+NEAR = 1.0
+"""Squared distance, in units of the fields' spreads, beyond which a projection is tried before the lattice: a solved
+variable may be far from its aggregate, as a quotient of totals is."""
 PROJECTED_POINTS = 64
 """Points around a projection that are offered: the engine may refuse the projection itself for its doubles."""
 LEXICAL_REACH = 60
@@ -117,9 +121,13 @@ class Hunt:
         for pattern in patterns:
             for rank, texts in enumerate(pattern.combinations[:MAX_COMBINATIONS]):
                 case = self._case(pattern, texts, {})
-                for candidate in case.search.near(pattern.target, case.ways):
+                for candidate in case.search.near(pattern.target, case.ways, (0.0, NEAR)):
                     yield _written(candidate, pattern, texts, _stage(candidate, pattern, rank))
             yield from self._projected(pattern)
+            texts = pattern.combinations[0]
+            case = self._case(pattern, texts, {})
+            for candidate in case.search.near(pattern.target, case.ways, (NEAR, math.inf)):
+                yield _written(candidate, pattern, texts, candidate.stage)
         for pattern in patterns[:1]:
             texts = pattern.combinations[0]
             case = self._case(pattern, texts, {})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,20 +77,22 @@ class Search:
     points: int = MAX_POINTS
     recipes: int = MAX_RECIPES
 
-    def near(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
-        """Yield each recipe's rounded point, then the lattices around them, nearest first.
+    def near(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float] = (0.0, math.inf)
+    ) -> Iterator[Candidate]:
+        """Yield the rounded points of all recipes, then the lattices around them, each nearest first.
 
         Parameters
         ----------
         target : mapping of field name to float
             The aggregate of the group; only fields that have a value in it.
         ways : sequence of Recipe
+        within : (float, float)
+            Squared distances to yield, the first not included unless it is 0.
         """
         ways = ways[: self.recipes]
-        start = {recipe: _Walk(self.grids, recipe, target) for recipe in ways}
-        for recipe in ways:
-            yield from self._written(start[recipe].point((0,) * len(recipe.free)), "rounded")
-        yield from self._around(target, ways, "lattice")
+        yield from self._rounded(target, ways, within)
+        yield from self._around(target, ways, "lattice", within)
 
     def finer(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
         """Yield the points of finer grids, as far as there are any."""
@@ -97,17 +100,37 @@ class Search:
             grids = {name: grid.finer(digits) for name, grid in self.grids.items()}
             if grids == self.grids:
                 break
-            yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer")
+            within = 0.0, math.inf
+            yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer", within)
 
-    def _around(self, target: Mapping[str, float], ways: Sequence[Recipe], stage: Stage) -> Iterator[Candidate]:
+    def _rounded(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float]
+    ) -> Iterator[Candidate]:
+        points = [_Walk(self.grids, recipe, target).point((0,) * len(recipe.free)) for recipe in ways]
+        known = [(self._distance(point, target), point) for point in points if point is not None]
+        for distance, point in sorted(known, key=lambda entry: entry[0]):
+            if _inside(distance, within):
+                yield from self._written(point, "rounded")
+
+    def _around(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], stage: Stage, within: tuple[float, float]
+    ) -> Iterator[Candidate]:
         """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
         walks = [_Walk(self.grids, recipe, target) for recipe in ways]
-        found = heapq.merge(*(self._sorted(walk, at) for at, walk in enumerate(walks)))
+        found = heapq.merge(*(self._sorted(walk, at, within) for at, walk in enumerate(walks)))
         for _, at, offsets in itertools.islice(found, self.points):
             if any(offsets) or stage == "finer":
                 yield from self._written(walks[at].point(offsets), stage)
 
-    def _sorted(self, walk: _Walk, at: int) -> Iterator[tuple[float, int, tuple[int, ...]]]:
+    def _distance(self, point: Mapping[str, Fraction], target: Mapping[str, float]) -> float:
+        try:
+            return sum(((float(value) - target[name]) / self.scale[name]) ** 2 for name, value in point.items())
+        except OverflowError:
+            return math.inf
+
+    def _sorted(
+        self, walk: _Walk, at: int, within: tuple[float, float]
+    ) -> Iterator[tuple[float, int, tuple[int, ...]]]:
         """Yield distance, number of the recipe, and offsets of the points that the rules seem to admit."""
         offsets = ball(len(walk.recipe.free), MAX_LOOKED)
         with np.errstate(all="ignore"):
@@ -115,7 +138,7 @@ class Search:
             distance = sum(
                 ((columns[name] - walk.target[name]) / self.scale[name]) ** 2 for name in columns
             ) * np.ones(len(offsets))
-            fine &= np.isfinite(distance)
+            fine &= np.isfinite(distance) & _inside(distance, within)
             fine[fine] = satisfied_columns(
                 self.rules, {name: column[fine] for name, column in columns.items()}, int(fine.sum())
             )
@@ -165,13 +188,18 @@ class _Walk:
         return columns, fine & on_grid
 
 
+def _inside(distance: float | NDArray[np.float64], within: tuple[float, float]) -> Any:
+    return ((distance > within[0]) | (within[0] == 0)) & (distance <= within[1])
+
+
 @functools.lru_cache(maxsize=128)
 def ball(dimensions: int, count: int) -> NDArray[np.int64]:
     """Return the integer points nearest to the origin, shape (at most count, dimensions), nearest first."""
     if dimensions == 0:
         return np.zeros((1, 0), dtype=np.int64)
     origin = (0,) * dimensions
-    heap, seen, found = [(0, origin)], {origin}, []
+    heap, seen = [(0, origin)], {origin}
+    found: list[tuple[int, ...]] = []
     while heap and len(found) < count:
         norm, point = heapq.heappop(heap)
         found.append(point)

@@ -48,11 +48,14 @@ class Solution:
     texts : mapping of field name to str
     positions : tuple of (int, int)
         For each rule in order its check and the position of the disjunct that was chosen.
+    distance : float
+        From the target, summed over fields, with the costs of the categories.
     """
 
     numbers: Mapping[str, Fraction]
     texts: Mapping[str, str]
     positions: tuple[tuple[int, int], ...]
+    distance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,9 @@ class Program:
         self._numbers = {
             name: _Expression(fixed[name], ()) if name in fixed else self._number(name) for name in problem.target
         }
+        self._fixed_distance = sum(
+            abs(float(value) - problem.target[name]) / problem.scale[name] for name, value in fixed.items()
+        )
         self._texts = {name: self._category(costs) for name, costs in problem.options.items()}
         self._choices = [self._rule(rule) for rule in problem.rules]
         for name, codes in problem.codes.items():
@@ -128,6 +134,7 @@ class Program:
                 (rule.check, next((p for p, column in choice if column is None or values[column] == 1), choice[0][0]))
                 for rule, choice in zip(self._problem.rules, self._choices, strict=True)
             ),
+            float(result.fun) + self._fixed_distance,
         )
 
     def impossible(self) -> bool:

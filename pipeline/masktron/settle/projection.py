@@ -25,6 +25,8 @@ from masktron.settle.residual import Comparison, Rule, breakpoints
 
 MAX_PROGRAMS = 16
 """Programs that are solved for one target: products fix their factors at that many points at most."""
+BATCH = 8
+"""Programs whose solutions are compared before the nearest is tried."""
 MAX_SETS = 3
 """Choices of the factors to fix."""
 
@@ -58,14 +60,17 @@ class Problem:
 
 
 def project(problem: Problem) -> Iterator[Solution]:
-    """Yield solutions, for products one for each choice of fixed factors that has one."""
-    for fixed in itertools.islice(_fixings(problem), MAX_PROGRAMS):
-        try:
-            solution = Program(problem, fixed).solve()
-        except Infeasible:
-            continue
-        if solution is not None:
-            yield solution
+    """Yield solutions, the nearest first; for products one for each choice of fixed factors that has one."""
+    for some in itertools.batched(itertools.islice(_fixings(problem), MAX_PROGRAMS), BATCH):
+        solved = [solution for fixed in some if (solution := _solved(problem, fixed)) is not None]
+        yield from sorted(solved, key=lambda solution: solution.distance)
+
+
+def _solved(problem: Problem, fixed: Mapping[str, Fraction]) -> Solution | None:
+    try:
+        return Program(problem, fixed).solve()
+    except Infeasible:
+        return None
 
 
 def conflict(problem: Problem) -> tuple[int, ...]:
@@ -148,8 +153,6 @@ def _values(problem: Problem, names: tuple[str, ...]) -> Iterator[dict[str, Frac
         yield from ({**middle, name: value} for value in near[:4] if value is not None)
     for offsets in ball(len(names), MAX_PROGRAMS)[1:].tolist():
         point = {name: walks[name](offset) for name, offset in zip(names, offsets, strict=True)}
-        yield (
-            {name: value for name, value in point.items() if value is not None}
-            if None not in point.values()
-            else middle
-        )
+        known = {name: value for name, value in point.items() if value is not None}
+        if len(known) == len(point):
+            yield known

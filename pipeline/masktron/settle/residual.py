@@ -297,7 +297,7 @@ def _comparison(
     terms = tuple(Monomial(c, powers) for powers, c in collected.items() if c)
     if any(term.powers for term in terms):
         yield Comparison(terms, relation)
-    elif not _related(sum((term.coefficient for term in terms), Fraction(0)), Fraction(0), relation):
+    elif not related(sum((term.coefficient for term in terms), Fraction(0)), Fraction(0), relation):
         yield None
 
 
@@ -319,7 +319,7 @@ def met(condition: Condition, values: Mapping[str, Fraction]) -> bool:
             parts = [_monomial(term, values) for term in terms]
             known = [part for part in parts if part is not None]
             largest = max((abs(part) for part in known), default=Fraction(0))
-            return len(known) == len(parts) and _related(sum(known, Fraction(0)), largest * SLACK, relation)
+            return len(known) == len(parts) and related(sum(known, Fraction(0)), largest * SLACK, relation)
         case Among(variable=name, values=members, negated=negated):
             return (values[name] in members) is not negated
         case Whole(variable=name):
@@ -379,7 +379,8 @@ def _monomial(term: Monomial, values: Mapping[str, Fraction]) -> Fraction | None
     return result
 
 
-def _related(total: Fraction, slack: Fraction, relation: Relation) -> bool:
+def related(total: Fraction, slack: Fraction, relation: Relation) -> bool:
+    """Compare a sum with zero; an equality may miss by the slack."""
     if relation == "=":
         return abs(total) <= slack
     return total <= 0 if relation == "<=" else total < 0

@@ -94,9 +94,9 @@ class Equality:
 
     def solve_columns(self, pivot: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return what `solve` gives for each row, in doubles; infinite or NaN where there is no solution."""
-        rest, factor = np.float64(0.0), np.float64(0.0)
+        rest, factor = np.zeros(1), np.zeros(1)
         for monomial in self.monomials:
-            others = np.float64(monomial.coefficient)
+            others = np.full(1, float(monomial.coefficient))
             for name, power in monomial.powers:
                 if name != pivot:
                     others = others * columns[name] ** float(power)
@@ -152,7 +152,7 @@ def equalities(conditions: Sequence[Condition]) -> list[Equality]:
 
 
 def _between(one: Comparison, two: Comparison) -> Equality | None:
-    """Return the middle of two bounds on the same products: ``p - q <= 0`` and ``-p - q <= 0`` say ``abs(p) <= q``."""
+    """Return the middle of two bounds on the same products: ``p <= q`` and ``-p <= q`` leave p around zero."""
     total: dict[tuple[tuple[str, int], ...], Fraction] = {}
     middle: dict[tuple[tuple[str, int], ...], Fraction] = {}
     for comparison, sign in ((one, 1), (two, -1)):
