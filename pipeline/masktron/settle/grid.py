@@ -66,12 +66,14 @@ class Grid:
     def columns(self, value: float, offsets: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the points that `walk` finds, as doubles, and which of them there are; both of shape (m,)."""
         if not self.among:
-            points = np.asarray(offsets * float(self.step(value)) + float(self.round(value)), dtype=np.float64)
-            return points, np.full(points.shape, fill_value=True)
-        points = np.array([float(number) for number, _ in self.among])
+            start, step = self.round(value), self.step(value)
+            common = math.lcm(start.denominator, step.denominator)  # one division per point is rounded correctly
+            points = (float(start * common) + offsets * float(step * common)) / float(common)
+            return np.asarray(points, dtype=np.float64), np.full(points.shape, fill_value=True)
+        known: NDArray[np.float64] = np.array([float(number) for number, _ in self.among])
         at = self._nearest(Fraction(value)) + offsets
-        there = (at >= 0) & (at < len(points))
-        return points[np.where(there, at, 0)], there
+        there = np.asarray((at >= 0) & (at < len(known)))
+        return known[np.where(there, at, 0)], there
 
     def fitting(self, values: NDArray[np.float64], *, near: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Move computed numbers to the grid, and tell which of them the grid holds; both of shape (m,).
@@ -93,9 +95,9 @@ class Grid:
             )
             error = np.spacing(np.abs(moved)) * ERROR
         else:
-            step = float(self.step(0.0))
-            moved = np.round(values / step) * step
-            error = np.maximum(step * 1e-6, np.spacing(np.abs(moved)) * ERROR)
+            inverse = float(1 / self.step(0.0))
+            moved = np.rint(values * inverse) / inverse
+            error = np.maximum(1e-6 / inverse, np.spacing(np.abs(moved)) * ERROR)
         return moved, np.isfinite(values) & (near | (np.abs(moved - values) <= error))
 
     def settled(self, value: Fraction, *, near: bool) -> Fraction:

@@ -33,7 +33,7 @@ MAX_UNLIKE = 600
 NEAR = 1.0
 """Squared distance, in units of the fields' spreads, beyond which a projection is tried before the lattice: a solved
 variable may be far from its aggregate, as a quotient of totals is."""
-PROJECTED_POINTS = 64
+PROJECTED_POINTS = 128
 """Points around a projection that are offered: the engine may refuse the projection itself for its doubles."""
 LEXICAL_REACH = 60
 """Grid steps around the target that are tried against a rule on the look of a number."""
@@ -178,8 +178,9 @@ class Hunt:
         lexical = any(isinstance(condition, Lexical | Untranslated) for condition in chosen)
         key = (id(rules), chosen, tuple(pattern.target.items()) if lexical else tuple(pattern.target))
         if key not in self._cases:
-            search = replace(self.search, grids=self._grids(pattern, chosen), rules=rules)
-            self._cases[key] = _Case(search, recipes(list(pattern.target), equalities(chosen)))
+            grids = self._grids(pattern, chosen)
+            search = replace(self.search, grids=grids, rules=rules)
+            self._cases[key] = _Case(search, recipes(list(pattern.target), equalities(chosen, grids)))
         return self._cases[key]
 
     def _grids(self, pattern: Pattern, conditions: Iterable[Condition]) -> dict[str, Grid]:

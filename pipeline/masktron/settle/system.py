@@ -53,7 +53,8 @@ class Equality:
         factor = mine[((pivot, 1),)] / theirs[((pivot, 1),)]
         for powers, coefficient in theirs.items():
             mine[powers] = mine.get(powers, Fraction(0)) - factor * coefficient
-        return Equality(tuple(Monomial(coefficient, powers) for powers, coefficient in mine.items() if coefficient))
+        terms = tuple(Monomial(coefficient, powers) for powers, coefficient in mine.items() if coefficient)
+        return Equality(terms, self.approximate)
 
     def _coefficients(self) -> dict[tuple[tuple[str, int], ...], Fraction]:
         sums: dict[tuple[tuple[str, int], ...], Fraction] = {}
@@ -140,28 +141,58 @@ class Recipe:
             fine &= on_grid
         return columns, fine
 
+    def exact_columns(
+        self, columns: Mapping[str, NDArray[np.float64]], grids: Mapping[str, Grid], count: int
+    ) -> NDArray[np.bool_]:
+        """Tell in which of `count` rows both sides of each exact equality come out as the same double.
 
-def equalities(conditions: Sequence[Condition]) -> list[Equality]:
-    """Pick the equalities out of a conjunction, without repetitions; the approximate ones come last."""
+        An engine may add in another order; that this one agrees makes it likely that the engine's does. Equalities
+        of long fields are left out, since their columns are no correctly rounded decimals.
+        """
+        fine = np.ones(count, dtype=np.bool_)
+        for _, equality in self.steps:
+            if equality.approximate or any(grids[name].digits is not None for name in equality.variables):
+                continue
+            sides = {True: np.zeros(count), False: np.zeros(count)}
+            for monomial in equality.monomials:
+                part = np.full(count, abs(float(monomial.coefficient)))
+                for name, power in monomial.powers:
+                    part = part * columns[name] ** float(power)
+                sides[monomial.coefficient > 0] = sides[monomial.coefficient > 0] + part
+            fine &= sides[True] == sides[False]
+        return fine
+
+
+def equalities(conditions: Sequence[Condition], grids: Mapping[str, Grid] | None = None) -> list[Equality]:
+    """Pick the equalities out of a conjunction, without repetitions; the approximate ones come last.
+
+    Approximate are products within a tolerance and, given `grids`, sums within one that is no wider than a grid step.
+    """
     comparisons = [condition for condition in conditions if isinstance(condition, Comparison)]
     exact = [Equality(comparison.terms) for comparison in comparisons if comparison.relation == "="]
-    bounds = [comparison for comparison in comparisons if comparison.relation != "=" and not comparison.linear]
-    pairs = itertools.combinations(bounds, 2)
-    near = [equality for one, two in pairs if (equality := _between(one, two)) is not None]
+    pairs = itertools.combinations([comparison for comparison in comparisons if comparison.relation != "="], 2)
+    near = [equality for one, two in pairs if (equality := _between(one, two, grids or {})) is not None]
     return list(dict.fromkeys([*exact, *near]))
 
 
-def _between(one: Comparison, two: Comparison) -> Equality | None:
-    """Return the middle of two bounds on the same products: ``p <= q`` and ``-p <= q`` leave p around zero."""
+def _between(one: Comparison, two: Comparison, grids: Mapping[str, Grid]) -> Equality | None:
+    """Return the middle of two bounds on the same terms: ``p <= q`` and ``-p <= q`` leave p around zero."""
+    if one.variables != two.variables or one.linear != two.linear:
+        return None
     total: dict[tuple[tuple[str, int], ...], Fraction] = {}
     middle: dict[tuple[tuple[str, int], ...], Fraction] = {}
     for comparison, sign in ((one, 1), (two, -1)):
         for term in comparison.terms:
             total[term.powers] = total.get(term.powers, Fraction(0)) + term.coefficient
             middle[term.powers] = middle.get(term.powers, Fraction(0)) + sign * term.coefficient / 2
-    left = Comparison(tuple(Monomial(c, powers) for powers, c in total.items() if c), "<=")
+    left = [(sum(power for _, power in powers), c) for powers, c in total.items() if c]
     terms = tuple(Monomial(c, powers) for powers, c in middle.items() if c)
-    return Equality(terms, approximate=True) if left.linear and terms else None
+    if one.linear:
+        steps = [abs(t.coefficient) * grids[name].step(0.0) for t in terms for name, _ in t.powers if name in grids]
+        narrow = all(degree == 0 for degree, _ in left) and len(steps) > 1 and -sum(c for _, c in left) <= max(steps)
+    else:
+        narrow = all(degree <= 1 for degree, _ in left) and any(t.powers for t in terms)
+    return Equality(terms, approximate=True) if narrow else None
 
 
 def recipes(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe]:
@@ -212,7 +243,7 @@ def _unwound(
     """Place an equality after the others by eliminating its pivot from them, or else go on without the last one."""
     for position, equality in enumerate(pending):
         others = (*pending[:position], *pending[position + 1 :])
-        for pivot in equality.pivots() if equality.linear else ():
+        for pivot in equality.pivots() if equality.linear and not equality.approximate else ():
             if all(other.linear for other in others if pivot in other.variables):
                 freed = (other.without(pivot, equality) for other in others)
                 yield from _orders(tuple(other for other in freed if other.variables), ((pivot, equality), *solved))
