@@ -103,15 +103,16 @@ class Grid:
     def settled(self, value: Fraction, *, near: bool) -> Fraction:
         """Move a computed number to the grid as `fitting` does, exactly.
 
-        A long field takes the shortest decimal of the nearest double, which is what the engine would have computed.
+        Where a long field has to be equal, it takes the shortest decimal of the nearest double, which is what the
+        engine would have computed.
         """
         if self.holds(value):
             return value
         if self.among:
             return self.among[self._nearest(value)][0] if near else value
-        if self.digits is not None:
-            return Fraction(repr(float(value)))
-        return self.round(value) if near else value
+        if near:
+            return self.round(value)
+        return value if self.digits is None else Fraction(repr(float(value)))
 
     def _nearest(self, value: Fraction) -> int:
         """Return which of the values is the nearest, the smaller of two."""

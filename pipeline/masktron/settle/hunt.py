@@ -16,10 +16,11 @@ from fractions import Fraction
 
 from masktron.classify.forms import holds, number_of, variables_of_atom
 from masktron.constraints import Form, InDomain, Lexical, Untranslated, Whole
+from masktron.settle.conditions import Among, Condition, Rule
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import Candidate, Search, Stage
 from masktron.settle.projection import Problem, conflict, project
-from masktron.settle.residual import Among, Condition, Free, Rule, residuals
+from masktron.settle.residual import Free, residuals
 from masktron.settle.system import Recipe, equalities, recipes
 
 MAX_PATTERNS = 4

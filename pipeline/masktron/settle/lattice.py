@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.read.lexical import reads_alike
+from masktron.settle.conditions import Rule, satisfied_columns, satisfies
 from masktron.settle.grid import Grid, readable
-from masktron.settle.residual import Rule, satisfied_columns, satisfies
 from masktron.settle.system import MAX_RECIPES, Recipe
 
 type Stage = Literal["rounded", "lattice", "projected", "finer", "mode"]
@@ -239,8 +239,10 @@ def surroundings(dimensions: int, count: int) -> NDArray[np.int64]:
         return ball(dimensions, count)
     reach = max(1, (math.isqrt(count // (2 * len(pairs))) - 1) // 2)
     steps = np.array(list(itertools.product(range(-reach, reach + 1), repeat=2)), dtype=np.int64)
+    room = max(1, count // (2 * len(steps)))
+    pairs = pairs[:: -(-len(pairs) // room)]
     outer = np.zeros((len(pairs), len(steps), dimensions), dtype=np.int64)
-    for at, pair in enumerate(pairs[:count]):
+    for at, pair in enumerate(pairs):
         outer[at, :, pair] = steps.T
     points = np.unique(np.concatenate([inner, outer.reshape(-1, dimensions)]), axis=0)
     points = points[np.argsort((points**2).sum(axis=1), kind="stable")]

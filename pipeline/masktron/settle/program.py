@@ -1,28 +1,23 @@
-"""The mixed-integer program of a projection: columns, rows, and the call of the solver (HiGHS, by scipy)."""
+"""The mixed-integer program of a projection: columns and rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_never
-
-import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
+from typing import TYPE_CHECKING, assert_never
 
 from masktron.constraints import Lexical, Untranslated, Whole
+from masktron.settle.conditions import Among, Chosen, Comparison, Condition, Rule
 from masktron.settle.grid import Grid
-from masktron.settle.residual import Among, Chosen, Comparison, Condition, Rule
+from masktron.settle.solver import Infeasible, Model, Outcome
 
 if TYPE_CHECKING:
     from masktron.settle.projection import Problem
 
 NODES = 200
 """Nodes of the search tree."""
-GAP = 0.01
-"""A solution is good enough when it is proved to be this near to the best, as a share of the distance."""
 MAX_VALUES = 40
 """Of a set of values, those nearest to the target that are considered."""
 MAX_HOLES = 8
@@ -31,11 +26,6 @@ MAX_STEPS = 10**8
 """Fields with more grid steps than this inside their box are continuous: the recipes put them on their grid."""
 EDGE = 1e-9
 """Distance that stands for a strict inequality between continuous fields, in units of distance."""
-FEASIBLE, PROVED_IMPOSSIBLE = 0, 2
-
-
-class Infeasible(Exception):  # noqa: N818 -- a result, not an error; caught by the projection
-    """A rule is left without a disjunct before anything is solved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +56,6 @@ class _Expression:
     terms: tuple[tuple[int, Fraction], ...]
 
 
-@dataclass(slots=True)
-class _Columns:
-    """Columns of the program under construction."""
-
-    cost: list[float] = field(default_factory=list)
-    low: list[float] = field(default_factory=list)
-    high: list[float] = field(default_factory=list)
-    whole: list[int] = field(default_factory=list)
-
-    def add(self, low: float, high: float, *, cost: float = 0.0, whole: bool = True) -> int:
-        self.cost.append(cost)
-        self.low.append(low)
-        self.high.append(high)
-        self.whole.append(int(whole))
-        return len(self.cost) - 1
-
-    def binary(self, cost: float = 0.0) -> int:
-        return self.add(0, 1, cost=cost)
-
-
 class Program:
     """A problem with some factors fixed.
 
@@ -103,15 +73,11 @@ class Program:
 
     def __init__(self, problem: Problem, fixed: Mapping[str, Fraction]) -> None:
         self._problem = problem
-        self._columns = _Columns()
-        self._rows: list[tuple[dict[int, float], float, float]] = []
+        self._model = Model()
         self._among: dict[str, list[tuple[Fraction, int]]] = {}
         self._numbers = {
             name: _Expression(fixed[name], ()) if name in fixed else self._number(name) for name in problem.target
         }
-        self._fixed_distance = sum(
-            abs(float(value) - problem.target[name]) / problem.scale[name] for name, value in fixed.items()
-        )
         self._texts = {name: self._category(costs) for name, costs in problem.options.items()}
         self._choices = [self._rule(rule) for rule in problem.rules]
         for name, codes in problem.codes.items():
@@ -120,43 +86,27 @@ class Program:
 
     def solve(self) -> Solution | None:
         """Return the nearest point, or the nearest found within the nodes that are allowed; None without one."""
-        result = self._run(NODES)
-        if result.x is None:
+        point = self._minimise(NODES).point
+        if point is None:
             return None
-        values = [
-            Fraction(round(x)) if w else Fraction(float(x))
-            for x, w in zip(result.x, self._columns.whole, strict=True)
-        ]
-        return Solution(
-            {name: _value(expression, values) for name, expression in self._numbers.items()},
-            {name: max(own, key=lambda text: values[own[text]]) for name, own in self._texts.items()},
-            tuple(
-                (rule.check, next((p for p, column in choice if column is None or values[column] == 1), choice[0][0]))
-                for rule, choice in zip(self._problem.rules, self._choices, strict=True)
-            ),
-            float(result.fun) + self._fixed_distance,
+        whole = zip(point.tolist(), self._model.whole, strict=True)
+        values = [Fraction(round(x)) if steps else Fraction(x) for x, steps in whole]
+        numbers = {name: _value(expression, values) for name, expression in self._numbers.items()}
+        texts = {name: max(own, key=lambda text: values[own[text]]) for name, own in self._texts.items()}
+        chosen = (
+            (rule.check, next((p for p, column in choice if column is None or values[column] == 1), choice[0][0]))
+            for rule, choice in zip(self._problem.rules, self._choices, strict=True)
         )
+        return Solution(numbers, texts, tuple(chosen), self._problem.distance(numbers, texts))
 
     def impossible(self) -> bool:
         """Whether the solver proves that there is no point."""
-        return bool(self._run(10 * NODES).status == PROVED_IMPOSSIBLE)
+        return self._minimise(10 * NODES).infeasible
 
-    def _run(self, nodes: int) -> Any:
-        columns = self._columns
-        if not columns.cost:
-            columns.binary()
-        entries = [(at, column, value) for at, (row, _, _) in enumerate(self._rows) for column, value in row.items()]
-        at, column, value = (list(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
-        matrix = csr_array((value, (at, column)), shape=(len(self._rows), len(columns.cost)))
-        return milp(
-            np.array(columns.cost),
-            integrality=np.array(columns.whole),
-            bounds=Bounds(np.array(columns.low), np.array(columns.high)),
-            constraints=LinearConstraint(matrix, [row[1] for row in self._rows], [row[2] for row in self._rows])
-            if self._rows
-            else None,
-            options={"node_limit": nodes, "mip_rel_gap": GAP},
-        )
+    def _minimise(self, nodes: int) -> Outcome:
+        if not self._model.cost:
+            self._model.switch()
+        return self._model.minimise(nodes)
 
     # --- fields -------------------------------------------------------------------------------------------------
 
@@ -165,14 +115,14 @@ class Program:
         target, unit = problem.target[name], problem.scale[name]
         if grid.among:
             points = sorted(grid.among, key=lambda entry: (abs(float(entry[0]) - target), entry[0]))[:MAX_VALUES]
-            own = [(value, self._columns.binary(abs(float(value) - target) / unit)) for value, _ in points]
+            own = [(value, self._model.switch(abs(float(value) - target) / unit)) for value, _ in points]
             self._among[name] = own
-            self._rows.append((dict.fromkeys((column for _, column in own), 1.0), 1, 1))
+            self._model.row(dict.fromkeys((column for _, column in own), 1.0), 1, 1)
             return _Expression(Fraction(0), tuple((column, value) for value, column in own))
         base, step, steps = self._base(grid, target, unit)
         low, high = problem.box[name]
         below, above = math.ceil((Fraction(low) - base) / step), math.floor((Fraction(high) - base) / step)
-        column = self._columns.add(min(below, 0), max(above, 0), whole=steps and above - below <= MAX_STEPS)
+        column = self._model.column(min(below, 0), max(above, 0), whole=steps and above - below <= MAX_STEPS)
         self._distance(column, float(step) / unit, float(Fraction(target) - base) / unit)
         return _Expression(base, ((column, step),))
 
@@ -183,14 +133,18 @@ class Program:
         return Fraction(target), Fraction(unit), False
 
     def _distance(self, column: int, step: float, shift: float) -> None:
-        """Let a column cost its distance from the target: ``d >= abs(step * n - shift)``."""
-        distance = self._columns.add(0, math.inf, cost=1.0, whole=False)
-        self._rows.append(({column: step, distance: -1.0}, -math.inf, shift))
-        self._rows.append(({column: -step, distance: -1.0}, -math.inf, -shift))
+        """Let a column cost its distance from the target: ``d >= abs(step * n - shift)``.
+
+        Columns without an upper bound have made HiGHS 1.12 stop with an error.
+        """
+        ends = step * self._model.low[column] - shift, step * self._model.high[column] - shift
+        distance = self._model.column(0, max(map(abs, ends)), cost=1.0, whole=False)
+        self._model.row({column: step, distance: -1.0}, -math.inf, shift)
+        self._model.row({column: -step, distance: -1.0}, -math.inf, -shift)
 
     def _category(self, costs: Mapping[str, float]) -> dict[str, int]:
-        own = {text: self._columns.binary(cost) for text, cost in costs.items()}
-        self._rows.append((dict.fromkeys(own.values(), 1.0), 1, 1))
+        own = {text: self._model.switch(cost) for text, cost in costs.items()}
+        self._model.row(dict.fromkeys(own.values(), 1.0), 1, 1)
         return own
 
     # --- rules --------------------------------------------------------------------------------------------------
@@ -205,11 +159,11 @@ class Program:
         own: list[tuple[int, int | None]] = []
         row: dict[int, float] = {}
         for disjunct in rule.disjuncts:
-            switch = self._columns.binary()
+            switch = self._model.switch()
             self._conditions(disjunct.conditions, switch)
             own.append((disjunct.position, switch))
             row[switch] = 1.0
-        self._rows.append((row, 1, math.inf))
+        self._model.row(row, 1, math.inf)
         return own
 
     def _conditions(self, conditions: Iterable[Condition], switch: int | None) -> None:
@@ -224,7 +178,7 @@ class Program:
                 case Chosen(variable=name, texts=texts):
                     own = self._texts[name]
                     row = {column: 1.0 for text, column in own.items() if text in texts}
-                    self._switched(row, 1.0, math.inf, switch)
+                    self._model.row(row, 1.0, math.inf, switch)
                 case Whole(variable=name):
                     self._whole(name, switch)
                 case Lexical() | Untranslated():
@@ -257,16 +211,16 @@ class Program:
         try:
             expression = self._linear(comparison)
         except Infeasible:
-            self._refuse(switch)
+            self._model.refuse(switch)
             return
         if not expression.terms:
             value = expression.constant
             if not (
                 value == 0 if comparison.relation == "=" else value <= 0 if comparison.relation == "<=" else value < 0
             ):
-                self._refuse(switch)
+                self._model.refuse(switch)
             return
-        if all(self._columns.whole[column] for column, _ in expression.terms):
+        if all(self._model.whole[column] for column, _ in expression.terms):
             self._integral(expression, comparison.relation, switch)
         else:
             self._continuous(expression, comparison.relation, switch)
@@ -278,68 +232,43 @@ class Program:
         row = {column: float(c * denominator / divisor) for column, c in expression.terms}
         bound = -expression.constant * denominator / divisor
         if relation == "=" and bound.denominator != 1:
-            self._refuse(switch)
+            self._model.refuse(switch)
             return
         high = math.ceil(bound) - 1 if relation == "<" else math.floor(bound)
-        self._switched(row, float(high) if relation == "=" else -math.inf, float(high), switch)
+        self._model.row(row, float(high) if relation == "=" else -math.inf, float(high), switch)
 
     def _continuous(self, expression: _Expression, relation: str, switch: int | None) -> None:
         size = float(max(abs(c) for _, c in expression.terms))
         row = {column: float(c) / size for column, c in expression.terms}
         bound = -float(expression.constant) / size - (EDGE if relation == "<" else 0.0)
-        self._switched(row, bound if relation == "=" else -math.inf, bound, switch)
-
-    def _refuse(self, switch: int | None) -> None:
-        if switch is None:
-            raise Infeasible
-        self._columns.high[switch] = 0
-
-    def _switched(self, row: Mapping[int, float], low: float, high: float, switch: int | None) -> None:
-        """Add a row that has to hold where the switch is 1, or always."""
-        if switch is None:
-            self._rows.append((dict(row), low, high))
-            return
-        ends = [
-            (value * self._columns.low[column], value * self._columns.high[column]) for column, value in row.items()
-        ]
-        least, most = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
-        if least > high or most < low:
-            self._refuse(switch)
-        if most > high:
-            self._rows.append(({**row, switch: most - high}, -math.inf, most))
-        if least < low:
-            self._rows.append(({**row, switch: least - low}, least, math.inf))
+        self._model.row(row, bound if relation == "=" else -math.inf, bound, switch)
 
     def _one_of(self, name: str, values: frozenset[Fraction], switch: int | None) -> None:
         expression = self._numbers[name]
         if not expression.terms:
             if expression.constant not in values:
-                self._refuse(switch)
+                self._model.refuse(switch)
             return
         if name in self._among:
             row = {column: 1.0 for value, column in self._among[name] if value in values}
-            self._switched(row, 1.0, math.inf, switch)
+            self._model.row(row, 1.0, math.inf, switch)
             return
         target = self._problem.target[name]
         nearest = sorted(values, key=lambda value: (abs(float(value) - target), value))[:MAX_VALUES]
-        own = [(value, self._columns.binary()) for value in nearest]
-        some = {column: 1.0 for _, column in own}
-        if switch is not None:
-            some[switch] = -1.0
-        self._rows.append((some, 1.0 if switch is None else 0.0, 1.0 if switch is None else 0.0))
+        own = [(value, self._model.switch()) for value in nearest]
+        # One of the values is chosen where the switch is on, and none where it is off: then the number is free.
+        some = {column: 1.0 for _, column in own} | ({switch: -1.0} if switch is not None else {})
+        count = 1.0 if switch is None else 0.0
+        self._model.row(some, count, count)
         size = max(abs(c) for _, c in expression.terms)
-        row = {column: float(c / size) for column, c in expression.terms}
-        row |= {column: -float((value - expression.constant) / size) for value, column in own}
+        moving = {column: float(c / size) for column, c in expression.terms}
+        row = moving | {column: -float((value - expression.constant) / size) for value, column in own}
         if switch is None:
-            self._rows.append((row, 0.0, 0.0))
+            self._model.row(row, 0.0, 0.0)
             return
-        moving = [
-            sorted((float(c / size) * self._columns.low[column], float(c / size) * self._columns.high[column]))
-            for column, c in expression.terms
-        ]
-        least, most = sum(pair[0] for pair in moving), sum(pair[1] for pair in moving)
-        self._rows.append(({**row, switch: most}, -math.inf, most))
-        self._rows.append(({**row, switch: least}, least, math.inf))
+        least, most = self._model.extent(moving)
+        self._model.row({**row, switch: most}, -math.inf, most)
+        self._model.row({**row, switch: least}, least, math.inf)
 
     def _none_of(self, name: str, values: Iterable[Fraction], switch: int | None) -> None:
         """Exclude values: the number is below or above each of them that lies inside its box."""
@@ -347,41 +276,44 @@ class Program:
         for value in sorted(values)[:MAX_HOLES]:
             if not expression.terms:
                 if expression.constant == value:
-                    self._refuse(switch)
+                    self._model.refuse(switch)
             elif name in self._among:
                 row = {column: 1.0 for number, column in self._among[name] if number == value}
                 if row:
-                    self._switched(row, -math.inf, 0.0, switch)
+                    self._model.row(row, -math.inf, 0.0, switch)
             else:
                 self._hole(expression, value, switch)
 
     def _hole(self, expression: _Expression, value: Fraction, switch: int | None) -> None:
         ((column, step),) = expression.terms
         at = (value - expression.constant) / step
-        if not self._columns.low[column] <= at <= self._columns.high[column] or at.denominator != 1:
+        if not self._model.low[column] <= at <= self._model.high[column] or at.denominator != 1:
             return
-        sides = self._columns.binary(), self._columns.binary()
-        self._switched({column: 1.0}, -math.inf, float(at) - 1, sides[0])
-        self._switched({column: 1.0}, float(at) + 1, math.inf, sides[1])
+        sides = self._model.switch(), self._model.switch()
+        self._model.row({column: 1.0}, -math.inf, float(at) - 1, sides[0])
+        self._model.row({column: 1.0}, float(at) + 1, math.inf, sides[1])
         row = dict.fromkeys(sides, 1.0)
-        self._rows.append((row, 1, math.inf) if switch is None else ({**row, switch: -1.0}, 0, math.inf))
+        if switch is None:
+            self._model.row(row, 1, math.inf)
+        else:
+            self._model.row({**row, switch: -1.0}, 0, math.inf)
 
     def _whole(self, name: str, switch: int | None) -> None:
         expression = self._numbers[name]
         if not expression.terms or name in self._among:
             if not expression.terms and expression.constant.denominator != 1:
-                self._refuse(switch)
+                self._model.refuse(switch)
             return
         ((column, step),) = expression.terms
         if step.denominator == 1 and expression.constant.denominator == 1:
             return
-        whole = self._columns.add(-math.inf, math.inf)
+        whole = self._model.column(-math.inf, math.inf)
         row, bound = {column: float(step), whole: -1.0}, -float(expression.constant)
         if switch is None:
-            self._rows.append((row, bound, bound))
+            self._model.row(row, bound, bound)
         else:
-            self._rows.append(({**row, switch: 1.0}, -math.inf, bound + 1))
-            self._rows.append(({**row, switch: -1.0}, bound - 1, math.inf))
+            self._model.row({**row, switch: 1.0}, -math.inf, bound + 1)
+            self._model.row({**row, switch: -1.0}, bound - 1, math.inf)
 
 
 def _value(expression: _Expression, columns: Sequence[Fraction]) -> Fraction:

@@ -18,15 +18,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from masktron.settle.conditions import Comparison, Rule, breakpoints
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import ball
-from masktron.settle.program import Infeasible, Program, Solution
-from masktron.settle.residual import Comparison, Rule, breakpoints
+from masktron.settle.program import Program, Solution
+from masktron.settle.solver import Infeasible
 
 MAX_PROGRAMS = 16
 """Programs that are solved for one target: products fix their factors at that many points at most."""
 BATCH = 8
 """Programs whose solutions are compared before the nearest is tried."""
+MAX_POINTS = 4
+"""Points where a condition on a factor changes that are tried for it."""
+PACE = 16
+"""Other values of a factor lie this part of its spread apart, or one grid step if that is more."""
 MAX_SETS = 3
 """Choices of the factors to fix."""
 
@@ -57,6 +62,11 @@ class Problem:
     codes: Mapping[str, frozenset[Fraction]]
     options: Mapping[str, Mapping[str, float]]
     rules: Sequence[Rule]
+
+    def distance(self, numbers: Mapping[str, Fraction], texts: Mapping[str, str]) -> float:
+        """Return how far a point is from the target, summed over fields."""
+        shifts = (abs(float(value) - self.target[name]) / self.scale[name] for name, value in numbers.items())
+        return sum(shifts) + sum(self.options[name][text] for name, text in texts.items())
 
 
 def project(problem: Problem) -> Iterator[Solution]:
@@ -142,17 +152,24 @@ def _length(problem: Problem, name: str) -> int:
 
 
 def _values(problem: Problem, names: tuple[str, ...]) -> Iterator[dict[str, Fraction]]:
-    """Yield values of the factors: the rounded target, points where a condition changes, and neighbours."""
-    walks = {name: problem.grids[name].walk(problem.target[name]) for name in names}
-    middle = {name: value for name, walk in walks.items() if (value := walk(0)) is not None}
+    """Yield values of the factors: the rounded targets, points where a condition changes, and others around."""
+    middle = {name: _at(problem, name, problem.target[name]) for name in names}
     yield middle
     for name in names:
-        points = sorted(breakpoints(problem.rules, name), key=lambda p: (abs(p - problem.target[name]), p))
         low, high = problem.box[name]
-        near = [problem.grids[name].walk(point)(0) for point in points if low <= point <= high]
-        yield from ({**middle, name: value} for value in near[:4] if value is not None)
+        points = [point for point in breakpoints(problem.rules, name) if low <= point <= high]
+        points.sort(key=lambda point: (abs(point - problem.target[name]), point))
+        yield from ({**middle, name: _at(problem, name, point)} for point in points[:MAX_POINTS])
+    pace = {
+        name: max(float(problem.grids[name].step(problem.target[name])), problem.scale[name] / PACE) for name in names
+    }
     for offsets in ball(len(names), MAX_PROGRAMS)[1:].tolist():
-        point = {name: walks[name](offset) for name, offset in zip(names, offsets, strict=True)}
-        known = {name: value for name, value in point.items() if value is not None}
-        if len(known) == len(point):
-            yield known
+        yield {
+            name: _at(problem, name, problem.target[name] + offset * pace[name])
+            for name, offset in zip(names, offsets, strict=True)
+        }
+
+
+def _at(problem: Problem, name: str, value: float) -> Fraction:
+    """Return the number of the grid of a field that is nearest to a value."""
+    return problem.grids[name].settled(Fraction(value), near=True)

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Monomial
+from masktron.settle.conditions import Comparison, Condition
 from masktron.settle.grid import Grid
-from masktron.settle.residual import Comparison, Condition
 
 MAX_RECIPES = 8
 """Recipes that are tried for one set of equalities."""
