@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,18 +15,31 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.classify.forms import holds
-from masktron.constraints import Linear, Member, Monomial, Product, Range
+from masktron.classify.forms import holds, variables_of_atom
+from masktron.constraints import Atom, Form, Linear, Monomial, Product, Range
 from masktron.errors import InfeasibleError
 from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.records import Column, Field
+from masktron.settle.conditions import Condition, Rule
 from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scales, significant_digits
-from masktron.settle.lattice import MAX_COMPLETED, Candidate, Search
+from masktron.settle.lattice import MAX_LOOKED, Candidate, Search, surroundings
 from masktron.settle.prototypes import MAX_ROWS, Row, Task, settle
-from masktron.settle.system import Equality, Recipe, equalities, recipes
+from masktron.settle.residual import Free, residual
+from masktron.settle.system import Equality, equalities, recipes
 
 TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
 PRODUCT = Product((Monomial(Fraction(1), (("P", 1), ("Q", 1))),), "=", Monomial(Fraction(1), (("R", 1),)))
+
+
+def rule_of(form: Form, names: Iterable[str]) -> Rule | None:
+    """What a rule asks of free numbers."""
+    return residual(0, form, {}, Free(frozenset(names), {}, lambda atom: None))
+
+
+def asked(*atoms: Atom) -> tuple[Condition, ...]:
+    """What a conjunction asks of its variables, all of them free."""
+    rule = rule_of((atoms,), {name for atom in atoms for name in variables_of_atom(atom)})
+    return rule.disjuncts[0].conditions if rule else ()
 
 
 def column(*lexemes: str) -> Column:
@@ -114,7 +127,7 @@ def test_digits_of_numbers() -> None:
 
 
 def test_totals_and_products_are_solved_before_their_parts() -> None:
-    (linear,), (product,) = equalities([TOTAL]), equalities([PRODUCT])
+    (linear,), (product,) = equalities(asked(TOTAL)), equalities(asked(PRODUCT))
     assert linear.pivots()[0] == "T"
     assert product.pivots()[0] == "R"
     assert recipes(["A", "B", "T"], [linear])[0].free == ("A", "B")
@@ -123,7 +136,7 @@ def test_totals_and_products_are_solved_before_their_parts() -> None:
 @given(st.tuples(*[st.integers(-1000, 1000)] * 3))
 def test_every_recipe_satisfies_every_equality(numbers: tuple[int, int, int]) -> None:
     chain = Linear((("R", Fraction(1)), ("S", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(5))
-    system = equalities([PRODUCT, chain])
+    system = equalities(asked(PRODUCT, chain))
     ways = recipes(["P", "Q", "R", "S", "T"], system)
     assert len(ways) > 1
     for way in ways:
@@ -137,7 +150,7 @@ def test_every_recipe_satisfies_every_equality(numbers: tuple[int, int, int]) ->
 
 def test_a_total_of_totals_is_solved_in_order() -> None:
     upper = Linear((("T", Fraction(1)), ("C", Fraction(1)), ("U", Fraction(-1))), "=", Fraction(0))
-    way = recipes(["A", "B", "T", "C", "U"], equalities([upper, TOTAL]))[0]
+    way = recipes(["A", "B", "T", "C", "U"], equalities(asked(upper, TOTAL)))[0]
     assert way.free == ("A", "B", "C")
     assert [pivot for pivot, _ in way.steps] == ["T", "U"]
 
@@ -152,10 +165,10 @@ def test_breakdowns_of_one_total_are_all_solved(count: int, chained: bool) -> No
         for at, (part, total) in enumerate(zip(parts, totals, strict=True))
     ]
     names = sorted({name for atom in atoms for name, _ in atom.terms})
-    ways = recipes(names, equalities(atoms))
+    ways = recipes(names, equalities(asked(*atoms)))
     assert len(ways) > 1
     assert len({way.free for way in ways}) == len(ways)
-    assert all(len(way.steps) == len(equalities(atoms)) for way in ways)
+    assert all(len(way.steps) == len(equalities(asked(*atoms))) for way in ways)
 
 
 def test_linear_circles_are_solved_by_elimination() -> None:
@@ -165,10 +178,10 @@ def test_linear_circles_are_solved_by_elimination() -> None:
     square = Linear((("A", one), ("B", -one), ("T", one)), "=", Fraction(0))
     implied = Linear((("A", one), ("B", 2 * one), ("T", -2 * one)), "=", Fraction(0))
     for order in itertools.permutations([TOTAL, twice, private]):
-        for way in recipes(["A", "B", "T", "Z"], equalities(order)):
+        for way in recipes(["A", "B", "T", "Z"], equalities(asked(*order))):
             assert len(way.free) == 1
             assert way.complete({way.free[0]: Fraction(5)})["A"] == 0  # type: ignore[index]
-    (way,) = recipes(["A", "B", "T"], equalities([TOTAL, twice, square, implied]))
+    (way,) = recipes(["A", "B", "T"], equalities(asked(TOTAL, twice, square, implied)))
     assert way.complete({name: Fraction(3) for name in way.free})["A"] == 0  # type: ignore[index]
 
 
@@ -182,7 +195,7 @@ def test_every_solvable_linear_system_is_solved(seed: int, variables: int, count
         terms = tuple((name, Fraction(c)) for name, c in zip(names, coefficients, strict=True) if c)
         if len(terms) > 1:
             atoms.append(Linear(terms, "=", sum((c * point[name] for name, c in terms), Fraction(0))))
-    for way in recipes(names, equalities(atoms)):
+    for way in recipes(names, equalities(asked(*atoms))):
         values = way.complete({name: point[name] + 3 for name in way.free})
         assert values is not None
         assert all(holds(((atom,),), values) for atom in atoms)
@@ -191,40 +204,43 @@ def test_every_solvable_linear_system_is_solved(seed: int, variables: int, count
 def test_circular_equalities_are_solved_as_far_as_possible() -> None:
     other = Linear((("A", Fraction(2)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
     square = Product((Monomial(Fraction(1), (("A", 2),)),), "=", Monomial(Fraction(1), (("B", 1), ("T", 1))))
-    ways = recipes(["A", "B", "T"], equalities([TOTAL, other, square]))
+    ways = recipes(["A", "B", "T"], equalities(asked(TOTAL, other, square)))
     assert ways
     assert all(len(way.steps) <= 3 for way in ways)
 
 
 def test_constants_go_into_the_coefficients() -> None:
-    (product,) = equalities([PRODUCT])
-    given_q = product.given({"Q": Fraction(3)})
-    assert given_q.variables == {"P", "R"}
-    assert given_q.solve("R", {"P": Fraction(5)}) == 15
-    assert given_q.solve("P", {"R": Fraction(6)}) == 2
+    free = Free(frozenset("PR"), {}, lambda atom: None)
+    rule = residual(0, ((PRODUCT,),), {"Q": "3.0"}, free)
+    assert rule is not None
+    (product,) = equalities(rule.disjuncts[0].conditions)
+    assert product.variables == {"P", "R"}
+    assert product.solve("R", {"P": Fraction(5)}) == 15
+    assert product.solve("P", {"R": Fraction(6)}) == 2
 
 
 def test_division_by_zero_has_no_solution() -> None:
-    (product,) = equalities([PRODUCT])
+    (product,) = equalities(asked(PRODUCT))
     assert product.solve("P", {"Q": Fraction(0), "R": Fraction(1)}) is None
     quotient = Equality((Monomial(Fraction(1), (("A", -1),)), Monomial(Fraction(-1), (("B", 1),))))
     assert quotient.solve("B", {"A": Fraction(0)}) is None
 
 
 def test_ranges_are_no_equalities() -> None:
-    assert equalities([Range("A", Fraction(0), Fraction(1)), TOTAL, TOTAL]) == equalities([TOTAL])
+    assert equalities(asked(Range("A", Fraction(0), Fraction(1)), TOTAL, TOTAL)) == equalities(asked(TOTAL))
 
 
 # search
 
 
-def search(grid: Grid, names: str, test: object = lambda values: True) -> Search:
+def search(grid: Grid, names: str, *atoms: Atom) -> Search:
+    rule = rule_of((atoms,), names)
     return Search(
         grids=dict.fromkeys(names, grid),
         scale=dict.fromkeys(names, 1.0),
         tied=frozenset(names),
         codes={},
-        holds=test,  # type: ignore[arg-type]
+        rules=(rule,) if rule else (),
     )
 
 
@@ -235,12 +251,12 @@ def written(candidate: Candidate) -> dict[str, str]:
 @given(st.tuples(st.floats(-99, 99), st.floats(-99, 99)))
 def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, float]) -> None:
     target = {"A": parts[0], "B": parts[1], "T": parts[0] + parts[1]}
-    ways = recipes(["A", "B", "T"], equalities([TOTAL]))
+    ways = recipes(["A", "B", "T"], equalities(asked(TOTAL)))
 
     def adds_up(candidate: dict[str, str]) -> bool:
         return float(candidate["A"]) + float(candidate["B"]) == float(candidate["T"])
 
-    offers = itertools.islice(search(Grid(2), "ABT").candidates(target, ways), 600)
+    offers = itertools.islice(search(Grid(2), "ABT").near(target, ways), 600)
     found = next((offer for offer in offers if adds_up(written(offer))), None)
     assert found is not None
     assert found.stage in ("rounded", "lattice")
@@ -252,8 +268,8 @@ def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, flo
 def test_products_are_exact_in_doubles(factor: int, ratio: float) -> None:
     target = {"P": float(factor), "Q": ratio, "R": factor * ratio}
     grids = {"P": Grid(0), "Q": Grid(17, digits=9), "R": Grid(17, digits=9)}
-    hunt = Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), {}, lambda values: True)
-    offers = itertools.islice(hunt.candidates(target, recipes(["P", "Q", "R"], equalities([PRODUCT]))), 30)
+    hunt = Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), {})
+    offers = itertools.islice(hunt.near(target, recipes(["P", "Q", "R"], equalities(asked(PRODUCT)))), 30)
     assert any(float(written(o)["P"]) * float(written(o)["Q"]) == float(written(o)["R"]) for o in offers)
 
 
@@ -261,62 +277,57 @@ def test_products_are_exact_in_doubles(factor: int, ratio: float) -> None:
 def test_the_lattice_is_walked_by_distance(a: float, b: float) -> None:
     assume(abs(a % 1 - 0.5) > 1e-6 and abs(b % 1 - 0.5) > 1e-6)
     target = {"A": a, "B": b}
-    offers = list(itertools.islice(search(Grid(0), "AB").candidates(target, recipes(["A", "B"], [])), 25))
+    offers = list(itertools.islice(search(Grid(0), "AB").near(target, recipes(["A", "B"], [])), 25))
     distances = [(int(written(o)["A"]) - a) ** 2 + (int(written(o)["B"]) - b) ** 2 for o in offers]
     assert distances == sorted(distances)
     assert len({tuple(o.lexemes.values()) for o in offers}) == 25
 
 
 def test_what_the_rules_refuse_is_not_offered() -> None:
-    hunt = search(Grid(0), "A", lambda values: values["A"] >= 10)
-    first = next(hunt.candidates({"A": 7.2}, recipes(["A"], [])))
+    hunt = search(Grid(0), "A", Range("A", Fraction(10), None))
+    first = next(hunt.near({"A": 7.2}, recipes(["A"], [])))
     assert first.lexemes == {"A": "10"}
     assert first.stage == "lattice"
 
 
 def test_decimals_get_finer_when_the_grid_has_no_solution() -> None:
-    hunt = search(Grid(1), "A", lambda values: Fraction("0.11") <= values["A"] <= Fraction("0.13"))
-    first = next(hunt.candidates({"A": 0.12}, recipes(["A"], [])))
+    hunt = search(Grid(1), "A", Range("A", Fraction("0.11"), Fraction("0.13")))
+    assert not list(hunt.near({"A": 0.12}, recipes(["A"], [])))
+    first = next(hunt.finer({"A": 0.12}, recipes(["A"], [])))
     assert first.lexemes == {"A": "0.12"}
     assert first.stage == "finer"
 
 
 def test_no_prototype_is_a_missing_code() -> None:
     hunt = replace(search(Grid(0), "A"), codes={"A": frozenset({Fraction(-9)})})
-    first = next(hunt.candidates({"A": -9.1}, recipes(["A"], [])))
+    first = next(hunt.near({"A": -9.1}, recipes(["A"], [])))
     assert first.lexemes == {"A": "-10"}
 
 
-def test_the_text_of_a_missing_field_is_seen() -> None:
-    form = ((Member("B", frozenset({"NA"})),), (Range("A", Fraction(50), None),))
-    hunt = search(Grid(0), "A", lambda values: holds(form, values))
-    way = recipes(["A"], [])
-    assert next(hunt.candidates({"A": 7.2}, way, {"B": "NA"})).lexemes == {"A": "7"}
-    assert next(hunt.candidates({"A": 7.2}, way, {"B": ""})).lexemes == {"A": "50"}
+def test_points_that_engines_read_differently_are_marked() -> None:
+    offers = list(search(Grid(2), "A").near({"A": 1.14}, recipes(["A"], [])))
+    assert offers[0].lexemes == {"A": "1.14"}
+    assert [offer.alike for offer in offers] == [reads_alike(written(offer)["A"]) for offer in offers]
+    assert {offer.alike for offer in offers} == {True, False}
 
 
-def test_points_that_engines_read_differently_come_last() -> None:
-    hunt = search(Grid(2), "A")
-    offers = list(itertools.islice(hunt.candidates({"A": 1.14}, recipes(["A"], [])), 100_000))
-    alike = [reads_alike(written(offer)["A"]) for offer in offers]
-    assert alike == sorted(alike, reverse=True)
-    assert False in alike
-    assert offers[alike.index(False)].lexemes == {"A": "1.14"}
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 7, 30, 60])
+def test_the_search_in_many_dimensions_is_bounded(dimensions: int) -> None:
+    points = surroundings(dimensions, MAX_LOOKED)
+    assert len(points) <= MAX_LOOKED + 9
+    assert not points[0].any()
+    assert len(np.unique(points, axis=0)) == len(points)
+    assert (np.diff((points**2).sum(axis=1)) >= 0).all()
+    assert (np.abs(points).sum(axis=1) == 1).sum() == 2 * dimensions, "every direction"
 
 
-def test_the_search_in_many_dimensions_is_bounded() -> None:
-    names = [f"V{at}" for at in range(30)]
-    hunt = Search(dict.fromkeys(names, Grid(0)), dict.fromkeys(names, 1.0), frozenset(), {}, lambda values: False)
-    completed = 0
-
-    class Counting(Recipe):
-        def complete(self, free: Mapping[str, Fraction]) -> dict[str, Fraction] | None:
-            nonlocal completed
-            completed += 1
-            return dict(free)
-
-    assert not list(hunt.candidates(dict.fromkeys(names, 0.5), [Counting(tuple(names), ())]))
-    assert completed <= 2 * MAX_COMPLETED + 2
+def test_sums_that_doubles_get_wrong_come_after_those_that_they_get_right() -> None:
+    target = {"A": -16.83, "B": 14.45, "T": -2.38}
+    offers = list(search(Grid(2), "ABT").near(target, recipes("ABT", equalities(asked(TOTAL)))))[1:]
+    adds_up = [float(written(o)["A"]) + float(written(o)["B"]) == float(written(o)["T"]) for o in offers]
+    assert adds_up == sorted(adds_up, reverse=True)
+    assert adds_up[0]
+    assert not adds_up[-1]
 
 
 # groups
@@ -332,9 +343,7 @@ def task_of(caps: list[int], values: list[int], k: int) -> Task:
         members=tuple(members),
         conditions=("CAP",),
         distances=np.abs(columns["A"].values - np.repeat(targets[:, 0], [len(group) for group in members])),
-        targets=targets,
-        search=lambda group: search(Grid(0), "A"),
-        ways=lambda group, _: recipes(["A"], []),
+        candidates=lambda group: search(Grid(0), "A").near({"A": targets[group, 0]}, recipes(["A"], [])),
         pooled=np.zeros(len(members), dtype=bool),
         medians=None,
     )
@@ -354,7 +363,7 @@ def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: in
     settled = settle(task, judge)
     for group, members in enumerate(task.members):
         assert int(settled.lexemes[group, 0]) <= min(caps[at] for at in members)
-        first = next(o for o in task.search(group).candidates({"A": task.targets[group, 0]}, task.ways(group, {})))
+        first = next(o for o in task.candidates(group))
         if int(first.lexemes["A"] or 0) <= min(caps[at] for at in members):
             assert settled.lexemes[group, 0] == first.lexemes["A"], "the first that fits is taken"
 
@@ -390,6 +399,6 @@ def test_a_grid_of_certain_values_is_walked_in_order() -> None:
 
 def test_a_search_among_certain_values_offers_these_only() -> None:
     hunt = replace(search(Grid(0), "AB"), grids={"A": Grid(0).only(["0", "10", "30"]), "B": Grid(0)})
-    offers = list(itertools.islice(hunt.candidates({"A": 14.0, "B": 2.2}, recipes(["A", "B"], [])), 12))
+    offers = list(itertools.islice(hunt.near({"A": 14.0, "B": 2.2}, recipes(["A", "B"], [])), 12))
     assert offers[0].lexemes == {"A": "10", "B": "2"}
     assert {offer.lexemes["A"] for offer in offers} <= {"0", "10", "30"}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +12,6 @@ from masktron.constraints import Polynomial, Product
 from masktron.masking.views import Views, aggregator_of
 from masktron.methods.grouping import Grouping
 from masktron.plan import DERIVE_GEOMETRIC, Block
-from masktron.settle.aim import aim
-from masktron.settle.grid import scales
-from masktron.settle.system import Recipe
 
 
 def targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
@@ -46,49 +40,6 @@ def targets(views: Views, block: Block, values: NDArray[np.float64], grouping: G
         Mean().aggregate(values, grouping.labels, views.weights),
         aggregator.aggregate(one_signed, grouping.labels, views.weights),
     )
-
-
-def aimed(
-    views: Views,
-    block: Block,
-    aims: NDArray[np.float64],
-    values: NDArray[np.float64],
-    grouping: Grouping,
-    ways: Callable[[int], Sequence[Recipe]],
-    admits: Callable[[Mapping[str, Fraction]], bool],
-) -> NDArray[np.float64]:
-    """Move the targets of derive to solutions of the equalities, as near to the means as possible.
-
-    Parameters
-    ----------
-    aims : ndarray of float64, shape (groups, p)
-        What free variables are given; NaN where there is no number.
-    values : ndarray of float64, shape (n, p)
-        As in `targets`.
-    ways : callable
-        Recipes of a group.
-    admits : callable
-        Whether the rules may hold for the numbers.
-
-    Returns
-    -------
-    ndarray of float64, shape (groups, p)
-    """
-    centres = Mean().aggregate(values, grouping.labels, views.weights)
-    scale = dict(zip(block.variables, scales(values).tolist(), strict=True))
-    moved = aims.copy()
-    for group, (start, centre) in enumerate(zip(aims.tolist(), centres.tolist(), strict=True)):
-        known = {name: at for at, name in enumerate(block.variables) if not np.isnan(start[at])}
-        solution = aim(
-            {name: start[at] for name, at in known.items()},
-            {name: centre[at] for name, at in known.items()},
-            ways(group),
-            scale,
-            admits,
-        )
-        for name, at in known.items():
-            moved[group, at] = solution[name]
-    return moved
 
 
 def _geometric_factors(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.read.lexical import reads_alike
 from masktron.read.records import Column
@@ -25,6 +26,9 @@ TIED_DIGITS = 9
 """Significant digits of a long field in an equality: products of it are still exact in a double."""
 SOLVED_DIGITS = 17
 """A solved variable with more significant digits than this could not be told from its neighbours as a double."""
+
+ERROR = 64
+"""Rounding errors of a computed number, in units in the last place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,65 @@ class Grid:
         if not self.among:
             start, step = self.round(value), self.step(value)
             return lambda offset: start + offset * step
-        above = self._position(Fraction(value))
-        around = [at for at in (above - 1, above) if 0 <= at < len(self.among)]
-        nearest = min(around, key=lambda at: abs(self.among[at][0] - Fraction(value)))
+        nearest = self._nearest(Fraction(value))
         return lambda offset: self.among[nearest + offset][0] if 0 <= nearest + offset < len(self.among) else None
+
+    def columns(self, value: float, offsets: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the points that `walk` finds, as doubles, and which of them there are; both of shape (m,)."""
+        if not self.among:
+            start, step = self.round(value), self.step(value)
+            common = math.lcm(start.denominator, step.denominator)  # one division per point is rounded correctly
+            points = (float(start * common) + offsets * float(step * common)) / float(common)
+            return np.asarray(points, dtype=np.float64), np.full(points.shape, fill_value=True)
+        known: NDArray[np.float64] = np.array([float(number) for number, _ in self.among])
+        at = self._nearest(Fraction(value)) + offsets
+        there = np.asarray((at >= 0) & (at < len(known)))
+        return known[np.where(there, at, 0)], there
+
+    def fitting(self, values: NDArray[np.float64], *, near: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Move computed numbers to the grid, and tell which of them the grid holds; both of shape (m,).
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (m,)
+        near : bool
+            Take the nearest number of the grid, wherever it is; otherwise only rounding errors are removed.
+        """
+        if self.digits is not None and not self.among:
+            return values, np.isfinite(values)
+        if self.among:
+            points = np.array([float(number) for number, _ in self.among])
+            right = np.clip(np.searchsorted(points, values), 1 if len(points) > 1 else 0, len(points) - 1)
+            left = np.maximum(right - 1, 0)
+            moved = np.where(
+                np.abs(points[left] - values) <= np.abs(points[right] - values), points[left], points[right]
+            )
+            error = np.spacing(np.abs(moved)) * ERROR
+        else:
+            inverse = float(1 / self.step(0.0))
+            moved = np.rint(values * inverse) / inverse
+            error = np.maximum(1e-6 / inverse, np.spacing(np.abs(moved)) * ERROR)
+        return moved, np.isfinite(values) & (near | (np.abs(moved - values) <= error))
+
+    def settled(self, value: Fraction, *, near: bool) -> Fraction:
+        """Move a computed number to the grid as `fitting` does, exactly.
+
+        Where a long field has to be equal, it takes the shortest decimal of the nearest double, which is what the
+        engine would have computed.
+        """
+        if self.holds(value):
+            return value
+        if self.among:
+            return self.among[self._nearest(value)][0] if near else value
+        if near:
+            return self.round(value)
+        return value if self.digits is None else Fraction(repr(float(value)))
+
+    def _nearest(self, value: Fraction) -> int:
+        """Return which of the values is the nearest, the smaller of two."""
+        above = self._position(value)
+        around = [at for at in (above - 1, above) if 0 <= at < len(self.among)]
+        return min(around, key=lambda at: abs(self.among[at][0] - value))
 
     def _position(self, value: Fraction) -> int:
         """Return where a number stands, or would stand, among the values."""
@@ -70,16 +129,16 @@ class Grid:
         at = self._position(value)
         return self.among[at][1] if at < len(self.among) and self.among[at][0] == value else None
 
-    def step(self, near: float) -> Fraction:
+    def step(self, near: float | Fraction) -> Fraction:
         """Return the distance between neighbouring numbers of the grid around `near`."""
         if self.whole:
             return Fraction(1)
         if self.digits is None:
             return Fraction(1, 10**self.decimals)
-        magnitude = math.floor(math.log10(abs(near))) if near else 0
+        magnitude = math.floor(math.log10(abs(float(near)))) if near else 0
         return Fraction(10) ** (magnitude + 1 - self.digits)
 
-    def round(self, value: float) -> Fraction:
+    def round(self, value: float | Fraction) -> Fraction:
         """Return the number of the grid nearest to `value`, halves to even."""
         step = self.step(value)
         return round(Fraction(value) / step) * step

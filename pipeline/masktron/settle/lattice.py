@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
-from masktron.classify.forms import Value
+import numpy as np
+from numpy.typing import NDArray
+
 from masktron.read.lexical import reads_alike
+from masktron.settle.conditions import Rule, satisfied_columns, satisfies
 from masktron.settle.grid import Grid, readable
 from masktron.settle.system import MAX_RECIPES, Recipe
 
-type Stage = Literal["rounded", "lattice", "finer"]
+type Stage = Literal["rounded", "lattice", "projected", "finer", "mode", "medoid"]
 
+MAX_LOOKED = 2000
+"""Points of the lattice whose solved variables are computed for one recipe and grid, in doubles."""
 MAX_POINTS = 600
-"""Points of the lattice that are looked at for one recipe and grid."""
-MAX_COMPLETED = 3000
-"""Points whose solved variables are computed for that: in many dimensions each point has many neighbours."""
+"""Of these, points that are offered."""
 FINER = 2
 """Fraction digits that a decimal field may gain."""
 
@@ -33,17 +37,20 @@ class Candidate:
     ----------
     lexemes : mapping of field name to str
         None where the field is absent.
-    stage : {"rounded", "lattice", "finer"}
+    stage : {"rounded", "lattice", "projected", "finer", "mode", "medoid"}
         What it took to find it.
+    alike : bool
+        Every engine reads the same doubles from the fields that stand in equalities.
     """
 
     lexemes: Mapping[str, str | None]
     stage: Stage
+    alike: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """All that the candidates of one block depend on besides the aggregate.
+    """What the candidates of a group depend on besides the aggregate.
 
     Attributes
     ----------
@@ -54,10 +61,10 @@ class Search:
         Fields whose doubles have to be read alike by all engines, since an equality depends on them.
     codes : mapping of field name to frozenset of Fraction
         Numbers that mean 'missing', which no prototype may have.
-    holds : callable
-        Quick exact test of the block's rules on numbers; a necessary condition only.
+    rules : sequence of Rule
+        What the rules ask of the numbers; a necessary condition only.
     points : int
-        Points of the lattice that are looked at for one recipe and grid.
+        Points of the lattice that are offered.
     recipes : int
         Recipes that are tried.
     """
@@ -66,103 +73,178 @@ class Search:
     scale: Mapping[str, float]
     tied: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
-    holds: Callable[[Mapping[str, Value]], bool]
+    rules: Sequence[Rule] = ()
     points: int = MAX_POINTS
     recipes: int = MAX_RECIPES
 
-    def candidates(
-        self, target: Mapping[str, float], ways: Sequence[Recipe], fixed: Mapping[str, str | None] | None = None
+    def near(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float] = (0.0, math.inf)
     ) -> Iterator[Candidate]:
-        """Yield candidates: each recipe's rounded point, then lattices around them, then finer grids.
+        """Yield the rounded points of all recipes, then the lattices around them, each nearest first.
 
         Parameters
         ----------
         target : mapping of field name to float
             The aggregate of the group; only fields that have a value in it.
         ways : sequence of Recipe
-        fixed : mapping of field name to str or None
-            What the rules see in fields that have no value in the group: a missing code, an empty text, or nothing.
+        within : (float, float)
+            Squared distances to yield, the first not included unless it is 0.
         """
-        hunt = replace(self, holds=lambda values: self.holds({**fixed, **values})) if fixed else self
-        yield from hunt._stages(target, ways[: self.recipes])
-
-    def _stages(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
-        unlike: list[Candidate] = []
-        for candidate in self._by_stage(target, ways):
-            if all(reads_alike(candidate.lexemes[name] or "") for name in self.tied if name in candidate.lexemes):
+        ways = ways[: self.recipes]
+        seen: set[tuple[str | None, ...]] = set()  # recipes share points
+        for candidate in itertools.chain(
+            self._rounded(target, ways, within), self._around(target, ways, "lattice", within)
+        ):
+            key = tuple(candidate.lexemes[name] for name in target)
+            if key not in seen:
+                seen.add(key)
                 yield candidate
-            else:
-                unlike.append(candidate)
-        yield from unlike
 
-    def _by_stage(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
-        for recipe in ways:
-            first = next(self._lattice(target, recipe, self.grids), None)
-            yield from self._written(first, self.grids, "rounded")
-        for recipe in ways:
-            for point in itertools.islice(self._lattice(target, recipe, self.grids), 1, None):
-                yield from self._written(point, self.grids, "lattice")
+    def finer(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
+        """Yield the points of finer grids, as far as there are any."""
         for digits in range(1, FINER + 1):
-            finer = {name: grid.finer(digits) for name, grid in self.grids.items()}
-            if finer == self.grids:
+            grids = {name: grid.finer(digits) for name, grid in self.grids.items()}
+            if grids == self.grids:
                 break
-            for recipe in ways:
-                for point in self._lattice(target, recipe, finer):
-                    yield from self._written(point, finer, "finer")
+            within = 0.0, math.inf
+            yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer", within)
 
-    def _written(
-        self, values: Mapping[str, Fraction] | None, grids: Mapping[str, Grid], stage: Stage
+    def _rounded(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float]
     ) -> Iterator[Candidate]:
-        if values is None or not all(grids[name].holds(value) for name, value in values.items()):
-            return
-        if any(value in self.codes.get(name, ()) for name, value in values.items()) or not self.holds(values):
-            return
-        lexemes = {
-            name: grids[name].lexeme(value) if name in self.tied else readable(grids[name], value)
-            for name, value in values.items()
-        }
-        yield Candidate(lexemes, stage)
+        points = [_Walk(self.grids, recipe, target).point((0,) * len(recipe.free)) for recipe in ways]
+        known = [(self._distance(point, target), point) for point in points if point is not None]
+        for distance, point in sorted(known, key=lambda entry: entry[0]):
+            if _inside(distance, within):
+                yield from self._written(point, "rounded")
 
-    def _lattice(
-        self, target: Mapping[str, float], recipe: Recipe, grids: Mapping[str, Grid]
-    ) -> Iterator[Mapping[str, Fraction] | None]:
-        """Yield completed points in order of distance from the target; None for one that cannot be completed."""
-        free = recipe.free
-        walks = {name: grids[name].walk(target[name]) for name in free}
-        ticket = itertools.count()
-        seen = {(0,) * len(free)}
-        heap: list[tuple[float, int, tuple[int, ...], dict[str, Fraction] | None]] = []
+    def _around(
+        self, target: Mapping[str, float], ways: Sequence[Recipe], stage: Stage, within: tuple[float, float]
+    ) -> Iterator[Candidate]:
+        """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
+        walks = [_Walk(self.grids, recipe, target) for recipe in ways]
+        found = heapq.merge(*(self._sorted(walk, at, within) for at, walk in enumerate(walks)))
+        for _, _, at, offsets in itertools.islice(found, self.points):
+            if any(offsets) or stage == "finer":
+                yield from self._written(walks[at].point(offsets), stage)
 
-        def push(offsets: tuple[int, ...]) -> None:
-            chosen = {name: walks[name](offset) for name, offset in zip(free, offsets, strict=True)}
-            inside = {name: value for name, value in chosen.items() if value is not None}
-            values = recipe.complete(inside) if len(inside) == len(chosen) else None
-            heapq.heappush(heap, (self._distance(values, target, offsets), next(ticket), offsets, values))
-
-        push((0,) * len(free))
-        for _ in range(self.points):
-            if not heap:
-                return
-            _, _, offsets, values = heapq.heappop(heap)
-            yield values
-            for neighbour in _neighbours(offsets):
-                if neighbour not in seen and len(seen) < MAX_COMPLETED:
-                    seen.add(neighbour)
-                    push(neighbour)
-
-    def _distance(
-        self, values: Mapping[str, Fraction] | None, target: Mapping[str, float], offsets: tuple[int, ...]
-    ) -> float:
-        if values is None:
-            return float(sum(map(abs, offsets)))
+    def _distance(self, point: Mapping[str, Fraction], target: Mapping[str, float]) -> float:
         try:
-            shifts = [(float(value) - target[name]) / self.scale[name] for name, value in values.items()]
+            return sum(((float(value) - target[name]) / self.scale[name]) ** 2 for name, value in point.items())
         except OverflowError:
             return math.inf
-        return sum(shift * shift for shift in shifts)
+
+    def _sorted(
+        self, walk: _Walk, at: int, within: tuple[float, float]
+    ) -> Iterator[tuple[bool, float, int, tuple[int, ...]]]:
+        """Yield what sorts points, the number of the recipe, and offsets, of all that the rules seem to admit.
+
+        Points whose equalities hold in doubles as well come first; among them, the nearest.
+        """
+        offsets = surroundings(len(walk.recipe.free), MAX_LOOKED)
+        with np.errstate(all="ignore"):
+            columns, fine = walk.columns(offsets)
+            distance = sum(
+                ((columns[name] - walk.target[name]) / self.scale[name]) ** 2 for name in columns
+            ) * np.ones(len(offsets))
+            fine &= np.isfinite(distance) & _inside(distance, within)
+            fine[fine] = satisfied_columns(
+                self.rules, {name: column[fine] for name, column in columns.items()}, int(fine.sum())
+            )
+            rough = ~walk.recipe.exact_columns(columns, self.grids, len(offsets))
+        rows = np.flatnonzero(fine)
+        for row in rows[np.lexsort((distance[rows], rough[rows]))][: self.points].tolist():
+            yield bool(rough[row]), float(distance[row]), at, tuple(offsets[row].tolist())
+
+    def _written(self, values: Mapping[str, Fraction] | None, stage: Stage) -> Iterator[Candidate]:
+        if values is None or not all(self.grids[name].holds(value) for name, value in values.items()):
+            return
+        if any(value in self.codes.get(name, ()) for name, value in values.items()):
+            return
+        if not satisfies(self.rules, values):
+            return
+        lexemes = {
+            name: self.grids[name].lexeme(value) if name in self.tied else readable(self.grids[name], value)
+            for name, value in values.items()
+        }
+        yield Candidate(lexemes, stage, all(reads_alike(lexemes[name]) for name in self.tied if name in lexemes))
 
 
-def _neighbours(offsets: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    for position, offset in enumerate(offsets):
-        for step in (1, -1):
-            yield (*offsets[:position], offset + step, *offsets[position + 1 :])
+class _Walk:
+    """The points around a target that a recipe completes."""
+
+    def __init__(self, grids: Mapping[str, Grid], recipe: Recipe, target: Mapping[str, float]) -> None:
+        self.grids = grids
+        self.recipe = recipe
+        self.target = target
+        self._walks = [grids[name].walk(target[name]) for name in recipe.free]
+
+    def point(self, offsets: Sequence[int]) -> dict[str, Fraction] | None:
+        """Return a point, exactly; None where it does not exist."""
+        free = {}
+        for name, walk, offset in zip(self.recipe.free, self._walks, offsets, strict=True):
+            value = walk(offset)
+            if value is None:
+                return None
+            free[name] = value
+        return self.recipe.complete(free, self.grids)
+
+    def columns(self, offsets: NDArray[np.int64]) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.bool_]]:
+        """Return points in doubles, and which of them exist."""
+        free, fine = {}, np.ones(len(offsets), dtype=np.bool_)
+        for position, name in enumerate(self.recipe.free):
+            free[name], there = self.grids[name].columns(self.target[name], offsets[:, position])
+            fine &= there
+        columns, on_grid = self.recipe.complete_columns(free, self.grids, len(offsets))
+        return columns, fine & on_grid
+
+
+def _inside(distance: float | NDArray[np.float64], within: tuple[float, float]) -> Any:
+    return ((distance > within[0]) | (within[0] == 0)) & (distance <= within[1])
+
+
+@functools.lru_cache(maxsize=128)
+def ball(dimensions: int, count: int) -> NDArray[np.int64]:
+    """Return the integer points nearest to the origin, shape (at most count, dimensions), nearest first."""
+    if dimensions == 0:
+        return np.zeros((1, 0), dtype=np.int64)
+    origin = (0,) * dimensions
+    heap, seen = [(0, origin)], {origin}
+    found: list[tuple[int, ...]] = []
+    while heap and len(found) < count:
+        norm, point = heapq.heappop(heap)
+        found.append(point)
+        for position, offset in enumerate(point):
+            for step in (1, -1):
+                moved = (*point[:position], offset + step, *point[position + 1 :])
+                square = norm + 2 * step * offset + 1
+                if square > norm and moved not in seen and len(seen) < 3 * count:
+                    seen.add(moved)
+                    heapq.heappush(heap, (square, moved))
+    points = np.array(found, dtype=np.int64)
+    points.setflags(write=False)
+    return points
+
+
+@functools.lru_cache(maxsize=128)
+def surroundings(dimensions: int, count: int) -> NDArray[np.int64]:
+    """Return the points of a ball and, farther out, points that differ from the origin in two coordinates at most.
+
+    In many dimensions a ball of so many points is only two steps deep, which is too little variety for a sum of
+    two decimals that has to come out as the same double.
+    """
+    inner = ball(dimensions, count // 2)
+    pairs = list(itertools.combinations(range(dimensions), 2))
+    if not pairs:
+        return ball(dimensions, count)
+    reach = max(1, (math.isqrt(count // (2 * len(pairs))) - 1) // 2)
+    steps = np.array(list(itertools.product(range(-reach, reach + 1), repeat=2)), dtype=np.int64)
+    room = max(1, count // (2 * len(steps)))
+    pairs = pairs[:: -(-len(pairs) // room)]
+    outer = np.zeros((len(pairs), len(steps), dimensions), dtype=np.int64)
+    for at, pair in enumerate(pairs):
+        outer[at, :, pair] = steps.T
+    points = np.unique(np.concatenate([inner, outer.reshape(-1, dimensions)]), axis=0)
+    points = points[np.argsort((points**2).sum(axis=1), kind="stable")]
+    points.setflags(write=False)
+    return points

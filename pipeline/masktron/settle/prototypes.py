@@ -1,10 +1,10 @@
 """Settle: from aggregates to lexemes that satisfy every rule, as the deciding engine reads them.
 
 An aggregate obeys the rules before rounding. For each group, in this order: each field is rounded to its grid and
-the solved variables are recomputed; a search takes the nearest point of the grid that satisfies all rules; a finer
-grid, for decimals; the median; the medoid, whose values are those of one record. The first candidate that the
-engine accepts, written into a record of every combination of unmasked fields of the group, is the prototype. How
-each group left is counted.
+the solved variables are recomputed; a search takes the nearest point of the grid that satisfies all rules, first
+around the aggregate, then by projection; a finer grid, for decimals; the median; the medoid, whose values are those
+of one record. The first candidate that the engine accepts, written into a record of every combination of unmasked
+fields of the group, is the prototype. How each group left is counted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
 from masktron.read.records import Column
-from masktron.settle.lattice import Candidate, Search
-from masktron.settle.system import Recipe
+from masktron.settle.lattice import Candidate
 
 BATCHES = (1, 8, 64, 512)
 """Candidates of each unsettled group that are judged in one go, round by round; the last size is repeated."""
@@ -29,7 +28,7 @@ MAX_OFFERS = 20_000
 """Candidates that are held at a time, over all groups."""
 MAX_ROWS = 5_000
 """Records that the judge is given at a time."""
-EXITS = ("rounded", "lattice", "finer", "median", "medoid", "mode")
+EXITS = ("rounded", "lattice", "projected", "finer", "median", "medoid", "mode")
 
 type Row = dict[str, str | None]
 
@@ -58,20 +57,16 @@ class Task:
         Unmasked fields that the rules read.
     distances : ndarray of float64, shape (n,)
         From each record to the mean of its group: the medoid is the nearest.
-    targets : ndarray of float64, shape (groups, p)
-        Aggregates; NaN where the group has no values.
-    search : callable
-        How to look for prototypes of a group.
-    ways : callable
-        Recipes for a group, given its categories.
+    candidates : callable
+        Candidates for the prototype of a group, the best first.
+    conflict : callable
+        Indices of rules that no prototype of a group can satisfy together; empty where that is not proved.
     medians : ndarray of intp, shape (groups, p), or None
         Records that hold the lower median of each variable, where that is a way out.
-    categories : callable, or None
-        Records to take the fields without an aggregate from, categories beside numbers: shape (p,) each, best first.
     observed : str or None
         Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
     pooled : ndarray of bool, shape (groups,)
-        Groups that only a medoid can represent.
+        Groups that hold several patterns of missing values, so that no aggregator stands for them.
     """
 
     variables: tuple[str, ...]
@@ -79,12 +74,10 @@ class Task:
     members: tuple[NDArray[np.intp], ...]
     conditions: tuple[str, ...]
     distances: NDArray[np.float64]
-    targets: NDArray[np.float64]
-    search: Callable[[int], Search]
-    ways: Callable[[int, Mapping[str, str | None]], Sequence[Recipe]]
+    candidates: Callable[[int], Iterator[Candidate]]
     pooled: NDArray[np.bool_]
     medians: NDArray[np.intp] | None
-    categories: Callable[[int], Iterator[NDArray[np.intp]]] | None = None
+    conflict: Callable[[int], Sequence[str]] = lambda group: ()
     observed: str | None = None
     choices: NDArray[np.intp] | None = None
 
@@ -139,60 +132,14 @@ type _Prototype = Candidate | Observed
 
 
 def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
-    if task.observed is not None and task.choices is not None and not task.pooled[group]:
+    pooled = task.pooled[group]
+    if task.observed is not None and task.choices is not None and not pooled:
         yield _observed(task, task.choices[group], task.observed)
-    elif not task.pooled[group]:
-        target = {
-            name: float(value)
-            for name, value in zip(task.variables, task.targets[group], strict=True)
-            if not np.isnan(value)
-        }
-        missing = _kept_missing(task, group)
-        for categories in _categories(task, group):
-            kept = missing | categories
-            for candidate in task.search(group).candidates(target, task.ways(group, categories), kept):
-                yield Candidate({**kept, **candidate.lexemes}, candidate.stage)
-        if task.medians is not None:
-            median = _observed(task, task.medians[group], "median")
-            for categories in _categories(task, group):
-                yield Observed({**median.lexemes, **categories}, "median")
+    yield from task.candidates(group)
+    if task.medians is not None and not pooled:
+        yield _observed(task, task.medians[group], "median")
     for record in _by_distance(task, group):
         yield _observed(task, np.full(len(task.variables), record), "medoid")
-
-
-def _kept_missing(task: Task, group: int) -> dict[str, str | None]:
-    """Lexemes of the fields that all records of the group leave out, as the first of them writes it."""
-    first = task.members[group][0]
-    return {
-        name: task.columns[name].lexemes[first] for name in task.variables if not task.columns[name].present[first]
-    }
-
-
-def _categories(task: Task, group: int) -> Iterator[dict[str, str | None]]:
-    """Values to try for the fields of a group that hold categories: those without an aggregate, beside numbers.
-
-    A group without a number gets one choice only: an observed combination is then a record, and left to the medoid.
-    """
-    targets, first = task.targets[group], task.members[group][0]
-    without = [
-        (position, task.columns[name])
-        for position, name in enumerate(task.variables)
-        if np.isnan(targets[position]) and task.columns[name].present[first]
-    ]
-    if task.categories is None or not without:
-        yield {}
-        return
-    tried: list[dict[str, str | None]] = []
-    for records in itertools.islice(task.categories(group), None if len(without) < _present(task, group) else 1):
-        choice = {task.variables[at]: column.lexemes[records[at]] for at, column in without}
-        if choice not in tried:
-            tried.append(choice)
-            yield choice
-
-
-def _present(task: Task, group: int) -> int:
-    first = task.members[group][0]
-    return sum(bool(task.columns[name].present[first]) for name in task.variables)
 
 
 def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:
@@ -277,8 +224,11 @@ def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> Non
         if not candidates:
             fields = ", ".join(task.variables)
             tied = f" with the unmasked {', '.join(task.conditions)}" if task.conditions else ""
+            rules = task.conflict(group)
+            proof = f"; {', '.join(rules)} cannot hold together there" if rules else ""
             raise InfeasibleError(
-                f"no value for {fields} satisfies the rules{tied} in a group of {len(task.members[group])} records",
+                f"no value for {fields} satisfies the rules{tied} in a group of {len(task.members[group])} "
+                f"records{proof}",
                 hint=(
                     f"mask {', '.join(task.conditions)} as well, or give {fields} the role untouched"
                     if task.conditions

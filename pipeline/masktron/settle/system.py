@@ -3,7 +3,8 @@
 A linear or product equality is a sum of monomials that is zero. A variable that stands in one of them only, to the
 first power, can be solved for: it is a *pivot*. One pivot for each equality, in an order in which every equality
 finds its other variables known, turns the equalities into a recipe; totals are then recomputed from their rounded
-parts, products from their factors.
+parts, products from their factors. A product that has to be met within a tolerance is an *approximate* equality:
+its pivot is solved and then rounded to its grid.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from masktron.constraints import Atom, Linear, Monomial, Polynomial, Product
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.constraints import Monomial
+from masktron.settle.conditions import Comparison, Condition
+from masktron.settle.grid import Grid
 
 MAX_RECIPES = 8
 """Recipes that are tried for one set of equalities."""
@@ -24,27 +30,15 @@ MAX_CHOICES = 256
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """``sum(monomials) = 0``."""
+    """``sum(monomials) = 0``, or, where it is approximate, as near to it as the grid of the pivot allows."""
 
     monomials: tuple[Monomial, ...]
+    approximate: bool = False
 
     @property
     def variables(self) -> frozenset[str]:
         """All variables of the equality."""
         return frozenset(name for monomial in self.monomials for name, _ in monomial.powers)
-
-    def given(self, constants: Mapping[str, Fraction]) -> Equality:
-        """Return the equality with numbers in the place of some variables, unless it would divide by zero."""
-        monomials = []
-        for monomial in self.monomials:
-            coefficient, powers = monomial.coefficient, []
-            for name, power in monomial.powers:
-                if name in constants and (constants[name] or power > 0):
-                    coefficient *= constants[name] ** power
-                else:
-                    powers.append((name, power))
-            monomials.append(Monomial(coefficient, tuple(powers)))
-        return Equality(tuple(monomials))
 
     @property
     def linear(self) -> bool:
@@ -59,7 +53,8 @@ class Equality:
         factor = mine[((pivot, 1),)] / theirs[((pivot, 1),)]
         for powers, coefficient in theirs.items():
             mine[powers] = mine.get(powers, Fraction(0)) - factor * coefficient
-        return Equality(tuple(Monomial(coefficient, powers) for powers, coefficient in mine.items() if coefficient))
+        terms = tuple(Monomial(coefficient, powers) for powers, coefficient in mine.items() if coefficient)
+        return Equality(terms, self.approximate)
 
     def _coefficients(self) -> dict[tuple[tuple[str, int], ...], Fraction]:
         sums: dict[tuple[tuple[str, int], ...], Fraction] = {}
@@ -98,6 +93,20 @@ class Equality:
                 rest += others
         return -rest / factor if factor else None
 
+    def solve_columns(self, pivot: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return what `solve` gives for each row, in doubles; infinite or NaN where there is no solution."""
+        rest, factor = np.zeros(1), np.zeros(1)
+        for monomial in self.monomials:
+            others = np.full(1, float(monomial.coefficient))
+            for name, power in monomial.powers:
+                if name != pivot:
+                    others = others * columns[name] ** float(power)
+            if any(name == pivot for name, _ in monomial.powers):
+                factor = others
+            else:
+                rest = rest + others
+        return np.asarray(-rest / factor)
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -106,33 +115,84 @@ class Recipe:
     free: tuple[str, ...]
     steps: tuple[tuple[str, Equality], ...]
 
-    def complete(self, free: Mapping[str, Fraction]) -> dict[str, Fraction] | None:
-        """Return the values of all variables; None where a solved variable does not exist."""
+    def complete(
+        self, free: Mapping[str, Fraction], grids: Mapping[str, Grid] | None = None
+    ) -> dict[str, Fraction] | None:
+        """Return the values of all variables; None where a solved variable does not exist.
+
+        With `grids`, solved variables are moved to their grids as far as `Grid.settled` does that.
+        """
         values = dict(free)
         for pivot, equality in self.steps:
             value = equality.solve(pivot, values)
             if value is None:
                 return None
-            values[pivot] = value
+            values[pivot] = grids[pivot].settled(value, near=equality.approximate) if grids else value
         return values
 
+    def complete_columns(
+        self, free: Mapping[str, NDArray[np.float64]], grids: Mapping[str, Grid], count: int
+    ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.bool_]]:
+        """Return what `complete` gives for each of `count` rows, in doubles, and which rows lie on the grids."""
+        columns, fine = dict(free), np.ones(count, dtype=np.bool_)
+        for pivot, equality in self.steps:
+            solved = np.broadcast_to(equality.solve_columns(pivot, columns), (count,))
+            columns[pivot], on_grid = grids[pivot].fitting(solved, near=equality.approximate)
+            fine &= on_grid
+        return columns, fine
 
-def equalities(atoms: Sequence[Atom]) -> list[Equality]:
-    """Pick the equalities between variables out of a conjunction, without repetitions."""
-    found: dict[Equality, None] = {}
-    for atom in atoms:
-        match atom:
-            case Linear(terms, "=", bound):
-                monomials = [Monomial(coefficient, ((name, 1),)) for name, coefficient in terms]
-                constant = [Monomial(-bound, ())] if bound else []
-                found[Equality((*monomials, *constant))] = None
-            case Product(left, "=", right):
-                found[Equality((*left, Monomial(-right.coefficient, right.powers)))] = None
-            case Polynomial(monomials, "="):
-                found[Equality(monomials)] = None
-            case _:
-                pass
-    return list(found)
+    def exact_columns(
+        self, columns: Mapping[str, NDArray[np.float64]], grids: Mapping[str, Grid], count: int
+    ) -> NDArray[np.bool_]:
+        """Tell in which of `count` rows both sides of each exact equality come out as the same double.
+
+        An engine may add in another order; that this one agrees makes it likely that the engine's does. Equalities
+        of long fields are left out, since their columns are no correctly rounded decimals.
+        """
+        fine = np.ones(count, dtype=np.bool_)
+        for _, equality in self.steps:
+            if equality.approximate or any(grids[name].digits is not None for name in equality.variables):
+                continue
+            sides = {True: np.zeros(count), False: np.zeros(count)}
+            for monomial in equality.monomials:
+                part = np.full(count, abs(float(monomial.coefficient)))
+                for name, power in monomial.powers:
+                    part = part * columns[name] ** float(power)
+                sides[monomial.coefficient > 0] = sides[monomial.coefficient > 0] + part
+            fine &= sides[True] == sides[False]
+        return fine
+
+
+def equalities(conditions: Sequence[Condition], grids: Mapping[str, Grid] | None = None) -> list[Equality]:
+    """Pick the equalities out of a conjunction, without repetitions; the approximate ones come last.
+
+    Approximate are products within a tolerance and, given `grids`, sums within one that is no wider than a grid step.
+    """
+    comparisons = [condition for condition in conditions if isinstance(condition, Comparison)]
+    exact = [Equality(comparison.terms) for comparison in comparisons if comparison.relation == "="]
+    pairs = itertools.combinations([comparison for comparison in comparisons if comparison.relation != "="], 2)
+    near = [equality for one, two in pairs if (equality := _between(one, two, grids or {})) is not None]
+    return list(dict.fromkeys([*exact, *near]))
+
+
+def _between(one: Comparison, two: Comparison, grids: Mapping[str, Grid]) -> Equality | None:
+    """Return the middle of two bounds on the same terms: ``p <= q`` and ``-p <= q`` leave p around zero."""
+    if one.variables != two.variables or one.linear != two.linear:
+        return None
+    total: dict[tuple[tuple[str, int], ...], Fraction] = {}
+    middle: dict[tuple[tuple[str, int], ...], Fraction] = {}
+    for comparison, sign in ((one, 1), (two, -1)):
+        for term in comparison.terms:
+            total[term.powers] = total.get(term.powers, Fraction(0)) + term.coefficient
+            middle[term.powers] = middle.get(term.powers, Fraction(0)) + sign * term.coefficient / 2
+    left = [(sum(power for _, power in powers), c) for powers, c in total.items() if c]
+    terms = tuple(Monomial(c, powers) for powers, c in middle.items() if c)
+    if one.linear:
+        steps = [abs(t.coefficient) * grids[name].step(0.0) for t in terms for name, _ in t.powers if name in grids]
+        narrow = all(degree == 0 for degree, _ in left) and len(steps) > 1 and -sum(c for _, c in left) <= max(steps)
+    else:
+        narrow = all(degree <= 1 for degree, _ in left) and any(t.powers for t in terms)
+    return Equality(terms, approximate=True) if narrow else None
 
 
 def recipes(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe]:
@@ -141,15 +201,18 @@ def recipes(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe
     The equality that is solved last has a pivot that stands in no other; without it, the one before it has, and so
     on. Taking such equalities away in any order leaves the same ones over in the end, so none is missed. Where the
     others go in circles, a variable is eliminated from linear ones; products are thinned out until they can be
-    solved, and the search then looks for points that satisfy the rest.
+    solved, and the search then looks for points that satisfy the rest. Approximate equalities are tried with the
+    exact ones first; then the exact ones alone are.
     """
     inside = tuple(equality for equality in system if equality.variables <= set(variables))
+    exact = tuple(equality for equality in inside if not equality.approximate)
     found: dict[frozenset[str], Recipe] = {}
-    for steps in itertools.islice(_orders(inside, ()), MAX_CHOICES):
-        pivots = frozenset(pivot for pivot, _ in steps)
-        found.setdefault(pivots, Recipe(tuple(name for name in variables if name not in pivots), steps))
-        if len(found) == MAX_RECIPES:
-            break
+    for equations, most in ((inside, MAX_RECIPES - (exact != inside)), (exact, MAX_RECIPES)):
+        for steps in itertools.islice(_orders(equations, ()), MAX_CHOICES):
+            pivots = frozenset(pivot for pivot, _ in steps)
+            found.setdefault(pivots, Recipe(tuple(name for name in variables if name not in pivots), steps))
+            if len(found) >= most:
+                break
     return list(found.values())
 
 
@@ -180,7 +243,7 @@ def _unwound(
     """Place an equality after the others by eliminating its pivot from them, or else go on without the last one."""
     for position, equality in enumerate(pending):
         others = (*pending[:position], *pending[position + 1 :])
-        for pivot in equality.pivots() if equality.linear else ():
+        for pivot in equality.pivots() if equality.linear and not equality.approximate else ():
             if all(other.linear for other in others if pivot in other.variables):
                 freed = (other.without(pivot, equality) for other in others)
                 yield from _orders(tuple(other for other in freed if other.variables), ((pivot, equality), *solved))
