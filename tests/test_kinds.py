@@ -127,7 +127,7 @@ def test_an_allowed_combination_costs_the_numbers_nothing(tmp_path: Path) -> Non
     result, shown = mask(tmp_path, rows, rule, **settings_)
     (block,) = [block for block in result.blocks if "S" in block.variables]
     assert block.aggregator == "derive"
-    assert (block.exits["rounded"], block.exits["medoid"]) == (1, 0)
+    assert (block.exits["projected"], block.exits["medoid"]) == (1, 0)
     assert (shown["S"], shown["R"]) == (["c"] * 5, ["q"] * 5)
     assert shown["A"] == ["3"] * 5, "(2 + 4 + 3 + 12 + 10) / 9 is nearest to 3"
 
@@ -140,7 +140,7 @@ def test_a_combination_without_a_number_is_a_record_and_counted_as_one(tmp_path:
     given_: dict[str, Any] = {"k": 5, "nominal": ["S", "R", "B"], "max_observed_share": 10}
     result, shown = mask(tmp_path, rows, rule, **given_)
     (block,) = [block for block in result.blocks if "S" in block.variables]
-    assert {name: count for name, count in block.exits.items() if count} == {"rounded": 1, "medoid": 1}
+    assert {name: count for name, count in block.exits.items() if count} == {"projected": 1, "medoid": 1}
     assert block.observed_share == 10
     assert shown["A"] == [None] * 5 + ["3"] * 5
 

@@ -230,6 +230,7 @@ def hunt_of(
     pattern = Pattern(
         kept={},
         target=target,
+        centre=target,
         combinations=[{}],
         options={},
         contexts=[{}],
@@ -332,7 +333,9 @@ def test_what_has_no_solution_is_proved() -> None:
         ((Range("A", Fraction(3), None),),), ((Range("A", None, Fraction(2)),),), ((Range("A", Fraction(1), None),),),
     ]  # fmt: skip
     search = Search({"A": Grid(0)}, {"A": 1.0}, frozenset(), {})
-    pattern = Pattern({}, {"A": 2.5}, [{}], {}, [{}], {check: [1] for check in range(3)}, {"A": (0.0, 9.0)})
+    pattern = Pattern(
+        {}, {"A": 2.5}, {"A": 2.5}, [{}], {}, [{}], {check: [1] for check in range(3)}, {"A": (0.0, 9.0)}
+    )
     hunt = Hunt(tuple(enumerate(rules)), search, domain)
     assert not list(hunt.candidates([pattern]))
     assert hunt.conflict([pattern]) == (0, 1)
@@ -343,8 +346,17 @@ def test_the_patterns_of_a_group_are_tried_in_order() -> None:
     rules: list[Form] = [((Missing("B"),), (Range("B", Fraction(500), None),))]
     search = Search({"A": Grid(0), "B": Grid(0)}, {"A": 1.0, "B": 1.0}, frozenset(), {})
     hunt = Hunt(tuple(enumerate(rules)), search, domain)
-    full = Pattern({}, {"A": 1.2, "B": 3.0}, [{}], {}, [{}], {0: [0, 1]}, {"A": (0.0, 9.0), "B": (0.0, 9.0)})
-    gap = Pattern({"B": "NA"}, {"A": 1.2}, [{}], {}, [{}], {0: [1, 0]}, {"A": (0.0, 9.0)})
+    full = Pattern(
+        {},
+        {"A": 1.2, "B": 3.0},
+        {"A": 1.2, "B": 3.0},
+        [{}],
+        {},
+        [{}],
+        {0: [0, 1]},
+        {"A": (0.0, 9.0), "B": (0.0, 9.0)},
+    )
+    gap = Pattern({"B": "NA"}, {"A": 1.2}, {"A": 1.2}, [{}], {}, [{}], {0: [1, 0]}, {"A": (0.0, 9.0)})
     assert next(hunt.candidates([full, gap])).lexemes == {"A": "1", "B": "NA"}
     assert next(hunt.candidates([gap])).stage == "rounded"
 

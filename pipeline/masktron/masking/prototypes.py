@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.mean import Mean
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
-from masktron.constraints import Form, InDomain, Linear, Polynomial, Product
+from masktron.constraints import Form, Linear, Polynomial, Product
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.patterns import Patterns
@@ -78,21 +78,7 @@ def _hunt(views: Views, block: Block, values: NDArray[np.float64]) -> Hunt:
         tied=tied,
         codes=views.codes,
     )
-    return Hunt(tuple(zip(block.checks, forms, strict=True)), search, _domains(views), block.derived)
-
-
-def _domains(views: Views) -> Callable[[InDomain], frozenset[str] | None]:
-    """The values of a field in the original, where a rule's domain is the field itself."""
-
-    @functools.cache
-    def domain(atom: InDomain) -> frozenset[str] | None:
-        if atom.path.rpartition("/")[2] != atom.variable:
-            return None
-        column = views.columns[atom.variable]
-        texts = column.lexemes[column.is_number if atom.variable in views.numeric else column.present]
-        return frozenset(map(str, texts))
-
-    return domain
+    return Hunt(tuple(zip(block.checks, forms, strict=True)), search, views.domains.get, block.derived)
 
 
 def _names(views: Views, checks: Sequence[int]) -> list[str]:
