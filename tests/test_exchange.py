@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masktron.methods.alike import spread
@@ -22,6 +22,7 @@ def lack(disjuncts: Disjuncts, labels: np.ndarray) -> int:
     return int(disjuncts.lacking(counts, np.array([len(own) for own in groups])).sum())
 
 
+@settings(max_examples=200)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_nothing_is_lost(seed: int, repair: bool) -> None:
     generator = np.random.default_rng(seed)
@@ -29,9 +30,10 @@ def test_nothing_is_lost(seed: int, repair: bool) -> None:
     points = generator.normal(size=(n, 2))
     rules = [generator.random((n, 2)) < generator.choice([0.5, 0.9]) for _ in range(int(generator.integers(0, 3)))]
     bounds = []
-    if rules and generator.random() < 0.5:
-        values = generator.normal(size=n)
-        bounds.append(Bound(0, 1, values, values + generator.random(n)))
+    if repair or generator.random() < 0.5:
+        values = points[:, 0] + generator.normal(size=n) / 4
+        rules.append(np.ones((n, 1), dtype=bool))
+        bounds += [Bound(len(rules) - 1, 0, side, side + generator.random(n) / 2) for side in (values, -values)]
     disjuncts = Disjuncts.of(n, rules, bounds)
     before = partition(points, k)
     after = exchange_records(points, before, k, disjuncts, repair=repair)

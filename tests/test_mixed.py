@@ -58,17 +58,16 @@ WANTS = np.array([0] * 9 + [1] * 5 + [2] * 6)
 
 
 def fits(donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Values: s for class 0, r for class 1, and for class 2 one of p, r, s."""
-    value = np.where(WANTS == 0, "s", np.where(WANTS == 1, "r", np.resize(["p", "s", "r"], 20)))[donors]
+    """Values: r for class 1, s for the others."""
+    value = np.where(WANTS == 1, "r", "s")[donors]
     return (WANTS[hosts] == 2) | ((WANTS[hosts] == 0) & (value == "s")) | ((WANTS[hosts] == 1) & (value == "r"))
 
 
 def test_rare_records_choose_first_those_with_whom_a_value_exists() -> None:
     """Classes 0 and 1 have no common value; class 2 is nearer to 0, but 1 cannot do without it."""
-    points = np.concatenate([np.arange(9.0), np.arange(100.0, 105.0), np.arange(9.0, 15.0)])[:, None]
+    points = np.concatenate([np.arange(9.0), np.arange(100.0, 105.0), np.full(6, 4.0)])[:, None]
     none = np.zeros(20, dtype=np.intp)
-    value = np.where(WANTS == 0, 0, np.where(WANTS == 1, 1, np.resize([2, 0, 1], 20)))
-    rules = (np.stack([WANTS != 0, value == 0], axis=1), np.stack([WANTS != 1, value == 1], axis=1))
+    rules = (np.stack([WANTS != 0, WANTS != 1], axis=1), np.stack([WANTS != 1, WANTS == 1], axis=1))
     grouping = group_records(
         points, 9, apart=none, patterns=none, bonds=WANTS, disjuncts=Disjuncts.of(20, rules), fits=fits
     )
