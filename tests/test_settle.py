@@ -22,7 +22,7 @@ from masktron.read.lexical import parse_number, reads_alike
 from masktron.read.records import Column, Field
 from masktron.settle.conditions import Condition, Rule
 from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scales, significant_digits
-from masktron.settle.lattice import MAX_LOOKED, Candidate, Search, surroundings
+from masktron.settle.lattice import MAX_LOOKED, Candidate, Search, ball
 from masktron.settle.prototypes import MAX_ROWS, Row, Task, settle
 from masktron.settle.residual import Free, residual
 from masktron.settle.system import Equality, equalities, recipes
@@ -313,21 +313,39 @@ def test_points_that_engines_read_differently_are_marked() -> None:
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 7, 30, 60])
 def test_the_search_in_many_dimensions_is_bounded(dimensions: int) -> None:
-    points = surroundings(dimensions, MAX_LOOKED)
-    assert len(points) <= MAX_LOOKED + 9
+    points = ball(dimensions, MAX_LOOKED)
+    assert len(points) == MAX_LOOKED
     assert not points[0].any()
     assert len(np.unique(points, axis=0)) == len(points)
     assert (np.diff((points**2).sum(axis=1)) >= 0).all()
     assert (np.abs(points).sum(axis=1) == 1).sum() == 2 * dimensions, "every direction"
 
 
-def test_sums_that_doubles_get_wrong_come_after_those_that_they_get_right() -> None:
-    target = {"A": -16.83, "B": 14.45, "T": -2.38}
-    offers = list(search(Grid(2), "ABT").near(target, recipes("ABT", equalities(asked(TOTAL)))))[1:]
-    adds_up = [float(written(o)["A"]) + float(written(o)["B"]) == float(written(o)["T"]) for o in offers]
-    assert adds_up == sorted(adds_up, reverse=True)
-    assert adds_up[0]
-    assert not adds_up[-1]
+@given(st.lists(st.integers(-(10**8), 10**8), min_size=2, max_size=9), st.integers(1, 5), st.randoms())
+def test_sums_on_coarser_grids_are_the_same_in_any_order(steps: list[int], decimals: int, random: Random) -> None:
+    grid = Grid(decimals).coarser()
+    numbers = [step * grid.step(0.0) for step in steps]
+    assert all(Grid(decimals).holds(number) and grid.round(number) == number for number in numbers)
+    values = [float(number) for number in numbers]
+    random.shuffle(values)
+    assert sum(values, 0.0) == sum(numbers)
+    assert sum(values[1:], 0.0) - float(sum(numbers)) == -values[0]
+    assert all(reads_alike(grid.lexeme(number)) for number in numbers)
+
+
+def test_only_decimals_in_equalities_get_a_coarser_grid() -> None:
+    hunt = replace(search(Grid(2), "AB"), tied=frozenset("A"))
+    assert [hunt.coarser().grids[name].step(0.0) for name in "AB"] == [Fraction(1, 4), Fraction(1, 100)]
+    for grid in (Grid(0), Grid(2, whole=True), Grid(9, digits=9), Grid(2).only(["1.25"])):
+        assert grid.coarser() == grid
+
+
+def test_differences_that_doubles_get_wrong_are_found_on_coarser_grids() -> None:
+    target = {"A": 235.47, "B": -237.28, "T": -1.81}
+    offers = search(Grid(2), "ABT").coarser().near(target, recipes("ABT", equalities(asked(TOTAL))))
+    values = {name: float(lexeme) for name, lexeme in written(next(offers)).items()}
+    assert values["A"] + values["B"] == values["T"]
+    assert values["T"] - values["B"] == values["A"]
 
 
 # groups

@@ -45,6 +45,8 @@ class Grid:
         Every original value shows exactly `decimals` fraction digits, so masked values do as well.
     whole : bool
         Only integers are looked for, whatever the field can hold: a rule asks for them.
+    binary : bool
+        Only numbers that a double holds exactly are looked for: of two decimals, the quarters.
     among : tuple of (Fraction, str)
         Where a rule names the values, or wants one of the original: these numbers only, ascending, as written.
     """
@@ -53,6 +55,7 @@ class Grid:
     digits: int | None = None
     padded: bool = False
     whole: bool = False
+    binary: bool = False
     among: tuple[tuple[Fraction, str], ...] = ()
 
     def walk(self, value: float) -> Callable[[int], Fraction | None]:
@@ -134,7 +137,7 @@ class Grid:
         if self.whole:
             return Fraction(1)
         if self.digits is None:
-            return Fraction(1, 10**self.decimals)
+            return Fraction(1, (2 if self.binary else 10) ** self.decimals)
         magnitude = math.floor(math.log10(abs(float(near)))) if near else 0
         return Fraction(10) ** (magnitude + 1 - self.digits)
 
@@ -160,9 +163,21 @@ class Grid:
 
     def finer(self, digits: int) -> Grid:
         """Return the grid with some more fraction digits; an integer grid stays as it is."""
-        if self.among or self.whole or self.digits is not None or self.decimals == 0:
-            return self
-        return replace(self, decimals=self.decimals + digits)
+        return replace(self, decimals=self.decimals + digits) if self._decimal else self
+
+    def coarser(self) -> Grid:
+        """Return the grid of the numbers among these that a double holds exactly.
+
+        Theorem: sums and differences of such numbers come out the same in doubles in any order, and equal to the
+        exact sum, while it is below 2 ** (53 - decimals). Proof: with d decimals they are multiples of 2 ** -d, and
+        so are their sums; doubles hold all multiples of 2 ** -d up to that bound, so that nothing is ever rounded.
+        """
+        return replace(self, binary=True) if self._decimal else self
+
+    @property
+    def _decimal(self) -> bool:
+        """Whether the grid is that of a number of decimals."""
+        return not self.among and not self.whole and self.digits is None and self.decimals > 0
 
     def lexeme(self, value: Fraction) -> str:
         """Write a number of the grid in plain decimal notation.

@@ -35,7 +35,7 @@ MAX_UNLIKE = 600
 NEAR = 1.0
 """Squared distance, in units of the fields' spreads, beyond which a projection is tried before the lattice: a solved
 variable may be far from its aggregate, as a quotient of totals is."""
-PROJECTED_POINTS = 128
+PROJECTED_POINTS = 64
 """Points around a projection that are offered: the engine may refuse the projection itself for its doubles."""
 LEXICAL_REACH = 60
 """Grid steps around the target that are tried against a rule on the look of a number."""
@@ -132,7 +132,9 @@ class Hunt:
                 case = self._case(pattern, texts, {})
                 for candidate in case.search.near(pattern.target, case.ways, (0.0, NEAR)):
                     yield _written(candidate, pattern, texts, _stage(candidate, pattern, rank))
-            yield from self._projected(pattern)
+            yield from self._coarser(pattern, (0.0, NEAR))
+            yield from self._projected(pattern, coarser=False)
+            yield from self._projected(pattern, coarser=True)
             texts = pattern.combinations[0]
             case = self._case(pattern, texts, {})
             for candidate in case.search.near(pattern.target, case.ways, (NEAR, math.inf)):
@@ -155,10 +157,26 @@ class Hunt:
         )
         return replace(pattern, target=solution)
 
-    def _projected(self, pattern: Pattern) -> Iterator[Candidate]:
-        for solution in project(self.problem(pattern)):
+    def _coarser(self, pattern: Pattern, within: tuple[float, float]) -> Iterator[Candidate]:
+        """Yield points whose sums come out exactly in doubles, in whatever order the engine adds."""
+        texts = pattern.combinations[0]
+        case = self._case(pattern, texts, {})
+        search = case.search.coarser()
+        if search.grids != case.search.grids:
+            for candidate in search.near(pattern.target, case.ways, within):
+                yield _written(candidate, pattern, texts, "lattice")
+
+    def _projected(self, pattern: Pattern, *, coarser: bool) -> Iterator[Candidate]:
+        problem = self.problem(pattern)
+        if coarser:
+            search = replace(self.search, grids=problem.grids).coarser()
+            if search.grids == problem.grids:
+                return
+            problem = replace(problem, grids=search.grids)
+        for solution in project(problem):
             case = self._case(pattern, solution.texts, dict(solution.positions))
-            near = case.search.near({name: float(value) for name, value in solution.numbers.items()}, case.ways)
+            search = case.search.coarser() if coarser else case.search
+            near = search.near({name: float(value) for name, value in solution.numbers.items()}, case.ways)
             for candidate in itertools.islice(near, PROJECTED_POINTS):
                 yield _written(candidate, pattern, solution.texts, _projection(pattern, solution.texts))
 

@@ -21,7 +21,7 @@ from masktron.settle.system import MAX_RECIPES, Recipe
 
 type Stage = Literal["rounded", "lattice", "projected", "finer", "mode", "medoid"]
 
-MAX_LOOKED = 2000
+MAX_LOOKED = 1000
 """Points of the lattice whose solved variables are computed for one recipe and grid, in doubles."""
 MAX_POINTS = 600
 """Of these, points that are offered."""
@@ -109,6 +109,10 @@ class Search:
             within = 0.0, math.inf
             yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer", within)
 
+    def coarser(self) -> Search:
+        """Return the search on numbers that doubles hold exactly, for the fields that stand in equalities."""
+        return replace(self, grids={n: g.coarser() if n in self.tied else g for n, g in self.grids.items()})
+
     def _rounded(
         self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float]
     ) -> Iterator[Candidate]:
@@ -124,7 +128,7 @@ class Search:
         """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
         walks = [_Walk(self.grids, recipe, target) for recipe in ways]
         found = heapq.merge(*(self._sorted(walk, at, within) for at, walk in enumerate(walks)))
-        for _, _, at, offsets in itertools.islice(found, self.points):
+        for _, at, offsets in itertools.islice(found, self.points):
             if any(offsets) or stage == "finer":
                 yield from self._written(walks[at].point(offsets), stage)
 
@@ -136,12 +140,9 @@ class Search:
 
     def _sorted(
         self, walk: _Walk, at: int, within: tuple[float, float]
-    ) -> Iterator[tuple[bool, float, int, tuple[int, ...]]]:
-        """Yield what sorts points, the number of the recipe, and offsets, of all that the rules seem to admit.
-
-        Points whose equalities hold in doubles as well come first; among them, the nearest.
-        """
-        offsets = surroundings(len(walk.recipe.free), MAX_LOOKED)
+    ) -> Iterator[tuple[float, int, tuple[int, ...]]]:
+        """Yield distance, number of the recipe, and offsets of the points that the rules seem to admit."""
+        offsets = ball(len(walk.recipe.free), MAX_LOOKED)
         with np.errstate(all="ignore"):
             columns, fine = walk.columns(offsets)
             distance = sum(
@@ -151,10 +152,9 @@ class Search:
             fine[fine] = satisfied_columns(
                 self.rules, {name: column[fine] for name, column in columns.items()}, int(fine.sum())
             )
-            rough = ~walk.recipe.exact_columns(columns, self.grids, len(offsets))
         rows = np.flatnonzero(fine)
-        for row in rows[np.lexsort((distance[rows], rough[rows]))][: self.points].tolist():
-            yield bool(rough[row]), float(distance[row]), at, tuple(offsets[row].tolist())
+        for row in rows[np.argsort(distance[rows], kind="stable")][: self.points].tolist():
+            yield float(distance[row]), at, tuple(offsets[row].tolist())
 
     def _written(self, values: Mapping[str, Fraction] | None, stage: Stage) -> Iterator[Candidate]:
         if values is None or not all(self.grids[name].holds(value) for name, value in values.items()):
@@ -222,29 +222,5 @@ def ball(dimensions: int, count: int) -> NDArray[np.int64]:
                     seen.add(moved)
                     heapq.heappush(heap, (square, moved))
     points = np.array(found, dtype=np.int64)
-    points.setflags(write=False)
-    return points
-
-
-@functools.lru_cache(maxsize=128)
-def surroundings(dimensions: int, count: int) -> NDArray[np.int64]:
-    """Return the points of a ball and, farther out, points that differ from the origin in two coordinates at most.
-
-    In many dimensions a ball of so many points is only two steps deep, which is too little variety for a sum of
-    two decimals that has to come out as the same double.
-    """
-    inner = ball(dimensions, count // 2)
-    pairs = list(itertools.combinations(range(dimensions), 2))
-    if not pairs:
-        return ball(dimensions, count)
-    reach = max(1, (math.isqrt(count // (2 * len(pairs))) - 1) // 2)
-    steps = np.array(list(itertools.product(range(-reach, reach + 1), repeat=2)), dtype=np.int64)
-    room = max(1, count // (2 * len(steps)))
-    pairs = pairs[:: -(-len(pairs) // room)]
-    outer = np.zeros((len(pairs), len(steps), dimensions), dtype=np.int64)
-    for at, pair in enumerate(pairs):
-        outer[at, :, pair] = steps.T
-    points = np.unique(np.concatenate([inner, outer.reshape(-1, dimensions)]), axis=0)
-    points = points[np.argsort((points**2).sum(axis=1), kind="stable")]
     points.setflags(write=False)
     return points

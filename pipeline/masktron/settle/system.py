@@ -141,27 +141,6 @@ class Recipe:
             fine &= on_grid
         return columns, fine
 
-    def exact_columns(
-        self, columns: Mapping[str, NDArray[np.float64]], grids: Mapping[str, Grid], count: int
-    ) -> NDArray[np.bool_]:
-        """Tell in which of `count` rows both sides of each exact equality come out as the same double.
-
-        An engine may add in another order; that this one agrees makes it likely that the engine's does. Equalities
-        of long fields are left out, since their columns are no correctly rounded decimals.
-        """
-        fine = np.ones(count, dtype=np.bool_)
-        for _, equality in self.steps:
-            if equality.approximate or any(grids[name].digits is not None for name in equality.variables):
-                continue
-            sides = {True: np.zeros(count), False: np.zeros(count)}
-            for monomial in equality.monomials:
-                part = np.full(count, abs(float(monomial.coefficient)))
-                for name, power in monomial.powers:
-                    part = part * columns[name] ** float(power)
-                sides[monomial.coefficient > 0] = sides[monomial.coefficient > 0] + part
-            fine &= sides[True] == sides[False]
-        return fine
-
 
 def equalities(conditions: Sequence[Condition], grids: Mapping[str, Grid] | None = None) -> list[Equality]:
     """Pick the equalities out of a conjunction, without repetitions; the approximate ones come last.
