@@ -642,6 +642,21 @@ def test_no_real_record_is_published_beyond_the_cap(name: str, tmp_path: Path) -
         assert before.isdisjoint(after)
 
 
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="0 % where the plan is the median or the mode")
+@pytest.mark.parametrize(
+    ("row", "test", "settings"),
+    [("{:02d}", "string-length(A) = 2", {}), ("c{:02d}", "A != 'z'", {"nominal": ("A",)})],
+    ids=("median", "mode"),
+)
+def test_observed_values_are_counted_in_blocks_made_of_them(
+    row: str, test: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    rows: list[Row] = [{"A": row.format(i)} for i in range(12)]
+    result = run(tmp_path, rows, test, k=3, **settings)
+    assert {str(after["A"]) for after in table(tmp_path / "m.xml")} <= {str(before["A"]) for before in rows}
+    assert result.blocks[0].observed_share > 0
+
+
 def hostile() -> Iterator[tuple[str, list[Row], tuple[str, ...], tuple[str, ...]]]:
     """Runs that end well or badly; every value has nine digits and can be looked for."""
     rng = random.Random(9)
