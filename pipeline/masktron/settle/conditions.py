@@ -104,10 +104,12 @@ def met(condition: Condition, values: Mapping[str, Fraction]) -> bool:
     """Decide one condition as `satisfies` does."""
     match condition:
         case Comparison(terms=terms, relation=relation):
-            parts = [_monomial(term, values) for term in terms]
-            known = [part for part in parts if part is not None]
-            largest = max((abs(part) for part in known), default=Fraction(0))
-            return len(known) == len(parts) and related(sum(known, Fraction(0)), largest * SLACK, relation)
+            parts = [part for term in terms if (part := _monomial(term, values)) is not None]
+            total = sum(parts, Fraction(0))
+            if len(parts) < len(terms):
+                return False
+            slack = max(map(abs, parts)) * SLACK if relation == "=" and total else Fraction(0)
+            return related(total, slack, relation)
         case Among(variable=name, values=members, negated=negated):
             return (values[name] in members) is not negated
         case Whole(variable=name):
@@ -163,7 +165,7 @@ def _monomial(term: Monomial, values: Mapping[str, Fraction]) -> Fraction | None
     for name, power in term.powers:
         if power < 0 and not values[name]:
             return None
-        result *= values[name] ** power
+        result *= values[name] if power == 1 else values[name] ** power
     return result
 
 

@@ -30,6 +30,8 @@ MAX_COMBINATIONS = 8
 """Combinations of categories that are searched near the aggregate before the program chooses."""
 MAX_CONTEXTS = 500
 """Combinations of unmasked fields that the search looks at; the engine looks at all."""
+MAX_KNOWN = 2000
+"""Combinations of contexts and categories whose rules are remembered: groups often share them."""
 MAX_UNLIKE = 600
 """Points that engines read differently, kept for the end."""
 NEAR = 1.0
@@ -205,6 +207,9 @@ class Hunt:
         contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
         key = (tuple(tuple(sorted(c.items())) for c in contexts), tuple(pattern.target), _items(options))
         if key not in self._rules:
+            if len(self._rules) >= MAX_KNOWN:
+                self._rules.clear()
+                self._cases.clear()
             free = Free(
                 frozenset(pattern.target), {name: tuple(sorted(own)) for name, own in options.items()}, self.domain
             )

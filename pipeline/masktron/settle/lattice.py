@@ -21,10 +21,14 @@ from masktron.settle.system import MAX_RECIPES, Recipe
 
 type Stage = Literal["rounded", "lattice", "projected", "finer", "mode", "medoid"]
 
+FEW_LOOKED = 50
+"""Points of the lattice that are looked at first: most groups need no more."""
 MAX_LOOKED = 1000
 """Points of the lattice whose solved variables are computed for one recipe and grid, in doubles."""
 MAX_POINTS = 600
 """Of these, points that are offered."""
+CLOSE = 0.01
+"""Squared distance, in units of the fields' spreads, at which a rounded point is not compared with others."""
 FINER = 2
 """Fraction digits that a decimal field may gain."""
 
@@ -93,7 +97,9 @@ class Search:
         ways = ways[: self.recipes]
         seen: set[tuple[str | None, ...]] = set()  # recipes share points
         for candidate in itertools.chain(
-            self._rounded(target, ways, within), self._around(target, ways, "lattice", within)
+            self._rounded(target, ways, within),
+            self._around(target, ways, "lattice", within, FEW_LOOKED),
+            self._around(target, ways, "lattice", within, MAX_LOOKED),
         ):
             key = tuple(candidate.lexemes[name] for name in target)
             if key not in seen:
@@ -107,7 +113,7 @@ class Search:
             if grids == self.grids:
                 break
             within = 0.0, math.inf
-            yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer", within)
+            yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer", within, MAX_LOOKED)
 
     def coarser(self) -> Search:
         """Return the search on numbers that doubles hold exactly, for the fields that stand in equalities."""
@@ -116,18 +122,31 @@ class Search:
     def _rounded(
         self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float]
     ) -> Iterator[Candidate]:
-        points = [_Walk(self.grids, recipe, target).point((0,) * len(recipe.free)) for recipe in ways]
-        known = [(self._distance(point, target), point) for point in points if point is not None]
-        for distance, point in sorted(known, key=lambda entry: entry[0]):
-            if _inside(distance, within):
+        """Yield what is close enough at once, in the order of the recipes, and then the rest, nearest first."""
+        later: list[tuple[float, dict[str, Fraction]]] = []
+        for recipe in ways:
+            point = _Walk(self.grids, recipe, target).point((0,) * len(recipe.free))
+            distance = math.inf if point is None else self._distance(point, target)
+            if point is None or not _inside(distance, within):
+                continue
+            if distance <= CLOSE:
                 yield from self._written(point, "rounded")
+            else:
+                later.append((distance, point))
+        for _, point in sorted(later, key=lambda entry: entry[0]):
+            yield from self._written(point, "rounded")
 
     def _around(
-        self, target: Mapping[str, float], ways: Sequence[Recipe], stage: Stage, within: tuple[float, float]
+        self,
+        target: Mapping[str, float],
+        ways: Sequence[Recipe],
+        stage: Stage,
+        within: tuple[float, float],
+        looked: int,
     ) -> Iterator[Candidate]:
         """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
         walks = [_Walk(self.grids, recipe, target) for recipe in ways]
-        found = heapq.merge(*(self._sorted(walk, at, within) for at, walk in enumerate(walks)))
+        found = heapq.merge(*(self._sorted(walk, at, within, looked) for at, walk in enumerate(walks)))
         for _, at, offsets in itertools.islice(found, self.points):
             if any(offsets) or stage == "finer":
                 yield from self._written(walks[at].point(offsets), stage)
@@ -139,10 +158,10 @@ class Search:
             return math.inf
 
     def _sorted(
-        self, walk: _Walk, at: int, within: tuple[float, float]
+        self, walk: _Walk, at: int, within: tuple[float, float], looked: int
     ) -> Iterator[tuple[float, int, tuple[int, ...]]]:
         """Yield distance, number of the recipe, and offsets of the points that the rules seem to admit."""
-        offsets = ball(len(walk.recipe.free), MAX_LOOKED)
+        offsets = ball(len(walk.recipe.free), looked)
         with np.errstate(all="ignore"):
             columns, fine = walk.columns(offsets)
             distance = sum(

@@ -86,7 +86,7 @@ class Equality:
                     continue
                 if power < 0 and values[name] == 0:
                     return None
-                others *= values[name] ** power
+                others *= values[name] if power == 1 else values[name] ** power
             if any(name == pivot for name, _ in monomial.powers):
                 factor = others
             else:
