@@ -98,7 +98,7 @@ class _Facts:
             return None
         if index in self.plan.released:
             return "soft and broken by these data, so not kept" if index in self.soft else "let go with --allow"
-        return dict(self.plan.not_applicable).get(index, "reads no masked field")
+        return dict((*self.plan.not_applicable, *self.plan.over_file)).get(index, "reads no masked field")
 
 
 def _with_decimals(edit: Edit, records: Records) -> Edit:

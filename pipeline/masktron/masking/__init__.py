@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
+from masktron.masking.masked import MaskedBlock
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import group
+from masktron.masking.tallies import Tallies
+from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
-from masktron.settle.prototypes import Settled
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MaskedBlock:
-    """A block with its groups and prototypes.
-
-    Attributes
-    ----------
-    grouping : Grouping
-        Of the records that were given to mask.
-    settled : Settled
-    """
-
-    block: Block
-    grouping: Grouping
-    settled: Settled
-
-    def lexemes(self, position: int) -> NDArray[np.object_]:
-        """Masked lexemes of the variable at a position of the block, record by record."""
-        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
-        return column
+__all__ = ["MaskedBlock", "Repair", "mask_records"]
 
 
 def mask_records(
@@ -51,8 +29,8 @@ def mask_records(
     original: Path,
     keep_missing: bool = False,
     progress: Callable[[Block], None] | None = None,
-) -> list[MaskedBlock]:
-    """Mask all blocks of a plan.
+) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+    """Mask all blocks of a plan, and mend the totals over the file that this shifts.
 
     Parameters
     ----------
@@ -65,11 +43,18 @@ def mask_records(
     progress : callable, optional
         Called with each block before it is settled.
 
+    Returns
+    -------
+    list of MaskedBlock
+        In the order of the plan.
+    tuple of Repair
+        Totals over the file that were off and were mended.
+
     Raises
     ------
     InfeasibleError
         There are fewer than k records, a group has no prototype that satisfies the rules, or a pattern of missing
-        values is rarer than k and has to be kept.
+        values is rarer than k and has to be kept, or a count or total over the file cannot be mended.
     """
     if len(records) < plan.k:
         raise InfeasibleError(
@@ -78,9 +63,10 @@ def mask_records(
             hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
         )
     views = Views(records, plan, edits, rulebook, original)
+    tallies = Tallies(views)
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
-        grouping = group(views, partition)
+        grouping = group(views, partition, tallies)
         if keep_missing and grouping.pooled.any():
             raise InfeasibleError(
                 f"fewer than k = {plan.k} records share their pattern of missing values in "
@@ -92,4 +78,4 @@ def mask_records(
             if progress:
                 progress(block)
             masked.append(MaskedBlock(block, grouping, settle_block(views, block, grouping)))
-    return masked
+    return keep_totals(views, masked, tallies)

@@ -36,6 +36,11 @@ DERIVE_EFFORT = MappingProxyType({"points": 40, "recipes": 2})
 
 def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     """Find the prototypes of one block."""
+    return settle(task_of(views, block, grouping), judge_of(views, block))
+
+
+def task_of(views: Views, block: Block, grouping: Grouping) -> Task:
+    """Put together what settle needs for a block."""
     values = views.coded(block.variables)
     aggregator = aggregator_of(block)
     is_text = np.array([name not in views.numeric for name in block.variables])
@@ -47,7 +52,7 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     forms = views.forms(block)
     shares = _shares(views, forms, grouping)
     tied = _tied(forms)
-    task = Task(
+    return Task(
         variables=block.variables,
         columns=views.columns,
         members=tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])),
@@ -74,7 +79,6 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         observed=observed.name if observed else None,
         choices=observed.choose(usable, grouping.labels, views.weights) if observed else None,
     )
-    return settle(task, _judge(views, block))
 
 
 def _targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
@@ -181,7 +185,8 @@ def _ways(
     return ways
 
 
-def _judge(views: Views, block: Block) -> Judge:
+def judge_of(views: Views, block: Block) -> Judge:
+    """Return what tells which records obey the rules of a block: the engines, on the original expressions."""
     if not block.checks:
         return lambda rows: np.ones(len(rows), dtype=np.bool_)
     first = _evaluator(views, block, "auto")

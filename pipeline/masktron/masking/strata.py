@@ -11,19 +11,20 @@ from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.medoid import Medoid
 from masktron.classify.forms import satisfied
 from masktron.constraints import Form
+from masktron.masking.tallies import Tallies
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.plan import Block, Partition
 
 
-def group(views: Views, partition: Partition) -> Grouping:
+def group(views: Views, partition: Partition, tallies: Tallies) -> Grouping:
     """Partition the records on all variables of a partition."""
     patterns = codes_of(np.stack([pattern_of(views.columns[name]) for name in partition.variables], axis=1))
     bonds = [
         np.zeros(views.n, dtype=np.intp),
         *(bond for block in partition.blocks for bond in _bonds(views, block)),
     ]
-    parting = [patterns]
+    parting = [patterns, *tallies.parting(partition.variables)]
     for block in partition.blocks:
         parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties]
         if block.one_signed:

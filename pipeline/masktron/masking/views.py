@@ -28,6 +28,8 @@ class Views:
 
     Attributes
     ----------
+    source : Path
+        The file of the records.
     values : mapping of field name to ndarray of float64, shape (n,)
         Numbers; NaN where missing.
     seen : mapping of field name to ndarray of float64, shape (n,)
@@ -36,6 +38,10 @@ class Views:
         Lexemes; None where absent.
     codes : mapping of field name to frozenset of Fraction
         Numbers that mean 'missing'.
+    masked : frozenset of str
+        Fields that are masked.
+    over_file : tuple of int
+        Rules over several records that read a masked field.
     numeric : set of str
         Fields that are masked as numbers; the others hold categories.
     weights : ndarray of float64, shape (n,), or None
@@ -44,6 +50,7 @@ class Views:
     def __init__(
         self, records: Records, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
     ) -> None:
+        self.source = records.source
         self.columns = records.columns
         self.layout = records.layout
         self.k = plan.k
@@ -52,6 +59,8 @@ class Views:
         self.rulebook = rulebook
         self.original = original
         self.codes = {fact.name: fact.code_numbers for fact in plan.fields}
+        self.masked = frozenset(plan.by_role(Role.CONFIDENTIAL))
+        self.over_file = tuple(index for index, _ in plan.over_file)
         self.numeric = {fact.name for fact in plan.fields if fact.numeric}
         weight = plan.by_role(Role.WEIGHT)
         self.weights = self.columns[weight[0]].values if weight else None

@@ -17,6 +17,7 @@ from masktron.results import (
     CheckResult,
     ExplainResult,
     MaskResult,
+    RepairResult,
     RuleExplanation,
     RuleResult,
     ValidateResult,
@@ -138,6 +139,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
         *_notes("let go", result.allowed),
+        *_notes("mended", tuple(map(_repair, result.repairs))),
     ]
     excluded = f", {_count(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
@@ -159,6 +161,11 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         lines.append(f"masked file: {plain(result.output)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
     return lines
+
+
+def _repair(repair: RepairResult) -> str:
+    off = f"{abs(repair.before):g} steps of the grid too {'high' if repair.before > 0 else 'low'} after masking"
+    return f"{repair.rule}: {off}, {repair.after:g} now; {_count(repair.groups, 'group')} moved"
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def settle(task: Task, judge: Judge) -> Settled:
         No candidate of a group satisfies the rules: the error names the fields.
     """
     chosen: dict[int, _Prototype] = {}
-    contexts = _Contexts(task, judge)
+    contexts = Contexts(task, judge)
     pending = {group: _candidates(task, group) for group in range(len(task.members))}
     for batch in itertools.chain(BATCHES, itertools.repeat(BATCHES[-1])):
         if not pending:
@@ -188,7 +188,7 @@ def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
     return members[np.lexsort((members, task.distances[members]))]
 
 
-class _Contexts:
+class Contexts:
     """The records that stand for a group before the judge: one for each combination of the unmasked fields.
 
     The one that refused most candidates of the group is asked first: it is likely to refuse the others too.
