@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from masktron.classify.conditions import Conditions
-from masktron.classify.crossrecord import CrossRecordError, cross_record_edit, stands_outside
+from masktron.classify.crossrecord import (
+    CrossRecordError,
+    cross_record_edit,
+    reads_other_records,
+    stands_outside,
+)
 from masktron.classify.edit import Edit
 from masktron.classify.forms import ALWAYS, MAX_DISJUNCTS, TooManyDisjunctsError, complete, conjoin
 from masktron.classify.formula import All, Formula, Negation, dnf, implication
@@ -38,6 +43,7 @@ from masktron.read.xpath_ir import (
     reads_everything,
     walk,
 )
+from masktron.read.xpath_source import source_of
 
 CLASSES: tuple[Callable[[Form, Form], Constraint | None], ...] = (
     domain_edit,
@@ -120,12 +126,14 @@ class Reading:
         return implication([*_place_formulas(place, conditions), *map(Negation, taken)], wanted)
 
     def _cross_record(self, expression: Expression, variables: tuple[str, ...]) -> CrossRecordEdit:
-        """Say what a condition on several records asks; a rule with several kinds of context is asked one by one."""
+        """Say what a condition on several records asks; what depends on more than the test is not understood."""
+        own = self._places(self.position)
+        test = self._test(own[0])
+        if len(own) > 1 or (own[0].kind != "outside" and not reads_other_records(test)):
+            return CrossRecordEdit("other", variables, f"it depends on other records: {source_of(expression)}")
         wanted = self.check.kind == "assert"
         tallies = TallyReader(self.rulebook.version, self.scope.record_names, self.fields)
-        one = len(self._places(self.position)) == 1
-        bounds = tallies.bounds(expression, wanted=wanted) if one else ()
-        return cross_record_edit(expression, variables, wanted=wanted, bounds=bounds)
+        return cross_record_edit(test, variables, wanted=wanted, bounds=tallies.bounds(test, wanted=wanted))
 
     def _places(self, position: int) -> tuple[Place, ...]:
         return places(self.pattern.rules[position].context, self._outer(), self.fields)

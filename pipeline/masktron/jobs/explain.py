@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from masktron.classify import Edit, classify
-from masktron.classify.display import render_form
+from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
 from masktron.config import Config
-from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import (
@@ -145,12 +145,11 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     constraint = edit.constraint
     evaluation = facts.evaluation
     block = facts.block(check.index)
-    understood = not isinstance(constraint, OpaqueEdit | CrossRecordEdit)
     return RuleExplanation(
         id=check.id,
         kind=edit.name,
         variables=edit.variables,
-        form=render_form(form_of(constraint)) if understood else "",
+        form=_form(constraint),
         reason="" if not isinstance(constraint, OpaqueEdit | CrossRecordEdit) else constraint.reason,
         lints=edit.lints,
         origin=str(check.origin),
@@ -163,3 +162,13 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         why=facts.why_unmasked(check.index) if block is None else block.reason,
         tier=facts.tier(check.index),
     )
+
+
+def _form(constraint: Constraint) -> str:
+    match constraint:
+        case OpaqueEdit():
+            return ""
+        case CrossRecordEdit():
+            return render_cross_record(constraint)
+        case _:
+            return render_form(form_of(constraint))

@@ -78,6 +78,15 @@ class BlockSteps:
         """The block with its prototypes as they are now."""
         return replace(self.masked, settled=replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits))
 
+    def by_size(self, wanted: frozenset[str]) -> list[int]:
+        """Return the groups, those with the largest values of the wanted fields first."""
+
+        def size(group: int) -> float:
+            scale = self._task.search(group).scale
+            return sum(abs(float(value)) / scale[n] for n, value in self._values(group).items() if n in wanted)
+
+        return sorted(range(len(self._lexemes)), key=size, reverse=True)
+
     def steps(self, group: int, wanted: frozenset[str], digits: int) -> Iterator[GroupStep]:
         """Yield the steps of a group that change some of the wanted fields and pass the quick test of the rules."""
         values = self._values(group)

@@ -12,6 +12,7 @@ from masktron.aggregators.medoid import Medoid
 from masktron.classify.forms import satisfied
 from masktron.constraints import Form
 from masktron.masking.tallies import Tallies
+from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.plan import Block, Partition
@@ -29,10 +30,11 @@ def group(views: Views, partition: Partition, tallies: Tallies) -> Grouping:
         parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties]
         if block.one_signed:
             parting += [np.nan_to_num(np.sign(views.values[name])) for name in block.variables]
-    return group_records(
+    apart = codes_of(np.stack(parting, axis=1))
+    grouping = group_records(
         views.points(partition.variables),
         views.k,
-        apart=codes_of(np.stack(parting, axis=1)),
+        apart=apart,
         patterns=patterns,
         bonds=codes_of(np.stack(bonds, axis=1)),
         disjuncts=tuple(
@@ -42,6 +44,7 @@ def group(views: Views, partition: Partition, tallies: Tallies) -> Grouping:
             if len(form) > 1 and _needs_strata(form, block)
         ),
     )
+    return uneven(views, partition, grouping, tallies, apart)
 
 
 def _bonds(views: Views, block: Block) -> Iterator[NDArray[np.intp]]:

@@ -1,102 +1,21 @@
-"""Counts and totals over the file: what the rules ask of them, on the original and on masked columns."""
+"""What the rules over several records ask of counts and totals."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.classify.forms import ALWAYS, satisfied, variables_of
 from masktron.constraints import CrossRecordEdit, Relation, Tally, TallyBound
+from masktron.masking.conditions import Columns, Condition, Part
+from masktron.masking.outside import Outside
 from masktron.masking.views import Views, lexeme_codes
 from masktron.methods.grouping import codes_of
 from masktron.read.lexical import parse_number
-from masktron.read.parser import parse_tree
-
-type Columns = Mapping[str, NDArray[np.object_]]
-"""Lexemes by field, record by record; None where absent."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A coefficient times a figure of some records.
-
-    Attributes
-    ----------
-    chosen : ndarray of bool, shape (n,)
-        Records that count.
-    """
-
-    tally: Tally
-    coefficient: Fraction
-    chosen: NDArray[np.bool_]
-
-    def figure(self, columns: Columns) -> Fraction | None:
-        """Return the sum, average or count, exactly; None where a value is no number, or an average of nothing."""
-        if not self.tally.field:
-            return Fraction(int(self.chosen.sum()))
-        found = Counter(lexeme for lexeme in columns[self.tally.field][self.chosen] if lexeme is not None)
-        if self.tally.function == "count":
-            return Fraction(found.total())
-        total = Fraction(0)
-        for lexeme, count in found.items():
-            if np.isnan(parse_number(lexeme)):
-                return None
-            total += count * Fraction(lexeme.strip())
-        if self.tally.function == "sum":
-            return total
-        return total / found.total() if found else None
-
-    def weights(self, columns: Columns, labels: NDArray[np.intp], groups: int) -> list[Fraction]:
-        """Return by how much the part grows when the value of each group grows by 1."""
-        there = self.chosen & np.array([lexeme is not None for lexeme in columns[self.tally.field]], dtype=np.bool_)
-        factor = self.coefficient
-        if self.tally.function == "avg":
-            factor /= int(there.sum()) or 1
-        return [factor * int(count) for count in np.bincount(labels[there], minlength=groups)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Condition:
-    """``sum(coefficient * figure) relation bound`` for one class of records.
-
-    Attributes
-    ----------
-    rule : int
-        Index of the check.
-    key : tuple
-        Tells the condition among all: rule, position of the bound, class of records.
-    """
-
-    rule: int
-    key: tuple[object, ...]
-    parts: tuple[Part, ...]
-    relation: Relation
-    bound: Fraction
-
-    def figure(self, columns: Columns) -> Fraction | None:
-        """Return the left side; None where it is not a number."""
-        total = Fraction(0)
-        for part in self.parts:
-            value = part.figure(columns)
-            if value is None:
-                return None
-            total += part.coefficient * value
-        return total
-
-    def holds(self, figure: Fraction | None) -> bool:
-        """Whether the left side may have this value."""
-        if figure is None:
-            return False
-        if self.relation == "=":
-            return figure == self.bound
-        return figure < self.bound or (self.relation == "<=" and figure == self.bound)
 
 
 class Tallies:
@@ -109,7 +28,7 @@ class Tallies:
     def __init__(self, views: Views) -> None:
         self._views = views
         self._asked: dict[tuple[object, ...], tuple[Relation, Fraction]] = {}
-        self._outside = _Outside(views)
+        self._outside = Outside(views)
         for condition, known in self._conditions(views.texts):
             figure = condition.figure(views.texts)
             if figure is None:
@@ -166,10 +85,15 @@ class Tallies:
             chosen = [self._where(tally, columns) for tally, _ in inside]
             for code, members in self._classes(bound):
                 parts = tuple(
-                    Part(tally, factor, where & members if tally.by else where)
+                    Part(tally, factor, where & members if tally.by else where, self._decimals(tally))
                     for (tally, factor), where in zip(inside, chosen, strict=True)
                 )
                 yield Condition(rule, (rule, position, code), parts, bound.relation, limit), None not in numbers
+
+    def _decimals(self, tally: Tally) -> int | None:
+        name = tally.field
+        moves = tally.function in ("sum", "avg") and name in self._views.masked and name in self._views.numeric
+        return self._views.columns[name].decimals if moves else None
 
     def _classes(self, bound: TallyBound) -> Iterator[tuple[int, NDArray[np.bool_]]]:
         """Yield the classes of records for which a condition is asked one by one."""
@@ -195,35 +119,3 @@ class Tallies:
 def _numbers(column: NDArray[np.object_]) -> NDArray[np.float64]:
     known = {lexeme: np.nan if lexeme is None else parse_number(lexeme) for lexeme in set(column.tolist())}
     return np.array([known[lexeme] for lexeme in column.tolist()], dtype=np.float64)
-
-
-class _Outside:
-    """Numbers that stand outside the records, such as control totals: the same before and after masking."""
-
-    def __init__(self, views: Views) -> None:
-        self._views = views
-        self._rules = [rule for pattern in views.rulebook.patterns for rule in pattern.rules for _ in rule.checks]
-        self._tree: Any = None
-        self._known: dict[tuple[int, str], Fraction | None] = {}
-
-    def number(self, rule: int, path: str) -> Fraction | None:
-        """Return the number at a path, as seen from the context of a rule; None where it is not one plain number."""
-        if (rule, path) not in self._known:
-            if self._tree is None:
-                self._tree = parse_tree(self._views.source)
-            context = self._rules[rule].context.lstrip("/")
-            ways = (path, f"//{context}/{path.lstrip('/')}" if context else path)
-            found = (self._number(way) for way in dict.fromkeys(ways))
-            self._known[rule, path] = next((number for number in found if number is not None), None)
-        return self._known[rule, path]
-
-    def _number(self, path: str) -> Fraction | None:
-        spaces = {prefix: uri for prefix, uri in self._views.rulebook.namespaces if prefix}
-        try:
-            nodes = self._tree.xpath(path, namespaces=spaces)
-        except etree.XPathError:
-            return None  # XPath 2: the figure of the original serves as well
-        texts = {str(node) if isinstance(node, str) else str(node.xpath("string()")) for node in nodes or ()}
-        if len(texts) != 1 or np.isnan(parse_number(*texts)):
-            return None
-        return Fraction(texts.pop().strip())

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-NODES = 5_000
+NODES = 300
 """Nodes of the search tree after which the integer program gives up: a bound on time that is the same everywhere."""
 GAP = 0.25
 """A solution this near to the cheapest is good enough."""
-LARGEST = 2**45
-"""Coefficients beyond this do not leave doubles enough room to tell right from wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +66,12 @@ def whole_steps(steps: Sequence[Step], wanted: Sequence[Interval]) -> list[int] 
     if not steps:
         return [] if all(interval.holds(Fraction(0)) for interval in wanted) else None
     rows, low, high = _scaled(steps, wanted)
-    if max(np.abs(rows).max(initial=0), *(abs(x) for x in (*low, *high) if math.isfinite(x)), 0) > LARGEST:
-        return None
     found = milp(
         c=np.array([step.cost for step in steps]),
         constraints=LinearConstraint(rows, low, high),
         integrality=np.ones(len(steps), dtype=np.intp),
         bounds=Bounds(0, np.array([step.limit for step in steps], dtype=np.float64)),
-        options={"node_limit": NODES, "mip_rel_gap": GAP},
+        options={"presolve": False, "node_limit": NODES, "mip_rel_gap": GAP},
     )
     if found.x is None:
         return None
@@ -91,8 +87,6 @@ def even_steps(steps: Sequence[Step], wanted: Sequence[Interval]) -> list[int] |
     """
     rows, low, high = _scaled(steps, wanted)
     costs = np.array([step.cost for step in steps])
-    scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1.0)
-    rows, low, high = rows / scale[:, None], low / scale, high / scale
     # The last variable is the largest relative change: cost * times <= it, and it is what is made small.
     last = sparse.csr_array(np.ones((len(steps), 1)))
     found = milp(
@@ -122,12 +116,11 @@ def common_measure(numbers: Sequence[Fraction]) -> Fraction:
 def _scaled(
     steps: Sequence[Step], wanted: Sequence[Interval]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Write each condition in whole numbers, so that doubles hold it exactly."""
+    """Write each condition in doubles with effects of at most 1: tolerances of the solver are absolute."""
     rows, low, high = [], [], []
     for position, interval in enumerate(wanted):
         effects = [step.effects[position] for step in steps]
-        limits = [limit for limit in (interval.low, interval.high) if limit is not None]
-        unit = common_measure([*effects, *limits]) or Fraction(1)
+        unit = max(map(abs, effects)) or Fraction(1)
         rows.append([float(effect / unit) for effect in effects])
         low.append(-math.inf if interval.low is None else float(interval.low / unit))
         high.append(math.inf if interval.high is None else float(interval.high / unit))
