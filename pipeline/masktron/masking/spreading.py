@@ -117,11 +117,11 @@ class Spreading:
     def _steps(self, groups: Mapping[int, Iterable[int]], digits: int) -> list[GroupStep]:
         found: list[GroupStep] = []
         for position, block in self._moving.items():
-            for group in groups[position]:
-                key = (position, group, digits)
-                if key not in self._known:
-                    self._known[key] = list(block.steps(group, self._summed, digits))
-                found += self._known[key]
+            own = list(groups[position])
+            new = [group for group in own if (position, group, digits) not in self._known]
+            for group, steps in block.steps(new, self._summed, digits).items():
+                self._known[position, group, digits] = steps
+            found += [step for group in own for step in self._known[position, group, digits]]
         return found
 
     def _take(self, taken: Sequence[_Times]) -> bool:

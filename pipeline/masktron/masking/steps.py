@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -13,9 +13,10 @@ from masktron.masking.masked import MaskedBlock
 from masktron.masking.prototypes import judge_of, task_of
 from masktron.masking.views import Views
 from masktron.read.lexical import parse_number, reads_alike
-from masktron.settle.grid import Grid
+from masktron.settle.grid import LONG, Grid
 from masktron.settle.lattice import Candidate
 from masktron.settle.prototypes import Contexts
+from masktron.settle.spread import common_measure
 from masktron.settle.system import Recipe
 
 RECIPES = 4
@@ -34,8 +35,8 @@ class GroupStep:
     ----------
     name : str
         The field that takes it; the recipe's solved fields follow.
-    sign : int
-        Up or down.
+    points : int
+        By how many points of its grid it moves, up or down.
     changes : mapping of field name to Fraction
         What one step changes.
     cost : float
@@ -48,7 +49,7 @@ class GroupStep:
     group: int
     recipe: Recipe
     name: str
-    sign: int
+    points: int
     digits: int
     changes: Mapping[str, Fraction]
     cost: float
@@ -57,7 +58,7 @@ class GroupStep:
     @property
     def key(self) -> tuple[object, ...]:
         """What tells the step from others."""
-        return self.block, self.group, self.recipe, self.name, self.sign, self.digits
+        return self.block, self.group, self.recipe, self.name, self.points, self.digits
 
 
 class BlockSteps:
@@ -71,6 +72,7 @@ class BlockSteps:
         self._task = task_of(views, masked.block, masked.grouping)
         self._contexts = Contexts(self._task, judge_of(views, masked.block))
         self._lexemes = masked.settled.lexemes.copy()
+        self._apart: dict[str, int] = {}
         self._exits = masked.settled.exits.copy()
 
     @property
@@ -87,26 +89,39 @@ class BlockSteps:
 
         return sorted(range(len(self._lexemes)), key=size, reverse=True)
 
-    def steps(self, group: int, wanted: frozenset[str], digits: int) -> Iterator[GroupStep]:
+    def steps(self, groups: Iterable[int], wanted: frozenset[str], digits: int) -> dict[int, list[GroupStep]]:
+        """Return for some groups the steps that change some of the wanted fields and that the engines accept."""
+        found = {group: list(self._promising(group, wanted, digits)) for group in groups}
+        steps = [step for own in found.values() for step in own]
+        candidates = [self.take(step.group, [(step, 1)]) for step in steps]
+        offers = [(step, made) for step, made in zip(steps, candidates, strict=True) if made is not None]
+        verdicts = self._contexts.judged([(step.group, candidate) for step, candidate in offers])
+        fine = {step.key for (step, _), accepted in zip(offers, verdicts, strict=True) if accepted}
+        return {group: [step for step in own if step.key in fine] for group, own in found.items()}
+
+    def _promising(self, group: int, wanted: frozenset[str], digits: int) -> Iterator[GroupStep]:
         """Yield the steps of a group that change some of the wanted fields and pass the quick test of the rules."""
         values = self._values(group)
         grids = self._grids(group, digits)
+        seen: set[frozenset[tuple[str, Fraction]]] = set()
         for recipe in self._recipes(group, values):
             for name in recipe.free:
                 if not _reached(recipe, name) & wanted:
                     continue
-                for sign in (1, -1):
-                    after = _moved(values, recipe, name, sign, grids)
+                for points in self._strides(name):
+                    after = _moved(values, recipe, name, points, grids)
                     if after is None or self._written(group, values, after, grids) is None:
                         continue
                     changes = {n: after[n] - values[n] for n in values if after[n] != values[n]}
-                    if changes.keys() & wanted:
+                    alike = frozenset(changes.items())
+                    if changes.keys() & wanted and alike not in seen:
+                        seen.add(alike)
                         yield GroupStep(
                             self.position,
                             group,
                             recipe,
                             name,
-                            sign,
+                            points,
                             digits,
                             changes,
                             sum(float(abs(c)) / self._size(group, n, values[n]) for n, c in changes.items()),
@@ -119,7 +134,9 @@ class BlockSteps:
         values: Values | None = before
         grids = self._grids(group, max(step.digits for step, _ in taken))
         for step, times in taken:
-            values = _moved(values, step.recipe, step.name, step.sign * times, grids) if values and times else values
+            values = (
+                _moved(values, step.recipe, step.name, step.points * times, grids) if values and times else values
+            )
         if values is None or values == before:
             return None
         texts = self._written(group, before, values, grids)
@@ -134,6 +151,13 @@ class BlockSteps:
             self._exits[group] = candidate.stage
         self.moved.update(accepted)
         return set(accepted)
+
+    def _strides(self, name: str) -> tuple[int, ...]:
+        """One point up and down; so many points at a time as all values of the field are apart, if that is more."""
+        if name not in self._apart:
+            self._apart[name] = _stride(self._views, name)
+        stride = self._apart[name]
+        return (1, -1) if stride == 1 else (1, -1, stride, -stride)
 
     def _texts(self, group: int) -> dict[str, str | None]:
         return dict(zip(self.masked.block.variables, self._lexemes[group], strict=True))
@@ -179,6 +203,16 @@ class BlockSteps:
                 return None
         test: Callable[[Mapping[str, Value]], bool] = self._task.search(group).holds
         return texts if test({**texts, **after}) else None
+
+
+def _stride(views: Views, name: str) -> int:
+    """Return by how many points of the grid all values of a field are apart: 10 for multiples of ten."""
+    column = views.columns[name]
+    if column.decimals > LONG:
+        return 1
+    numbers = {Fraction(str(lexeme).strip()) for lexeme in set(column.lexemes[column.is_number].tolist())}
+    gaps = [(number - min(numbers)) * 10**column.decimals for number in numbers]
+    return int(common_measure(gaps)) or 1
 
 
 def _moved(values: Values, recipe: Recipe, name: str, steps: int, grids: Mapping[str, Grid]) -> Values | None:

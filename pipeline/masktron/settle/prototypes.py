@@ -215,6 +215,11 @@ class Contexts:
             left = {group: own[1:] for group, own in survivors.items() if group not in chosen and own[1:]}
         return chosen
 
+    def judged(self, trials: Sequence[tuple[int, _Prototype]]) -> list[bool]:
+        """Tell of candidates of groups which of them the judge accepts in every context of their group."""
+        verdicts = self._verdicts([(group, candidate, self._of(group)) for group, candidate in trials])
+        return [bool(fine.all()) for fine in verdicts]
+
     def _survivors(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, list[_Prototype]]:
         """Return the candidates of each group that its first context accepts, without groups that have none."""
         trials = [(group, candidate, self._of(group)[:1]) for group, own in offers.items() for candidate in own]

@@ -116,7 +116,9 @@ class _Kinds:
         for queue in self._left:
             queue.sort()
         # A linear hash: the sum of two shifts has the sum of their hashes. Collisions are found out in the end.
-        self._hash: _Shifts = np.random.default_rng(len(effects)).integers(1, 2**62, size=(effects.shape[1],), dtype=np.int64)
+        self._hash: _Shifts = np.random.default_rng(len(effects)).integers(
+            1, 2**62, size=(effects.shape[1],), dtype=np.int64
+        )
 
     def take(self, kind: int, count: int) -> list[int]:
         """Return the cheapest steps of a kind, and strike them off."""
