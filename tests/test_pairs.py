@@ -78,7 +78,7 @@ def test_every_kind_of_rule_and_of_value_occurs(pairs: list[Pair]) -> None:
     labels = Counter(edit.label for pair in pairs for edit in pair.edits)
     expected = {"total", "balance", "inequality", "product", "ratio", "ratio bound", "range", "set", "integrality"}
     expected |= {"multiple", "pattern", "order", "if-then", "either-or", "exclusion", "combination", "filter"}
-    assert labels.keys() == expected | {"domain", "unique key"}
+    assert labels.keys() == expected | {"domain", "unique key", "file total", "file count"}
     variables = [variable for pair in pairs for variable in pair.variables]
     assert {variable.kind for variable in variables} == {"integer", "money", "ratio", "text"}
     assert {variable.role for variable in variables} == {"confidential", "key", "untouched", "weight"}
@@ -144,6 +144,8 @@ def test_the_judge_sees_a_broken_total_in_both_versions(tmp_path: Path) -> None:
         total = next((edit for edit in pair.edits if edit.label == "total"), None)
         if total is None or pair.modern in seen:
             continue
+        if any(variable.gaps for variable in pair.variables if variable.name in total.variables):
+            continue  # where a part is missing, the total may be anything
         data, rules = pair.write(tmp_path / str(pair.seed))
         whole = next(
             v for v in pair.variables if v.name == variables_in(*total.consequent[0])[-1] and not v.attribute

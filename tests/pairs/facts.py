@@ -45,7 +45,8 @@ class Facts:
 def facts_of(pair: Pair) -> Facts:
     """Look at a pair; conditions are counted by libxml2 on its records."""
     masked = {variable.name for variable in pair.variables if variable.masked}
-    own = [edit for edit in pair.edits if masked.intersection(edit.variables)]
+    # Rules on the whole file hold no block together.
+    own = [edit for edit in pair.edits if masked.intersection(edit.variables) and edit.kind != "cross-record"]
     governing = [edit for edit in own if edit.antecedent or len(edit.consequent) > 1]
     return Facts(
         mixed=any(len({edit.kind for edit in block}) > 1 for block in blocks(own, masked)),

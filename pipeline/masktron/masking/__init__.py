@@ -10,7 +10,6 @@ from masktron.errors import InfeasibleError
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import group
-from masktron.masking.tallies import Tallies
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views
 from masktron.plan import Block, Plan
@@ -63,10 +62,9 @@ def mask_records(
             hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
         )
     views = Views(records, plan, edits, rulebook, original)
-    tallies = Tallies(views)
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
-        grouping = group(views, partition, tallies)
+        grouping = group(views, partition)
         if keep_missing and grouping.pooled.any():
             raise InfeasibleError(
                 f"fewer than k = {plan.k} records share their pattern of missing values in "
@@ -78,4 +76,4 @@ def mask_records(
             if progress:
                 progress(block)
             masked.append(MaskedBlock(block, grouping, settle_block(views, block, grouping)))
-    return keep_totals(views, masked, tallies)
+    return keep_totals(views, masked)

@@ -10,21 +10,19 @@ import numpy as np
 
 from masktron.classify.forms import Value
 from masktron.masking.masked import MaskedBlock
+from masktron.masking.moves import Move, Values, companions_of, moves_of, stride_of
 from masktron.masking.prototypes import judge_of, task_of
 from masktron.masking.views import Views
 from masktron.read.lexical import parse_number, reads_alike
-from masktron.settle.grid import LONG, Grid
+from masktron.settle.grid import Grid
 from masktron.settle.lattice import Candidate
 from masktron.settle.prototypes import Contexts
-from masktron.settle.spread import common_measure
 from masktron.settle.system import Recipe
 
 RECIPES = 4
 """Ways to solve the equalities of a group that are looked at."""
 SMALL = 0.05
 """A change is measured against the value, and this share of the spread of its field: zeros are not out of reach."""
-
-type Values = dict[str, Fraction]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,10 +31,6 @@ class GroupStep:
 
     Attributes
     ----------
-    name : str
-        The field that takes it; the recipe's solved fields follow.
-    points : int
-        By how many points of its grid it moves, up or down.
     changes : mapping of field name to Fraction
         What one step changes.
     cost : float
@@ -47,9 +41,7 @@ class GroupStep:
 
     block: int
     group: int
-    recipe: Recipe
-    name: str
-    points: int
+    move: Move
     digits: int
     changes: Mapping[str, Fraction]
     cost: float
@@ -58,7 +50,7 @@ class GroupStep:
     @property
     def key(self) -> tuple[object, ...]:
         """What tells the step from others."""
-        return self.block, self.group, self.recipe, self.name, self.points, self.digits
+        return self.block, self.group, self.move, self.digits
 
 
 class BlockSteps:
@@ -72,7 +64,9 @@ class BlockSteps:
         self._task = task_of(views, masked.block, masked.grouping)
         self._contexts = Contexts(self._task, judge_of(views, masked.block))
         self._lexemes = masked.settled.lexemes.copy()
-        self._apart: dict[str, int] = {}
+        self._companions = companions_of(views.forms(masked.block))
+        self._strides = {name: stride_of(views.columns[name]) for name in views.numeric & {*masked.block.variables}}
+        self._known: dict[Recipe, list[Move]] = {}
         self._exits = masked.settled.exits.copy()
 
     @property
@@ -104,29 +98,19 @@ class BlockSteps:
         values = self._values(group)
         grids = self._grids(group, digits)
         seen: set[frozenset[tuple[str, Fraction]]] = set()
-        for recipe in self._recipes(group, values):
-            for name in recipe.free:
-                if not _reached(recipe, name) & wanted:
-                    continue
-                for points in self._strides(name):
-                    after = _moved(values, recipe, name, points, grids)
-                    if after is None or self._written(group, values, after, grids) is None:
-                        continue
-                    changes = {n: after[n] - values[n] for n in values if after[n] != values[n]}
-                    alike = frozenset(changes.items())
-                    if changes.keys() & wanted and alike not in seen:
-                        seen.add(alike)
-                        yield GroupStep(
-                            self.position,
-                            group,
-                            recipe,
-                            name,
-                            points,
-                            digits,
-                            changes,
-                            sum(float(abs(c)) / self._size(group, n, values[n]) for n, c in changes.items()),
-                            repeatable=not any(grids[n].among for n in changes) and _is_linear(recipe, name),
-                        )
+        moves = (move for recipe in self._recipes(group, values) for move in self._moves(recipe))
+        for move in moves:
+            after = move.after(values, 1, grids) if move.reached & wanted else None
+            if after is None:
+                continue
+            changes = {name: after[name] - values[name] for name in values if after[name] != values[name]}
+            alike = frozenset(changes.items())
+            if alike in seen or not changes.keys() & wanted or self._written(group, values, after, grids) is None:
+                continue
+            seen.add(alike)
+            cost = sum(float(abs(change)) / self._size(group, name, values[name]) for name, change in changes.items())
+            repeatable = move.linear and not any(grids[name].among for name in changes)
+            yield GroupStep(self.position, group, move, digits, changes, cost, repeatable)
 
     def take(self, group: int, taken: Sequence[tuple[GroupStep, int]]) -> Candidate | None:
         """Return the prototype of a group after some steps, each a number of times; None where there is none."""
@@ -134,9 +118,7 @@ class BlockSteps:
         values: Values | None = before
         grids = self._grids(group, max(step.digits for step, _ in taken))
         for step, times in taken:
-            values = (
-                _moved(values, step.recipe, step.name, step.points * times, grids) if values and times else values
-            )
+            values = step.move.after(values, times, grids) if values and times else values
         if values is None or values == before:
             return None
         texts = self._written(group, before, values, grids)
@@ -152,12 +134,10 @@ class BlockSteps:
         self.moved.update(accepted)
         return set(accepted)
 
-    def _strides(self, name: str) -> tuple[int, ...]:
-        """One point up and down; so many points at a time as all values of the field are apart, if that is more."""
-        if name not in self._apart:
-            self._apart[name] = _stride(self._views, name)
-        stride = self._apart[name]
-        return (1, -1) if stride == 1 else (1, -1, stride, -stride)
+    def _moves(self, recipe: Recipe) -> Sequence[Move]:
+        if recipe not in self._known:
+            self._known[recipe] = list(moves_of(recipe, self._companions, self._strides))
+        return self._known[recipe]
 
     def _texts(self, group: int) -> dict[str, str | None]:
         return dict(zip(self.masked.block.variables, self._lexemes[group], strict=True))
@@ -203,50 +183,3 @@ class BlockSteps:
                 return None
         test: Callable[[Mapping[str, Value]], bool] = self._task.search(group).holds
         return texts if test({**texts, **after}) else None
-
-
-def _stride(views: Views, name: str) -> int:
-    """Return by how many points of the grid all values of a field are apart: 10 for multiples of ten."""
-    column = views.columns[name]
-    if column.decimals > LONG:
-        return 1
-    numbers = {Fraction(str(lexeme).strip()) for lexeme in set(column.lexemes[column.is_number].tolist())}
-    gaps = [(number - min(numbers)) * 10**column.decimals for number in numbers]
-    return int(common_measure(gaps)) or 1
-
-
-def _moved(values: Values, recipe: Recipe, name: str, steps: int, grids: Mapping[str, Grid]) -> Values | None:
-    """Move a free field and solve what depends on it; None where a value does not exist."""
-    grid, result = grids[name], dict(values)
-    if grid.among:
-        point = grid.walk(float(values[name]))(steps)
-        if point is None:
-            return None
-        result[name] = point
-    else:
-        result[name] += steps * grid.step(float(values[name]))
-    changed = {name}
-    for pivot, equality in recipe.steps:
-        if changed.isdisjoint(equality.variables):
-            continue
-        value = equality.solve(pivot, result)
-        if value is None:
-            return None
-        if value != result[pivot]:
-            result[pivot] = value
-            changed.add(pivot)
-    return result
-
-
-def _reached(recipe: Recipe, name: str) -> set[str]:
-    """Fields that a step of a free one may change."""
-    found = {name}
-    for pivot, equality in recipe.steps:
-        if not found.isdisjoint(equality.variables):
-            found.add(pivot)
-    return found
-
-
-def _is_linear(recipe: Recipe, name: str) -> bool:
-    found = _reached(recipe, name)
-    return all(equality.linear for pivot, equality in recipe.steps if pivot in found)

@@ -18,13 +18,14 @@ from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.plan import Block, Partition
 
 
-def group(views: Views, partition: Partition, tallies: Tallies) -> Grouping:
+def group(views: Views, partition: Partition) -> Grouping:
     """Partition the records on all variables of a partition."""
     patterns = codes_of(np.stack([pattern_of(views.columns[name]) for name in partition.variables], axis=1))
     bonds = [
         np.zeros(views.n, dtype=np.intp),
         *(bond for block in partition.blocks for bond in _bonds(views, block)),
     ]
+    tallies = Tallies(views)
     parting = [patterns, *tallies.parting(partition.variables)]
     for block in partition.blocks:
         parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties]

@@ -37,23 +37,20 @@ class Repair:
     groups: int
 
 
-def keep_totals(
-    views: Views, blocks: Sequence[MaskedBlock], tallies: Tallies
-) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+def keep_totals(views: Views, blocks: Sequence[MaskedBlock]) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
     """Move prototypes until every condition on counts and totals holds, where masking broke one.
 
     Parameters
     ----------
     views : Views
     blocks : sequence of MaskedBlock
-    tallies : Tallies
-        What the original satisfies.
 
     Raises
     ------
     InfeasibleError
         A count or a total is not what a rule asks for, and no steps of the groups mend it.
     """
+    tallies = Tallies(views)
     before = columns_of(views, blocks)
     broken = [condition for condition in tallies.on(before) if not condition.holds(condition.figure(before))]
     if not broken:
