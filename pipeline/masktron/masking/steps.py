@@ -14,7 +14,7 @@ from masktron.masking.moves import Move, Values, companions_of, moves_of, stride
 from masktron.masking.prototypes import judge_of, task_of
 from masktron.masking.views import Views
 from masktron.read.lexical import parse_number, reads_alike
-from masktron.settle.grid import Grid
+from masktron.settle.grid import LONG, Grid
 from masktron.settle.lattice import Candidate
 from masktron.settle.prototypes import Contexts
 from masktron.settle.system import Recipe
@@ -66,6 +66,7 @@ class BlockSteps:
         self._lexemes = masked.settled.lexemes.copy()
         self._companions = companions_of(views.forms(masked.block))
         self._strides = {name: stride_of(views.columns[name]) for name in views.numeric & {*masked.block.variables}}
+        self._long = {name for name in self._strides if views.columns[name].decimals > LONG}
         self._known: dict[Recipe, list[Move]] = {}
         self._exits = masked.settled.exits.copy()
 
@@ -136,7 +137,7 @@ class BlockSteps:
 
     def _moves(self, recipe: Recipe) -> Sequence[Move]:
         if recipe not in self._known:
-            self._known[recipe] = list(moves_of(recipe, self._companions, self._strides))
+            self._known[recipe] = list(moves_of(recipe, self._companions, self._strides, self._long))
         return self._known[recipe]
 
     def _texts(self, group: int) -> dict[str, str | None]:
