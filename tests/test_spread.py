@@ -79,7 +79,7 @@ def test_the_cheapest_groups_move_first() -> None:
 
 
 def test_a_large_difference_is_spread_evenly() -> None:
-    steps = [step(5, cost=1 / value) for value in (100, 200, 400)]
+    steps = [step(5, cost=1 / value, limit=10**6) for value in (100, 200, 400)]
     times = even_steps(steps, exactly(7000))
     assert times is not None
     assert [round(count / value, 2) for count, value in zip(times, (100, 200, 400), strict=True)] == [2.0, 2.0, 2.0]

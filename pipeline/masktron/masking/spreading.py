@@ -25,6 +25,8 @@ ROUNDS = 30
 """Times that steps are chosen and judged, for one fineness of the grids."""
 REPEATED = (4, 64)
 """Steps of one kind that a group may take in a round of single steps; more where that is not enough."""
+MANY = 10**9
+"""Steps of one kind that a group may take together with all others; what the engines refuse lowers it."""
 MOST = 240
 """Steps that the integer program is given: the cheapest, of every effect."""
 ALIKE = 24
@@ -51,7 +53,7 @@ class Spreading:
             for position, masked in enumerate(blocks)
             if not self._summed.isdisjoint(masked.block.variables)
         }
-        self._banned: set[tuple[object, ...]] = set()
+        self._limits: dict[tuple[object, ...], int] = {}
         self._known: dict[tuple[int, int, int], list[GroupStep]] = {}
 
     @property
@@ -109,10 +111,13 @@ class Spreading:
     def _useful(
         self, effects: _Effects, groups: Mapping[int, Iterable[int]], digits: int
     ) -> list[tuple[GroupStep, Step]]:
-        """Return the steps of some groups that move a condition, and that the engines have not refused yet."""
-        own = (step for step in self._steps(groups, digits) if step.key not in self._banned)
-        found = ((step, Step(effects.of(step), step.cost, 1)) for step in own)
-        return [(step, plain) for step, plain in found if any(plain.effects)]
+        """Return the steps of some groups that move a condition, as often as the engines have not refused them."""
+        found: list[tuple[GroupStep, Step]] = []
+        for step in self._steps(groups, digits):
+            limit = self._limits.get(step.key, MANY)
+            if limit and any(shifts := effects.of(step)):
+                found.append((step, Step(shifts, step.cost, limit)))
+        return found
 
     def _steps(self, groups: Mapping[int, Iterable[int]], digits: int) -> list[GroupStep]:
         found: list[GroupStep] = []
@@ -129,19 +134,23 @@ class Spreading:
         by_group: dict[tuple[int, int], list[_Times]] = {}
         for step, times in taken:
             by_group.setdefault((step.block, step.group), []).append((step, times))
-        progress = False
         for position, block in self._moving.items():
             own = {group: steps for (at, group), steps in by_group.items() if at == position}
             offers = {group: _offers(block, group, steps) for group, steps in own.items()}
-            accepted = block.accept({group: candidates for group, candidates in offers.items() if candidates})
+            accepted = block.accept({group: [one for _, one in made] for group, made in offers.items() if made})
             for group, steps in own.items():
-                if group in accepted:
-                    for digits in range(FINER + 1):
-                        self._known.pop((position, group, digits), None)
-                else:
-                    self._banned.update(step.key for step, _ in steps)
-                progress = True
-        return progress
+                share = offers[group][accepted[group]][0] if group in accepted else 0
+                if share:
+                    self._forget(position, group)
+                if share < 1:
+                    self._limits |= {step.key: most for step, most in _bounded(block, steps, share)}
+        return bool(by_group)
+
+    def _forget(self, position: int, group: int) -> None:
+        """Drop what was known of the steps of a group that has moved."""
+        for digits in range(FINER + 1):
+            self._known.pop((position, group, digits), None)
+        self._limits = {key: most for key, most in self._limits.items() if key[:2] != (position, group)}
 
     def _why(self, condition: Condition, columns: Columns) -> str:
         """Say why no steps reach a total: with a certificate, where there is one."""
@@ -216,20 +225,29 @@ def _per_record(condition: Condition, columns: Columns) -> Iterator[Fraction]:
         yield part.coefficient / (len(columns[part.tally.field]) if part.tally.function == "avg" else 1)
 
 
-def _offers(block: BlockSteps, group: int, steps: Sequence[_Times]) -> list[Candidate]:
-    """Prototypes to try for a group: with all of its steps, with half of them, with a quarter."""
-    found: list[Candidate] = []
-    while any(times for _, times in steps):
-        if (candidate := block.take(group, steps)) is not None:
-            found.append(candidate)
-        steps = [(step, times // 2) for step, times in steps]
+def _offers(block: BlockSteps, group: int, steps: Sequence[_Times]) -> list[tuple[float, Candidate]]:
+    """Prototypes to try for a group, each with its share: with all of its steps, half of them, a quarter."""
+    found: list[tuple[float, Candidate]] = []
+    share = 1.0
+    while any(int(times * share) for _, times in steps):
+        candidate = block.take(group, [(step, int(times * share)) for step, times in steps])
+        if candidate is not None:
+            found.append((share, candidate))
+        share /= 2
     return found
+
+
+def _bounded(block: BlockSteps, steps: Sequence[_Times], share: float) -> list[_Times]:
+    """Say how often steps may be taken after the engines refused all of them: less for those that are too many."""
+    most = [(step, block.most(step, times)) for step, times in steps]
+    too_many = [(step, bound) for (step, bound), (_, times) in zip(most, steps, strict=True) if bound < times]
+    return too_many or [(step, int(times * share)) for step, times in steps]
 
 
 def _single(found: Sequence[tuple[GroupStep, Step]], wanted: Sequence[Interval], limit: int) -> list[_Times]:
     """Choose single steps that bring all conditions to where they have to be; none where there are no such."""
     few = _cheapest(found)
-    steps = [replace(plain, limit=limit if step.repeatable else 1) for step, plain in few]
+    steps = [replace(plain, limit=min(plain.limit, limit if step.repeatable else 1)) for step, plain in few]
     times = whole_steps(steps, wanted) or ()
     return [(step, count) for (step, _), count in zip(few, times, strict=False) if count]
 

@@ -23,6 +23,8 @@ RECIPES = 4
 """Ways to solve the equalities of a group that are looked at."""
 SMALL = 0.05
 """A change is measured against the value, and this share of the spread of its field: zeros are not out of reach."""
+UNLIKE = 0.1
+"""What it costs besides to step on a number that engines read differently: sums of it differ as well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +112,7 @@ class BlockSteps:
                 continue
             seen.add(alike)
             cost = sum(float(abs(change)) / self._size(group, name, values[name]) for name, change in changes.items())
+            cost += UNLIKE * sum(not reads_alike(grids[name].lexeme(after[name])) for name in changes)
             repeatable = move.linear and not any(grids[name].among for name in changes)
             yield GroupStep(self.position, group, move, digits, changes, cost, repeatable)
 
@@ -126,14 +129,25 @@ class BlockSteps:
         finer = self._exits[group] == "finer" or any(step.digits for step, _ in taken)
         return None if texts is None else Candidate(texts, "finer" if finer else "lattice")
 
-    def accept(self, offers: Mapping[int, Sequence[Candidate]]) -> set[int]:
-        """Let each group take the first of its candidates that the engines accept; return the groups that did."""
+    def most(self, step: GroupStep, times: int) -> int:
+        """Return how often a step can be taken alone, as far as the quick test of the rules says, up to some number.
+
+        Found by bisection: inequalities leave an interval.
+        """
+        low, high = 0, times
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.take(step.group, [(step, middle)]) else (low, middle - 1)
+        return low
+
+    def accept(self, offers: Mapping[int, Sequence[Candidate]]) -> dict[int, int]:
+        """Let each group take the first of its candidates that the engines accept; return which one that was."""
         accepted = self._contexts.accepted(offers)
         for group, candidate in accepted.items():
             self._lexemes[group] = [candidate.lexemes[name] for name in self.masked.block.variables]
             self._exits[group] = candidate.stage
         self.moved.update(accepted)
-        return set(accepted)
+        return {group: [one is taken for one in offers[group]].index(True) for group, taken in accepted.items()}
 
     def _moves(self, recipe: Recipe) -> Sequence[Move]:
         if recipe not in self._known:
@@ -171,7 +185,7 @@ class BlockSteps:
     ) -> dict[str, str | None] | None:
         """Write a prototype; None where it is off the grids, a missing code, or breaks a rule in exact numbers.
 
-        Fields that stay keep their lexemes. What engines would read differently is left alone: totals are sums.
+        Fields that stay keep their lexemes.
         """
         texts = self._texts(group)
         for name, value in after.items():
@@ -180,7 +194,5 @@ class BlockSteps:
             if not grids[name].holds(value) or value in self._views.codes.get(name, ()):
                 return None
             texts[name] = grids[name].lexeme(value)
-            if not reads_alike(texts[name] or ""):
-                return None
         test: Callable[[Mapping[str, Value]], bool] = self._task.search(group).holds
         return texts if test({**texts, **after}) else None

@@ -196,7 +196,7 @@ def even_steps(steps: Sequence[Step], wanted: Sequence[Interval]) -> list[int] |
     """Return how often to take each step so that no group changes much more than the others, rounded down.
 
     The conditions are then nearly where they have to be; `whole_steps` does the rest. None where even fractions of
-    steps do not help.
+    steps do not help. (HiGHS solves a linear program.)
     """
     rows, low, high = _scaled(steps, wanted)
     costs = np.array([step.cost for step in steps])
@@ -208,7 +208,7 @@ def even_steps(steps: Sequence[Step], wanted: Sequence[Interval]) -> list[int] |
             LinearConstraint(np.column_stack([rows, np.zeros(len(wanted))]), low, high),
             LinearConstraint(sparse.hstack([sparse.csr_array(sparse.diags_array(costs)), -last]), -np.inf, 0.0),
         ],
-        bounds=Bounds(0, np.inf),
+        bounds=Bounds(0, np.array([*(float(step.limit) for step in steps), np.inf])),
     )
     if found.x is None:
         return None
