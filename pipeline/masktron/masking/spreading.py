@@ -129,21 +129,22 @@ class Spreading:
             found += [step for group in own for step in self._known[position, group, digits]]
         return found
 
-    def _take(self, taken: Sequence[_Times]) -> bool:
+    def _take(self, chosen: Sequence[_Times]) -> bool:
         """Offer moved prototypes to the engines, smaller moves behind them; what they refuse is not tried again."""
         by_group: dict[tuple[int, int], list[_Times]] = {}
-        for step, times in taken:
+        for step, times in chosen:
             by_group.setdefault((step.block, step.group), []).append((step, times))
         for position, block in self._moving.items():
             own = {group: steps for (at, group), steps in by_group.items() if at == position}
             offers = {group: _offers(block, group, steps) for group, steps in own.items()}
             accepted = block.accept({group: [one for _, one in made] for group, made in offers.items() if made})
             for group, steps in own.items():
-                share = offers[group][accepted[group]][0] if group in accepted else 0
-                if share:
+                taken = offers[group][accepted[group]][0] if group in accepted else [0] * len(steps)
+                if any(taken):
                     self._forget(position, group)
-                if share < 1:
-                    self._limits |= {step.key: most for step, most in _bounded(block, steps, share)}
+                for (step, times), fine in zip(steps, taken, strict=True):
+                    if fine < times:
+                        self._limits[step.key] = fine
         return bool(by_group)
 
     def _forget(self, position: int, group: int) -> None:
@@ -225,23 +226,18 @@ def _per_record(condition: Condition, columns: Columns) -> Iterator[Fraction]:
         yield part.coefficient / (len(columns[part.tally.field]) if part.tally.function == "avg" else 1)
 
 
-def _offers(block: BlockSteps, group: int, steps: Sequence[_Times]) -> list[tuple[float, Candidate]]:
-    """Prototypes to try for a group, each with its share: with all of its steps, half of them, a quarter."""
-    found: list[tuple[float, Candidate]] = []
-    share = 1.0
-    while any(int(times * share) for _, times in steps):
-        candidate = block.take(group, [(step, int(times * share)) for step, times in steps])
-        if candidate is not None:
-            found.append((share, candidate))
-        share /= 2
+def _offers(block: BlockSteps, group: int, steps: Sequence[_Times]) -> list[tuple[list[int], Candidate]]:
+    """Prototypes to try for a group: with all of its steps, with one kind of them; with half of all, and so on."""
+    found: list[tuple[list[int], Candidate]] = []
+    wanted = [times for _, times in steps]
+    while any(wanted):
+        alone = [[times if at == only else 0 for at, times in enumerate(wanted)] for only in range(len(wanted))]
+        for trial in [wanted, *(alone if len(wanted) > 1 else [])]:
+            candidate = block.take(group, [(step, times) for (step, _), times in zip(steps, trial, strict=True)])
+            if candidate is not None:
+                found.append((trial, candidate))
+        wanted = [times // 2 for times in wanted]
     return found
-
-
-def _bounded(block: BlockSteps, steps: Sequence[_Times], share: float) -> list[_Times]:
-    """Say how often steps may be taken after the engines refused all of them: less for those that are too many."""
-    most = [(step, block.most(step, times)) for step, times in steps]
-    too_many = [(step, bound) for (step, bound), (_, times) in zip(most, steps, strict=True) if bound < times]
-    return too_many or [(step, int(times * share)) for step, times in steps]
 
 
 def _single(found: Sequence[tuple[GroupStep, Step]], wanted: Sequence[Interval], limit: int) -> list[_Times]:

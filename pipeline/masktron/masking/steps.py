@@ -129,17 +129,6 @@ class BlockSteps:
         finer = self._exits[group] == "finer" or any(step.digits for step, _ in taken)
         return None if texts is None else Candidate(texts, "finer" if finer else "lattice")
 
-    def most(self, step: GroupStep, times: int) -> int:
-        """Return how often a step can be taken alone, as far as the quick test of the rules says, up to some number.
-
-        Found by bisection: inequalities leave an interval.
-        """
-        low, high = 0, times
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.take(step.group, [(step, middle)]) else (low, middle - 1)
-        return low
-
     def accept(self, offers: Mapping[int, Sequence[Candidate]]) -> dict[int, int]:
         """Let each group take the first of its candidates that the engines accept; return which one that was."""
         accepted = self._contexts.accepted(offers)
