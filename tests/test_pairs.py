@@ -30,6 +30,8 @@ ALL_SEEDS = range(2000)
 MOST_REFUSED = 0.03
 MOST_MEDOIDS = 0.20
 """What masktron reaches as it is, with a margin for small samples; the aim is 0.05."""
+MOST_UNREACHED = 0.02
+"""Refusals for a total over the file that no steps of the groups reach, with a margin for small samples."""
 MOST_UNEXPLAINED = 0.002
 """Refusals of pairs for which no record without company is found; the aim is 0."""
 
@@ -71,6 +73,7 @@ def test_the_hard_cases_are_frequent(pairs: list[Pair]) -> None:
     assert shares["missing"] >= 0.25
     assert shares["rare"] >= 0.2
     assert shares["fixed"] >= 0.15
+    assert 0.04 <= shares["crossed"] <= 0.2
     assert shares["breakable"] >= 0.35, "means of neighbours should break governing rules"
 
 
@@ -235,8 +238,10 @@ def check(outcomes: list[Outcome]) -> None:
     refused = [one for one in outcomes if one.code]
     assert len(refused) <= MOST_REFUSED * len(outcomes), text
     assert medoid_share(outcomes) <= MOST_MEDOIDS, text
-    assert sum(not one.proof for one in refused) <= MOST_UNEXPLAINED * len(outcomes), text
+    totals = [one for one in refused if one.reason == "cross-record"]
+    assert len(totals) <= MOST_UNREACHED * len(outcomes), text
+    assert sum(not one.proof for one in refused if one not in totals) <= MOST_UNEXPLAINED * len(outcomes), text
     for one in refused:
-        # The only reason there is: a rule ties a masked field to one that stays as it is.
-        assert (one.code, one.reason) == (5, "fixed field"), text
-        assert one.facts.fixed, text
+        # The only other reason there is: a rule ties a masked field to one that stays as it is.
+        assert (one.code, one.reason) in {(5, "fixed field"), (5, "cross-record")}, text
+        assert one.facts.fixed if one not in totals else one.facts.crossed, text

@@ -32,6 +32,8 @@ class Facts:
         Some rule has an antecedent or alternatives.
     breakable : bool
         Means of neighbouring records, blind to the rules, break one of those.
+    crossed : bool
+        A rule on the whole file reads a masked field.
     """
 
     mixed: bool
@@ -40,6 +42,7 @@ class Facts:
     fixed: bool
     governed: bool
     breakable: bool
+    crossed: bool
 
 
 def facts_of(pair: Pair) -> Facts:
@@ -55,6 +58,7 @@ def facts_of(pair: Pair) -> Facts:
         fixed=any(set(edit.variables) - masked for edit in own),
         governed=bool(governing),
         breakable=any(_breaks(pair, edit, masked) for edit in governing),
+        crossed=any(edit.kind == "cross-record" and masked.intersection(edit.variables) for edit in pair.edits),
     )
 
 
