@@ -31,6 +31,8 @@ ALL_SEEDS = range(2000)
 MOST_REFUSED = 0.03
 MOST_MEDOIDS = 0.12
 """What masktron reaches as it is, with a margin for small samples; the aim is 0.05."""
+MOST_UNREACHED = 0.02
+"""Refusals for a total over the file that no steps of the groups reach, with a margin for small samples."""
 MOST_UNEXPLAINED = 0.002
 """Refusals of pairs for which no record without company is found; the aim is 0."""
 
@@ -83,6 +85,7 @@ def frequent(pairs: list[Pair]) -> None:
     assert shares["missing"] >= 0.25
     assert shares["rare"] >= 0.2
     assert shares["fixed"] >= 0.15
+    assert 0.04 <= shares["crossed"] <= 0.2
     assert shares["breakable"] >= 0.35, "means of neighbours should break governing rules"
     assert shares["weighted"] >= 0.1
     assert min(shares["negatives"], shares["zeros"], shares["ties"]) >= 0.5
@@ -111,7 +114,7 @@ def test_every_kind_of_rule_and_of_value_occurs(pairs: list[Pair]) -> None:
     labels = Counter(edit.label for pair in pairs for edit in pair.edits)
     expected = {"total", "balance", "inequality", "product", "ratio", "ratio bound", "range", "set", "integrality"}
     expected |= {"multiple", "pattern", "order", "if-then", "either-or", "exclusion", "combination", "filter"}
-    assert labels.keys() == expected | {"domain", "unique key"}
+    assert labels.keys() == expected | {"domain", "unique key", "file total", "file count"}
     variables = [variable for pair in pairs for variable in pair.variables]
     assert {variable.kind for variable in variables} == {"integer", "money", "ratio", "text"}
     assert {variable.role for variable in variables} == {"confidential", "key", "untouched", "weight"}
@@ -177,6 +180,8 @@ def test_the_judge_sees_a_broken_total_in_both_versions(tmp_path: Path) -> None:
         total = next((edit for edit in pair.edits if edit.label == "total"), None)
         if total is None or pair.modern in seen:
             continue
+        if any(variable.gaps for variable in pair.variables if variable.name in total.variables):
+            continue  # where a part is missing, the total may be anything
         data, rules = pair.write(tmp_path / str(pair.seed))
         whole = next(
             v for v in pair.variables if v.name == variables_in(*total.consequent[0])[-1] and not v.attribute
@@ -287,7 +292,9 @@ def check(outcomes: list[Outcome]) -> None:
     refused = [one for one in outcomes if one.code]
     assert len(refused) <= MOST_REFUSED * len(outcomes), text
     assert medoid_share(outcomes) <= MOST_MEDOIDS, text
-    assert sum(not one.proof for one in refused) <= MOST_UNEXPLAINED * len(outcomes), text
+    totals = [one for one in refused if one.reason == "cross-record"]
+    assert len(totals) <= MOST_UNREACHED * len(outcomes), text
+    assert sum(not one.proof for one in refused if one not in totals) <= MOST_UNEXPLAINED * len(outcomes), text
     for one in refused:
         assert one.code == 5, text
         assert could_be(one), text

@@ -183,12 +183,53 @@ class DomainEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """A figure over records of the file, or one that stands outside of them.
+
+    Attributes
+    ----------
+    function : {"sum", "avg", "count", "outside"}
+        ``outside`` is a number that stands outside the records, such as a control total.
+    field : str
+        The field that is summed or counted; empty where records are counted; the path of a number outside.
+    where : Form
+        Which records count, in terms of their own fields; ``((),)`` for all.
+    by : tuple of str
+        Fields in which those records agree with the record at hand.
+    """
+
+    function: Literal["sum", "avg", "count", "outside"]
+    field: str
+    where: Form = ((),)
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TallyBound:
+    """``sum(coefficient * tally) relation bound``."""
+
+    terms: tuple[tuple[Tally, Fraction], ...]
+    relation: Relation
+    bound: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class CrossRecordEdit:
-    """A condition on more than one record."""
+    """A condition on more than one record.
+
+    Attributes
+    ----------
+    key : tuple of str
+        Fields whose combination occurs once, for a unique key.
+    bounds : tuple of TallyBound
+        What a count or total asks, as far as it is understood: necessary conditions.
+    """
 
     kind: Literal["unique", "count", "total", "other"]
     variables: tuple[str, ...]
     reason: str
+    key: tuple[str, ...] = ()
+    bounds: tuple[TallyBound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,8 @@ class Plan:
     partitions : tuple of Partition
     untouched : tuple of int
         Rules that read no masked field: they stay as true as they are.
+    over_file : tuple of (int, str)
+        Rules over several records that read a masked field, with how they are kept.
     not_applicable : tuple of (int, str)
         Rules that read a removed identifier, with the reason.
     released : tuple of int
@@ -163,6 +165,7 @@ class Plan:
     fields: tuple[FieldFacts, ...]
     partitions: tuple[Partition, ...]
     untouched: tuple[int, ...]
+    over_file: tuple[tuple[int, str], ...]
     not_applicable: tuple[tuple[int, str], ...]
     released: tuple[int, ...]
 
@@ -211,12 +214,12 @@ def make_plan(
     Raises
     ------
     InfeasibleError
-        A rule over several records reads a masked field.
+        A rule over several records cannot be kept: it asks masked values to be unique, or is not understood.
     """
     loose = frozenset(released)
     masked = {fact.name: fact for fact in fields if fact.role is Role.CONFIDENTIAL}
     removed = {fact.name for fact in fields if fact.role is Role.IDENTIFIER}
-    not_applicable, untouched, binding = [], [], []
+    not_applicable, untouched, binding, over_file = [], [], [], []
     for edit in edits:
         if gone := sorted(removed.intersection(edit.variables)):
             not_applicable.append((edit.check.index, f"reads the removed identifier {', '.join(gone)}"))
@@ -224,8 +227,9 @@ def make_plan(
             continue
         elif masked.keys().isdisjoint(edit.variables):
             untouched.append(edit.check.index)
+        elif isinstance(edit.constraint, CrossRecordEdit):
+            over_file.append((edit.check.index, _over_file(edit, edit.constraint, masked)))
         else:
-            _refuse_cross_record(edit, masked)
             binding.append(edit)
     blocks = [_block(component, binding, masked) for component in _components(list(masked), binding)]
     return Plan(
@@ -233,20 +237,43 @@ def make_plan(
         fields=tuple(fields),
         partitions=_partitions(blocks, masked, config),
         untouched=tuple(untouched),
+        over_file=tuple(over_file),
         not_applicable=tuple(not_applicable),
         released=tuple(sorted(loose)),
     )
 
 
-def _refuse_cross_record(edit: Edit, masked: Iterable[str]) -> None:
-    if isinstance(edit.constraint, CrossRecordEdit):
-        names = ", ".join(sorted(set(masked).intersection(edit.variables)))
-        raise InfeasibleError(
-            f"the rule {edit.check.id!r} looks at several records at once and reads the masked field {names}: "
-            f"{edit.constraint.reason}",
-            where=str(edit.check.origin),
-            hint=f"give {names} the role key or untouched, or let the rule go: --allow {edit.check.id!r}",
-        )
+def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, FieldFacts]) -> str:
+    """Say how a rule over several records that reads masked fields is kept.
+
+    Raises
+    ------
+    InfeasibleError
+        It asks masked values to be unique, or is not understood.
+    """
+    names = ", ".join(sorted(masked.keys() & set(edit.variables)))
+    summed = [tally for bound in constraint.bounds for tally, _ in bound.terms if tally.function in ("sum", "avg")]
+    match constraint.kind:
+        case "unique" if constraint.key and not masked.keys() >= set(constraint.key):
+            return f"it reads the masked {names}, which its key does not consist of: judged in the written file"
+        case "unique":
+            why = f"{names} is to be unique, and masking makes the values of k or more records equal"
+        case "count":
+            return f"a count that depends on the masked {names}: judged after masking"
+        case "total" if any(tally.field in masked and masked[tally.field].numeric for tally in summed):
+            return (
+                f"a total over the file of the masked {names}: unweighted means keep it, and what rounding, weights "
+                "and other aggregators shift is spread over groups by steps of the grid"
+            )
+        case "total":
+            return f"a figure over the file of the masked {names} that cannot be repaired: judged after masking"
+        case "other":
+            why = f"it reads the masked field {names}, and what it asks is not understood"
+    raise InfeasibleError(
+        f"the rule {edit.check.id!r} looks at several records at once: {why} ({constraint.reason})",
+        where=str(edit.check.origin),
+        hint=f"give {names} the role key or untouched, or let the rule go: --allow {edit.check.id!r}",
+    )
 
 
 def _components(masked: list[str], edits: Sequence[Edit]) -> list[tuple[str, ...]]:

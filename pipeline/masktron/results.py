@@ -423,6 +423,33 @@ class CategoryResult:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairResult:
+    """A total over the file that masking had shifted, and that was mended.
+
+    Attributes
+    ----------
+    before, after : float
+        How far it was off, in steps of the grid, and how far it is now.
+    groups : int
+        Groups whose prototypes moved, for this and the other totals together.
+    """
+
+    rule: str
+    before: float
+    after: float
+    groups: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rule": self.rule,
+            "before": _number(self.before),
+            "after": _number(self.after),
+            "groups": self.groups,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class EngineResult:
     """What one engine says of the written file."""
 
@@ -463,6 +490,8 @@ class MaskResult:
         Weighted counts of the masked categories before and after.
     violations : int
         Of hard rules that apply and were not let go, over all records of the written file.
+    repairs : tuple of RepairResult
+        Totals over the file that were mended.
     excluded : tuple of int
         Positions (from 0) of original records left out since they break a rule: confidential.
     """
@@ -485,6 +514,7 @@ class MaskResult:
     not_applicable: Mapping[str, str]
     allowed: tuple[str, ...]
     notes: tuple[str, ...]
+    repairs: tuple[RepairResult, ...] = ()
     excluded: tuple[int, ...] = field(default=(), repr=False)
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
@@ -513,6 +543,7 @@ class MaskResult:
             "categories": [category.as_dict() for category in self.categories],
             "violations": self.violations,
             "blocks": [block.as_dict() for block in self.blocks],
+            "repairs": [repair.as_dict() for repair in self.repairs],
             "rules": [rule.as_dict() for rule in self.rules],
             "engines": [engine.as_dict() for engine in self.engines],
             "not_applicable": dict(self.not_applicable),

@@ -33,7 +33,7 @@ class Facts:
     breakable : bool
         Means of neighbouring records, blind to the rules, break one of those.
     crossed : bool
-        A rule looks at several records and reads a masked field.
+        A rule on the whole file reads a masked field.
     weighted : bool
         The file has a weight.
     negatives, zeros : bool
@@ -58,7 +58,8 @@ class Facts:
 def facts_of(pair: Pair) -> Facts:
     """Look at a pair; conditions are counted by libxml2 on its records."""
     masked = {variable.name for variable in pair.variables if variable.masked}
-    own = [edit for edit in pair.edits if masked.intersection(edit.variables)]
+    # Rules on the whole file hold no block together.
+    own = [edit for edit in pair.edits if masked.intersection(edit.variables) and edit.kind != "cross-record"]
     governing = [edit for edit in own if edit.antecedent or len(edit.consequent) > 1]
     numbers = [variable.numbers for variable in pair.variables if variable.masked and variable.kind != "text"]
     return Facts(
@@ -68,7 +69,7 @@ def facts_of(pair: Pair) -> Facts:
         fixed=any(set(edit.variables) - masked for edit in own),
         governed=bool(governing),
         breakable=any(_breaks(pair, edit, masked) for edit in governing),
-        crossed=any(edit.kind == "cross-record" for edit in own),
+        crossed=any(edit.kind == "cross-record" and masked.intersection(edit.variables) for edit in pair.edits),
         weighted=any(variable.role == "weight" for variable in pair.variables),
         negatives=any(min(values) < 0 for values in numbers),
         zeros=any(0 in values for values in numbers),

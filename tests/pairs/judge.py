@@ -39,7 +39,8 @@ def by_record(rules: Path, data: Path, original: Path) -> tuple[dict[str, int], 
     schema = etree.parse(str(rules)).getroot()
     document: Any = etree.parse(str(data))  # lxml's types do not know what an expression returns
     source = etree.parse(str(original)).getroot()
-    extensions = {(None, "document"): lambda _, __: [source]}
+    here: list[etree._Element] = []
+    extensions = {(None, "document"): lambda _, __: [source], (None, "current"): lambda _: here[-1:]}
     fired: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for pattern in schema.iter(f"{{{SCH}}}pattern"):
@@ -49,6 +50,7 @@ def by_record(rules: Path, data: Path, original: Path) -> tuple[dict[str, int], 
                 if node in taken:
                     continue
                 taken.add(node)
+                here.append(node)
                 values = {let.get("name", ""): node.xpath(let.get("value", "")) for let in rule.iter(f"{{{SCH}}}let")}
                 for check in rule.iter(f"{{{SCH}}}assert", f"{{{SCH}}}report"):
                     name = check.get("id", "")

@@ -352,6 +352,47 @@ def unique_key(b: Builder) -> bool:
     return True
 
 
+def file_total(b: Builder) -> bool:
+    """A total over the file that is to stay: exactly, within a tolerance, or under a bound."""
+    variable = b.pick(("integer", "money"), fits=lambda v: not v.gaps, fresh=0.2)
+    if variable is None:
+        return False
+    variable.filtered = True  # an empty field would make the sum no number
+    amount = sum(variable.numbers, Fraction(0))
+    left = f"sum(Record/{place(variable.name)})"
+    way = b.rng.random()
+    if way < 0.4 and variable.kind == "integer" and b.n >= 8 * b.k:
+        atoms: tuple[Compare | Balance, ...] = (Compare(left, "=", literal(amount), exact_order=True),)
+    elif way < 0.7:
+        unit = Fraction(1) if variable.kind == "integer" else CENT
+        atoms = (Balance(f"{left} - {literal(amount)}", literal(unit * b.k * b.rng.randint(1, 20))),)
+    else:
+        atoms = (Compare(left, "<=", literal(amount + b.rng.randint(0, 1 + int(abs(amount)) // 50))),)
+    b.rule("file total", "cross-record", always(*atoms))
+    return True
+
+
+def file_count(b: Builder) -> bool:
+    """How many records have a property: exactly, where no masked field decides it; else a share of them at least."""
+    fixed = [variable for variable in b.variables.values() if variable.role == "untouched" and not variable.gaps]
+    if fixed and b.chance(0.6):
+        variable = b.rng.choice(fixed)
+        value = b.rng.choice(variable.values)
+        count = variable.values.count(value)
+        text = f"'{value}'" if isinstance(value, str) else literal(value)
+        atom = Compare(f"count(Record[{place(variable.name)} = {text}])", "=", str(count))
+    else:
+        found = b.pick(("integer", "money"), fits=lambda v: not v.gaps, fresh=0.2)
+        if found is None:
+            return False
+        found.filtered = True
+        # Values high up in the file would be lost to any aggregate; a fifth of the way up, some group stays above.
+        low = sorted(found.numbers)[b.n // 5]
+        atom = Compare(f"count(Record[{place(found.name)} >= {literal(low)}])", ">=", "1")
+    b.rule("file count", "cross-record", always(atom))
+    return True
+
+
 PLAIN: tuple[tuple[Callable[[Builder], bool], int], ...] = (
     (total, 20),
     (chain, 6),
@@ -368,4 +409,6 @@ PLAIN: tuple[tuple[Callable[[Builder], bool], int], ...] = (
     (pattern, 1),
     (domain, 2),
     (unique_key, 4),
+    (file_total, 1),
+    (file_count, 1),
 )

@@ -158,7 +158,7 @@ def masktron_settings(pair: Pair) -> dict[str, Any]:
 def combinations(pair: Pair) -> tuple[str, ...]:
     """Return the labels of the rules of each block."""
     masked = {variable.name for variable in pair.variables if variable.masked}
-    own = [edit for edit in pair.edits if masked.intersection(edit.variables)]
+    own = [edit for edit in pair.edits if masked.intersection(edit.variables) and edit.kind != "cross-record"]
     return tuple(" + ".join(sorted({edit.label for edit in block})) for block in blocks(own, masked))
 
 

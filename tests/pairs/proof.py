@@ -50,7 +50,7 @@ def lonely(pair: Pair, folder: Path) -> str | None:
 
 def _blocks(pair: Pair) -> Iterator[tuple[list[str], list[str]]]:
     masked = {variable.name for variable in pair.variables if variable.masked}
-    own = [edit for edit in pair.edits if masked.intersection(edit.variables)]
+    own = [edit for edit in pair.edits if masked.intersection(edit.variables) and edit.kind != "cross-record"]
     components = [own] if pair.settings["grouping"] == "all" else blocks(own, masked)
     for component in components:
         names = {name for edit in component for name in edit.variables}
@@ -66,6 +66,7 @@ class _Judge:
         self.n = pair.n
         self.data, self.rules = pair.write(folder)
         self.trial = folder / "trial.xml"
+        self.over_file = {edit.id for edit in pair.edits if edit.kind == "cross-record"}
         self.left = BUDGET
         self.known: dict[tuple[Cells, Cells], bool] = {}
 
@@ -88,5 +89,5 @@ class _Judge:
                 elif lexeme is not None:
                     etree.SubElement(element, variable.name).text = lexeme
             self.trial.write_bytes(etree.tostring(root))
-            self.known[key] = not violations(self.rules, self.trial, self.data)
+            self.known[key] = not violations(self.rules, self.trial, self.data).keys() - self.over_file
         return self.known[key]

@@ -15,6 +15,7 @@ type Class = Literal["linear", "product", "values", "governing", "domain", "cros
 type Label = Literal[
     "total", "balance", "inequality", "product", "ratio", "ratio bound", "range", "set", "integrality", "multiple",
     "pattern", "order", "if-then", "either-or", "exclusion", "combination", "filter", "domain", "unique key",
+    "file total", "file count",
 ]  # fmt: skip
 
 _PLACE = re.compile(r"\{([A-Z]\w*)\}")

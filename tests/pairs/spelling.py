@@ -187,6 +187,8 @@ class Speller:
         self.lets = []
         if edit.label == "unique key":
             return [self._unique(edit)]
+        if edit.label in ("file total", "file count"):
+            return [self._over_file(edit)]
         if (own := self._on_field(edit)) is not None:
             return [own]
         condition = self.condition(edit)
@@ -239,6 +241,25 @@ class Speller:
                 return Check(f"Record/{variable.name}", "report", f"not(. {op} {right})")
             case _:
                 return None
+
+    def _over_file(self, edit: Edit) -> Check:
+        """Spell a rule on the whole file, seen from the root or from each record."""
+        text = self._figures(edit.consequent[0][0])
+        if self.chance(0.3):
+            return Check("Record", "assert", re.sub(r"\bRecord\b", self.rng.choice(("../Record", "//Record")), text))
+        return Check("Data", "report", f"not({text})") if self.chance(0.2) else Check("Data", "assert", text)
+
+    def _figures(self, atom: Atom) -> str:
+        match atom:
+            case Balance(difference, tolerance):
+                text = self._filled(difference, wrap=False)
+                old = f"({text} <= {tolerance} and {text} >= -{tolerance})"
+                return f"abs({text}) <= {tolerance}" if self.modern and self.chance(0.6) else old
+            case Compare():
+                left, op, right = self._filled(atom.left, wrap=False), atom.op, atom.right
+                return f"{right} {_FLIPPED[op]} {left}" if self.chance(0.2) else f"{left} {op} {right}"
+            case _:
+                raise TypeError(f"{atom} is no condition on figures of the file")
 
     def _unique(self, edit: Edit) -> Check:
         reference = self.variables[edit.variables[0]].reference

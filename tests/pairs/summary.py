@@ -26,6 +26,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         f"  {'unmasked in a rule':<19}{_share(facts['fixed'], outcomes)}",
         f"  {'broken by blind means':<19} {_share(facts['breakable'], outcomes)}",
         f"  {'weights':<19}{_share(facts['weighted'], outcomes)}",
+        f"  {'rule on the file':<19}{_share(facts['crossed'], outcomes)}",
         f"exit 0               {_share(len(written), outcomes)}",
     ]
     codes = Counter((one.code, one.reason) for one in outcomes if one.code > 0)

@@ -12,6 +12,7 @@ from masktron.classify.forms import is_about_missing, variables_of
 from masktron.classify.polynomial import Polynomial as Sum
 from masktron.constraints import (
     Atom,
+    CrossRecordEdit,
     Form,
     InDomain,
     Lexical,
@@ -23,12 +24,13 @@ from masktron.constraints import (
     Present,
     Product,
     Range,
+    Tally,
     Untranslated,
     Whole,
 )
 from masktron.read.xpath_source import decimal_text, quoted
 
-__all__ = ["render_atom", "render_form", "variables_of"]
+__all__ = ["render_atom", "render_cross_record", "render_form", "variables_of"]
 
 _SHOWN_MISSING = 6
 _SHOWN_VALUES = 12
@@ -52,6 +54,25 @@ def render_form(form: Form) -> str:
         shown += [_conjunction(c, grouped=several) for c in rest]
         return " or ".join(shown)
     return f"{' or '.join(shown)}{', or ' if shown else ''}{len(rest)} alternatives with missing fields"
+
+
+def render_cross_record(edit: CrossRecordEdit) -> str:
+    """Write what a rule over several records asks; empty where that is not understood."""
+    if edit.key:
+        return f"{', '.join(edit.key)} occurs once"
+    sides = [
+        Linear(tuple((_tally(tally), c) for tally, c in bound.terms), bound.relation, bound.bound)
+        for bound in edit.bounds
+    ]
+    return _conjunction(tuple(sides), grouped=False) if sides else ""
+
+
+def _tally(tally: Tally) -> str:
+    if tally.function == "outside":
+        return tally.field
+    what = {"sum": "sum of", "avg": "average of", "count": "count of"}[tally.function]
+    where = "" if tally.where == ((),) else f" where {render_form(tally.where)}"
+    return f"{what} {tally.field or 'records'}{where}" + (f" of the same {', '.join(tally.by)}" if tally.by else "")
 
 
 def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of atom

@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from masktron.classify.conditions import Conditions
-from masktron.classify.crossrecord import CrossRecordError, cross_record_edit
+from masktron.classify.crossrecord import (
+    CrossRecordError,
+    cross_record_edit,
+    reads_other_records,
+    stands_outside,
+)
 from masktron.classify.edit import Edit
 from masktron.classify.forms import ALWAYS, MAX_DISJUNCTS, TooManyDisjunctsError, complete, conjoin
 from masktron.classify.formula import All, Formula, Negation, dnf, implication
@@ -15,9 +20,11 @@ from masktron.classify.linear import linear_edit
 from masktron.classify.lints import equality_lints, name_lints, shadow_lint, truth_lints
 from masktron.classify.opaque import opaque_edit
 from masktron.classify.product import product_edit
+from masktron.classify.tallies import TallyReader
 from masktron.classify.values import domain_edit, present, value_edit
 from masktron.constraints import (
     Constraint,
+    CrossRecordEdit,
     Form,
 )
 from masktron.errors import RulebookError
@@ -28,12 +35,15 @@ from masktron.read.xpath_context import Place, places
 from masktron.read.xpath_ir import (
     Expression,
     FieldRef,
+    OtherField,
+    OtherNodes,
     Unknown,
     Variable,
     fields_of,
     reads_everything,
     walk,
 )
+from masktron.read.xpath_source import source_of
 
 CLASSES: tuple[Callable[[Form, Form], Constraint | None], ...] = (
     domain_edit,
@@ -91,7 +101,7 @@ class Reading:
             for place in self._places(self.position):
                 form = conjoin(form, dnf(self._formula(place, conditions)))
         except CrossRecordError as error:
-            return cross_record_edit(error.expression, variables), None
+            return self._cross_record(error.expression, variables), None
         except TooManyDisjunctsError:
             return opaque_edit([f"it has more than {MAX_DISJUNCTS} alternatives"], variables), None
         except RecursionError:
@@ -103,7 +113,7 @@ class Reading:
         if place.kind in ("any", "outside"):
             test = self._test(place)
             if place.kind == "outside":
-                raise CrossRecordError(test if isinstance(test, Unknown) else Unknown(self.check.test, outside=True))
+                raise CrossRecordError(test)
             return conditions.engine(Unknown(f"{self.check.test} on every element", everything=True))
         test = self._test(place)
         try:
@@ -114,6 +124,16 @@ class Reading:
             wanted = Negation(wanted)
         taken = (All(tuple(_place_formulas(earlier, conditions, bare=True))) for earlier in self._earlier(place))
         return implication([*_place_formulas(place, conditions), *map(Negation, taken)], wanted)
+
+    def _cross_record(self, expression: Expression, variables: tuple[str, ...]) -> CrossRecordEdit:
+        """Say what a condition on several records asks; what depends on more than the test is not understood."""
+        own = self._places(self.position)
+        test = self._test(own[0])
+        if len(own) > 1 or (own[0].kind != "outside" and not reads_other_records(test)):
+            return CrossRecordEdit("other", variables, f"it depends on other records: {source_of(expression)}")
+        wanted = self.check.kind == "assert"
+        tallies = TallyReader(self.rulebook.version, self.scope.record_names, self.fields)
+        return cross_record_edit(test, variables, wanted=wanted, bounds=tallies.bounds(test, wanted=wanted))
 
     def _places(self, position: int) -> tuple[Place, ...]:
         return places(self.pattern.rules[position].context, self._outer(), self.fields)
@@ -143,10 +163,22 @@ class Reading:
     def _variables(self, expressions: Iterable[Expression]) -> tuple[str, ...]:
         names: set[str] = set()
         for expression in expressions:
-            names |= fields_of(expression)
+            names |= fields_of(expression) - self._outside_names(expression)
             if self.fields is not None and reads_everything(expression):
                 names |= self.fields
         return tuple(sorted(names))
+
+    def _outside_names(self, expression: Expression) -> frozenset[str]:
+        """Names in an expression that are no fields: those of elements in a header, say."""
+        nodes = [node for node in walk(expression) if isinstance(node, OtherNodes) and node.document is None]
+        records = self.scope.record_names
+        outside = {node.field for node in nodes if node.field and stands_outside(node, records, self.fields)}
+        if self.fields is not None:
+            unknown = (node for node in walk(expression) if isinstance(node, Unknown) and node.outside)
+            outside |= {name for node in unknown for name in node.fields} - self.fields
+        inside = {node.field for node in nodes if not stands_outside(node, records, self.fields)}
+        inside |= {node.name for node in walk(expression) if isinstance(node, FieldRef | OtherField)}
+        return frozenset(outside - inside)
 
     def _rule_lints(self, form: Form | None) -> list[str]:
         lints: list[str] = []

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from masktron.classify import Edit, classify
-from masktron.classify.display import render_form
+from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
 from masktron.config import Config, Role
-from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import (
@@ -110,7 +110,7 @@ class _Facts:
             return None
         if index in self.plan.released:
             return "soft and broken by these data, so not kept" if index in self.soft else "let go with --allow"
-        return dict(self.plan.not_applicable).get(index, "reads no masked field")
+        return dict((*self.plan.not_applicable, *self.plan.over_file)).get(index, "reads no masked field")
 
 
 def _with_decimals(edit: Edit, records: Records) -> Edit:
@@ -176,12 +176,11 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     evaluation = facts.evaluation
     block = facts.block(check.index)
     names = () if block is None else tuple(candidate.aggregator for candidate in block.candidates)
-    understood = not isinstance(constraint, OpaqueEdit | CrossRecordEdit)
     return RuleExplanation(
         id=check.id,
         kind=edit.name,
         variables=edit.variables,
-        form=render_form(form_of(constraint)) if understood else "",
+        form=_form(constraint),
         reason="" if not isinstance(constraint, OpaqueEdit | CrossRecordEdit) else constraint.reason,
         lints=edit.lints,
         origin=str(check.origin),
@@ -195,3 +194,13 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         why=facts.why_unmasked(check.index) if block is None else block.prospect,
         tier=facts.tier(check.index),
     )
+
+
+def _form(constraint: Constraint) -> str:
+    match constraint:
+        case OpaqueEdit():
+            return ""
+        case CrossRecordEdit():
+            return render_cross_record(constraint)
+        case _:
+            return render_form(form_of(constraint))

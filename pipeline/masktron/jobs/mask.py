@@ -16,7 +16,7 @@ from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.revalidate import Revalidation, revalidate
-from masktron.masking import MaskedBlock, Trial, mask_records
+from masktron.masking import MaskedBlock, Repair, Trial, mask_records
 from masktron.masking.observed import observed_groups
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
@@ -27,7 +27,15 @@ from masktron.plan import Plan, make_plan
 from masktron.read.layout import survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Column, Records
-from masktron.results import BlockResult, CandidateResult, CategoryResult, MaskResult, TotalResult, shown
+from masktron.results import (
+    BlockResult,
+    CandidateResult,
+    CategoryResult,
+    MaskResult,
+    RepairResult,
+    TotalResult,
+    shown,
+)
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
@@ -85,7 +93,7 @@ def run_mask(
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
     run = _Run(job, config, plan, records, _kept(records, originals), originals)
-    blocks = mask_records(
+    blocks, repairs = mask_records(
         run.kept,
         plan,
         job.edits,
@@ -95,7 +103,7 @@ def run_mask(
         keep_missing=config.keep_missing,
         progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
     )
-    return run.publish(blocks, out, manifest, progress)
+    return run.publish(blocks, repairs, out, manifest, progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +123,14 @@ class _Run:
         loose = {*self.plan.released, *(index for index, _ in self.plan.not_applicable)}
         return [check.index for check in self.job.rulebook.checks if check.index not in loose]
 
-    def publish(self, blocks: Sequence[MaskedBlock], out: Path, manifest: Path, progress: Progress) -> MaskResult:
+    def publish(
+        self,
+        blocks: Sequence[MaskedBlock],
+        repairs: Sequence[Repair],
+        out: Path,
+        manifest: Path,
+        progress: Progress,
+    ) -> MaskResult:
         """Write to temporary files, verify, and only then give them their names."""
         order = self._order()
         with atomic_path(out) as temporary, atomic_path(manifest) as confidential:
@@ -139,7 +154,7 @@ class _Run:
                 binding=self.binding,
                 progress=progress,
             )
-            result = self._result(blocks, masked, verdict, order, out, manifest)
+            result = self._result(blocks, repairs, masked, verdict, order, out, manifest)
             self._verify(result)
             plan = self.plan.choosing(masked.block for masked in blocks)
             write_plain(confidential, self._manifest(result, plan, temporary, order))
@@ -178,10 +193,13 @@ class _Run:
     def _verify(self, result: MaskResult) -> None:
         if result.violations:
             broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in result.rules if rule.violations)
+            gone = len(result.excluded)
+            several = any(rule.violations and rule.kind == "cross-record" for rule in result.rules)
             raise InfeasibleError(
                 f"the masked file would break {broken}; nothing is published",
                 where=str(self.records.source),
-                hint="let the rule go with --allow, or give its fields the role untouched",
+                hint="let the rule go with --allow, or give its fields the role untouched"
+                + (f"; {gone} records were left out, which changes counts and totals" if gone and several else ""),
             )
         for engine in result.engines:
             if not engine.agrees:
@@ -207,6 +225,7 @@ class _Run:
     def _result(
         self,
         blocks: Sequence[MaskedBlock],
+        repairs: Sequence[Repair],
         masked: Records,
         verdict: Revalidation,
         order: NDArray[np.intp] | None,
@@ -242,6 +261,9 @@ class _Run:
             ),
             categories=tuple(self._categories(fact, columns) for fact in self.plan.fields if _categorical(fact)),
             blocks=block_results,
+            repairs=tuple(
+                RepairResult(checks[repair.rule].id, repair.before, repair.after, repair.groups) for repair in repairs
+            ),
             rules=results,
             engines=verdict.engines,
             not_applicable={checks[index].id: reason for index, reason in self.plan.not_applicable},

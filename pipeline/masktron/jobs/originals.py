@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config
+from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
@@ -93,10 +94,17 @@ def _second_opinion(job: Job) -> Evaluation | None:
 
 
 def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[str]:
-    """Rules that fail outside all records: leaving records out cannot mend them."""
+    """Rules that fail outside all records, or count or sum up records: leaving records out cannot mend them."""
     within = (evaluation.verdicts >= Verdict.FAILS).any(axis=0)
     total = evaluation.failed + evaluation.errors
-    return [job.rulebook.checks[index].id for index in hard if total[index] and not within[index]]
+    tallied = {
+        edit.check.index
+        for edit in job.edits
+        if isinstance(edit.constraint, CrossRecordEdit) and edit.constraint.kind in ("count", "total")
+    }
+    return [
+        job.rulebook.checks[index].id for index in hard if total[index] and (index in tallied or not within[index])
+    ]
 
 
 def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) -> None:
@@ -115,7 +123,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) 
     )
     if outside:
         raise InvalidOriginalError(
-            f"the original breaks {', '.join(outside)}, outside single records",
+            f"the original breaks {', '.join(outside)}, outside single records: leaving some out does not mend it",
             where=str(job.data),
             hint="correct the file, or let the rules go with --allow RULE-ID",
             result=result,

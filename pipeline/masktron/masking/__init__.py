@@ -8,17 +8,19 @@ from pathlib import Path
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
-from masktron.masking.choice import MaskedBlock, Trial, choose
+from masktron.masking.choice import choose
+from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import group
+from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 
-__all__ = ["MaskedBlock", "Trial", "choose", "group", "mask_records", "settle_block"]
+__all__ = ["MaskedBlock", "Repair", "Trial", "choose", "group", "mask_records", "settle_block"]
 
 
 def mask_records(
@@ -31,8 +33,8 @@ def mask_records(
     max_observed_share: float,
     keep_missing: bool = False,
     progress: Callable[[Block], None] | None = None,
-) -> list[MaskedBlock]:
-    """Mask all blocks of a plan.
+) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+    """Mask all blocks of a plan, and mend the totals over the file that this shifts.
 
     Parameters
     ----------
@@ -48,11 +50,19 @@ def mask_records(
     progress : callable, optional
         Called with each block before it is settled.
 
+    Returns
+    -------
+    list of MaskedBlock
+        In the order of the plan.
+    tuple of Repair
+        Totals over the file that were off and were mended.
+
     Raises
     ------
     InfeasibleError
         There are fewer than k records, a group has no prototype that satisfies the rules, a pattern of missing
-        values is rarer than k and has to be kept, or too many groups publish an observed record.
+        values is rarer than k and has to be kept, a count or total over the file cannot be mended, or too many groups
+        publish an observed record.
     """
     if len(records) < plan.k:
         raise InfeasibleError(
@@ -68,8 +78,9 @@ def mask_records(
             if progress:
                 progress(block)
             masked.append(choose(views, block, group=groups.of, settle=settle_block))
-    refuse_observed(masked, records.columns, max_observed_share, where=str(records.source))
-    return masked
+    mended, repairs = keep_totals(views, masked)
+    refuse_observed(mended, records.columns, max_observed_share, where=str(records.source))
+    return mended, repairs
 
 
 class _Groups:

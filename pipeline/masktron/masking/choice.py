@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
@@ -40,53 +41,6 @@ WORTHWHILE = 0.01
 type GroupBlock = Callable[[Block], Grouping]
 """Groups for the candidate that a block has in use."""
 type SettleBlock = Callable[[Views, Block, Grouping], Settled]
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What came of one candidate of a block.
-
-    Attributes
-    ----------
-    aggregator : str
-    information_loss : float or None
-        100 SSE/SST of its prototypes over the numeric variables of the block; None where it was not settled.
-    medoid_share : float or None
-        Share of the records in groups that left by the medoid, 0 to 1; None where it was not settled.
-    verdict : str
-        Taken, or why not.
-    """
-
-    aggregator: str
-    information_loss: float | None
-    medoid_share: float | None
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MaskedBlock:
-    """A block with its groups and prototypes.
-
-    Attributes
-    ----------
-    block : Block
-        With the chosen candidate in use.
-    grouping : Grouping
-        Of the records that were given to mask.
-    settled : Settled
-    trials : tuple of Trial
-        One for each candidate of the block, in its order; none where there is only one.
-    """
-
-    block: Block
-    grouping: Grouping
-    settled: Settled
-    trials: tuple[Trial, ...] = ()
-
-    def lexemes(self, position: int) -> NDArray[np.object_]:
-        """Masked lexemes of the variable at a position of the block, record by record."""
-        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
-        return column
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,9 @@ from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.errors import InfeasibleError
+from masktron.masking.masked import MaskedBlock
 from masktron.plan import DERIVED
 from masktron.read.records import Column
-
-if TYPE_CHECKING:
-    from masktron.masking.choice import MaskedBlock
 
 AVERAGED = frozenset({Mean.name, GeometricMean.name}) | DERIVED
 """Aggregators that publish nobody's values: a group of theirs that does has left by a fallback."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +25,54 @@ from masktron.plan import Block
 from masktron.read.lexical import reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.settle.grid import grid_of, scales
-from masktron.settle.hunt import Hunt
-from masktron.settle.lattice import Search
+from masktron.settle.hunt import Hunt, Pattern
+from masktron.settle.lattice import Candidate, Search
 from masktron.settle.prototypes import Judge, Row, Settled, Task, settle
+from masktron.settle.system import Recipe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hunting:
+    """The hunt for the prototypes of a block, group by group.
+
+    Attributes
+    ----------
+    hunt : Hunt
+    cases : Patterns
+    members : tuple of ndarray of intp
+        Records of each group.
+    """
+
+    hunt: Hunt
+    cases: Patterns
+    members: tuple[NDArray[np.intp], ...]
+
+    def candidates(self, group: int) -> Iterator[Candidate]:
+        """Candidates for the prototype of a group, the best first."""
+        return self.hunt.candidates(self._patterns(group))
+
+    def conflict(self, group: int) -> Sequence[int]:
+        """Return rules that no prototype of a group can satisfy together."""
+        return self.hunt.conflict(self._patterns(group))
+
+    def around(
+        self, group: int, texts: Mapping[str, str | None], numbers: Mapping[str, Fraction]
+    ) -> tuple[Search, Sequence[Recipe]]:
+        """Return how to look for other prototypes of a group beside one, given as lexemes and as numbers."""
+        return self.hunt.around(self._patterns(group), texts, numbers)
+
+    def _patterns(self, group: int) -> list[Pattern]:
+        return self.cases.group(group, self.members[group])
 
 
 def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     """Find the prototypes of one block."""
+    task, _ = task_of(views, block, grouping)
+    return settle(task, judge_of(views, block))
+
+
+def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunting]:
+    """Put together what settle needs for a block."""
     values = views.coded(block.variables)
     aggregator = aggregator_of(block)
     patterns = np.stack([pattern_of(views.columns[name]) for name in block.variables], axis=1)
@@ -51,21 +94,21 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         middles=middles,
         pooled=beyond,
     )
-    hunt = _hunt(views, block, values)
+    hunting = Hunting(_hunt(views, block, values), cases, members)
     task = Task(
         variables=block.variables,
         columns=views.columns,
         members=members,
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        candidates=lambda group: hunt.candidates(cases.group(group, members[group])),
-        conflict=lambda group: _names(views, hunt.conflict(cases.group(group, members[group]))),
+        candidates=hunting.candidates,
+        conflict=lambda group: _names(views, hunting.conflict(group)),
         pooled=beyond,
         medians=None if observed else middles,
         observed=observed.name if observed else None,
         choices=choices,
     )
-    return settle(task, _judge(views, block))
+    return task, hunting
 
 
 def _hunt(views: Views, block: Block, values: NDArray[np.float64]) -> Hunt:
@@ -85,7 +128,8 @@ def _names(views: Views, checks: Sequence[int]) -> list[str]:
     return [views.rulebook.checks[check].id for check in checks]
 
 
-def _judge(views: Views, block: Block) -> Judge:
+def judge_of(views: Views, block: Block) -> Judge:
+    """Return what tells which records obey the rules of a block: the engines, on the original expressions."""
     if not block.checks:
         return lambda rows: np.ones(len(rows), dtype=np.bool_)
     first = _evaluator(views, block, "auto")

@@ -11,6 +11,8 @@ from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.medoid import Medoid
 from masktron.classify.forms import satisfied
 from masktron.constraints import Atom, Form, Linear
+from masktron.masking.tallies import Tallies
+from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
@@ -24,21 +26,24 @@ def group(views: Views, partition: Partition) -> Grouping:
         np.zeros(views.n, dtype=np.intp),
         *(bond for block in partition.blocks for bond in _bonds(views, block)),
     ]
-    parting = [patterns]
+    tallies = Tallies(views)
+    parting = [patterns, *tallies.parting(partition.variables)]
     for block in partition.blocks:
         limits = _limits(views, block)
         parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties if name not in limits]
         if block.one_signed:
             parting += [np.nan_to_num(np.sign(views.values[name])) for name in block.variables]
-    return group_records(
+    apart = codes_of(np.stack(parting, axis=1))
+    grouping = group_records(
         views.points(partition.variables),
         views.k,
-        apart=codes_of(np.stack(parting, axis=1)),
+        apart=apart,
         patterns=patterns,
         bonds=codes_of(np.stack(bonds, axis=1)),
         disjuncts=_disjuncts(views, partition),
         fits=_Fitting(views, partition),
     )
+    return uneven(views, partition, grouping, tallies, apart)
 
 
 def _bonds(views: Views, block: Block) -> Iterator[NDArray[np.intp]]:

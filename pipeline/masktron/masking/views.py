@@ -42,6 +42,10 @@ class Views:
         Lexemes; None where absent.
     codes : mapping of field name to frozenset of Fraction
         Numbers that mean 'missing'.
+    masked : frozenset of str
+        Fields that are masked.
+    over_file : tuple of int
+        Rules over several records that read a masked field.
     numeric : set of str
         Fields that are masked as numbers; the others hold categories.
     domains : mapping of InDomain to frozenset of str
@@ -63,6 +67,8 @@ class Views:
         self.rulebook = rulebook
         self.original = original
         self.codes = {fact.name: fact.code_numbers for fact in plan.fields}
+        self.masked = frozenset(plan.by_role(Role.CONFIDENTIAL))
+        self.over_file = tuple(index for index, _ in plan.over_file)
         self.numeric = {fact.name for fact in plan.fields if fact.numeric}
         self.ranks = {
             fact.name: ranks(self.columns[fact.name], fact.order)

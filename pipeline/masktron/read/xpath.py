@@ -152,7 +152,8 @@ def _flat(parts: Any) -> tuple[Expression, ...]:
 
 def _union(token: Any, scope: Scope) -> Expression | None:
     items = _flat(translate_token(part, scope) for part in spine(token, token.symbol))
-    if not all(isinstance(item, FieldRef) for item in items):
+    beside = {item.field for item in items if isinstance(item, OtherNodes) and item.field is not None}
+    if not all(isinstance(item, FieldRef) for item in items) and len(beside) < len(items):
         return None
     return Sequence(tuple(dict.fromkeys(items)), union=True)
 
@@ -417,17 +418,34 @@ def _outside_field(test: Any, scope: Scope) -> str | None:
 def _extend(
     nodes: OtherNodes, separator: str, token: Any, test: Any, predicates: list[Any], scope: Scope
 ) -> Expression | None:
-    """Take one more step outside the record."""
-    if isinstance(test, XPathFunction) and test.label == "function":
-        return Call(test.symbol, (nodes,))
+    """Take one more step outside the record; None where the tree would forget a field that is read on the way."""
+    call = test[1] if test.symbol == ":" else test
+    if isinstance(call, XPathFunction) and call.label in ("function", "constructor function"):
+        return None if predicates else _applied(nodes, call, scope)
+    kind = str(test.symbol)
+    if kind == "(" or (kind == ".." and nodes.field is not None):
+        return None
     separator = separator if nodes.path or nodes.document or nodes.source == "/" else ""
     axis, _ = axis_of(predicates_of(token)[0])
     found = _named(axis, test)
     name = found.name if found and found.name not in scope.record_names else None
+    if kind in (".", "text"):
+        name = nodes.field
     source = f"{'' if nodes.source == '/' else nodes.source}{separator}{token.source}"
     where = tuple(translate_token(predicate, scope.at(OtherField("."))) for predicate in predicates)
     path = f"{nodes.path}{separator}{predicates_of(token)[0].source}"
     return OtherNodes(source, nodes.document, path, name, (*nodes.where, *where))
+
+
+def _applied(nodes: OtherNodes, call: Any, scope: Scope) -> Expression | None:
+    """``//Record/number(V1)`` and ``//V1/number()``: a function of each node, or of one field of it."""
+    inner: Expression | None = nodes
+    if len(call) == 1:
+        test, predicates = predicates_of(call[0])
+        inner = nodes if test.symbol == "." else _extend(nodes, "/", call[0], axis_of(test)[1], predicates, scope)
+    if inner is None or len(call) > 1:
+        return None
+    return Cast(call.symbol, inner) if call.label == "constructor function" else Call(call.symbol, (inner,))
 
 
 _HANDLERS: Mapping[str, Callable[[Any, Scope], Expression | None]] = {

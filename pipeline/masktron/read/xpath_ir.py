@@ -297,7 +297,7 @@ def fields_of(expression: Expression) -> frozenset[str]:
                 names.update(named)
             case _:
                 pass
-    return frozenset(names)
+    return frozenset(names) - {"."}
 
 
 def reads_everything(expression: Expression) -> bool:

@@ -19,6 +19,7 @@ from masktron.results import (
     CheckResult,
     ExplainResult,
     MaskResult,
+    RepairResult,
     RuleExplanation,
     RuleResult,
     ValidateResult,
@@ -147,6 +148,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
         *_notes("let go", result.allowed),
+        *_notes("mended", tuple(map(_repair, result.repairs))),
     ]
     excluded = f", {_count(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
@@ -189,6 +191,11 @@ def _totals(result: MaskResult) -> list[Table]:
             table.add_row(plain(category.name), category.kind, *map(str, held), _figure(category.distance))
         tables.append(table)
     return tables
+
+
+def _repair(repair: RepairResult) -> str:
+    off = f"{abs(repair.before):g} steps of the grid too {'high' if repair.before > 0 else 'low'} after masking"
+    return f"{repair.rule}: {off}, {repair.after:g} now; {_count(repair.groups, 'group')} moved"
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,30 @@ class Hunt:
             rules=rules,
         )
 
+    def around(
+        self, patterns: Sequence[Pattern], texts: Texts, numbers: Mapping[str, Fraction]
+    ) -> tuple[Search, Sequence[Recipe]]:
+        """Return how to look for other prototypes beside one: its categories stay, and the disjuncts that hold in it.
+
+        Parameters
+        ----------
+        patterns : sequence of Pattern
+            Of the group.
+        texts : mapping of field name to str or None
+            The prototype, whose pattern is one of them.
+        numbers : mapping of field name to Fraction
+            What it holds in the fields that have a number.
+        """
+        pattern = next((pattern for pattern in patterns if _fits(pattern, texts, numbers)), patterns[0])
+        categories = {name: text for name in pattern.options if (text := texts[name]) is not None}
+        holding = {
+            rule.check: [d.position for d in rule.disjuncts if satisfies((replace(rule, disjuncts=(d,)),), numbers)]
+            for rule in self._residuals(pattern, categories, {})
+        }
+        positions = {check: found[0] for check, found in holding.items() if found}
+        case = self._case(pattern, categories, positions)
+        return case.search, case.ways
+
     def conflict(self, patterns: Sequence[Pattern]) -> tuple[int, ...]:
         """Return checks that no prototype of the group can satisfy together; empty where that is not proved."""
         found = [conflict(self.problem(pattern)) for pattern in patterns]
@@ -256,6 +280,11 @@ def _fitting(atom: Lexical | Untranslated, grid: Grid, target: float) -> list[Fr
     walk, (name,) = grid.walk(target), variables_of_atom(atom)
     points = (walk(offset) for offset in range(-LEXICAL_REACH, LEXICAL_REACH + 1))
     return [point for point in points if point is not None and holds(atom, {name: grid.lexeme(point)})]
+
+
+def _fits(pattern: Pattern, texts: Texts, numbers: Mapping[str, Fraction]) -> bool:
+    """Whether a prototype has a pattern of missing values."""
+    return pattern.target.keys() == numbers.keys() and all(texts[name] == kept for name, kept in pattern.kept.items())
 
 
 def _chosen(rule: Rule, pattern: Pattern, positions: Mapping[int, int]) -> tuple[Condition, ...]:

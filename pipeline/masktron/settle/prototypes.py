@@ -107,7 +107,7 @@ def settle(task: Task, judge: Judge) -> Settled:
         No candidate of a group satisfies the rules: the error names the fields.
     """
     chosen: dict[int, _Prototype] = {}
-    contexts = _Contexts(task, judge)
+    contexts = Contexts(task, judge)
     pending = {group: _candidates(task, group) for group in range(len(task.members))}
     for batch in itertools.chain(BATCHES, itertools.repeat(BATCHES[-1])):
         if not pending:
@@ -154,7 +154,7 @@ def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
     return members[np.lexsort((members, task.distances[members]))]
 
 
-class _Contexts:
+class Contexts:
     """The records that stand for a group before the judge: one for each combination of the unmasked fields.
 
     The one that refused most candidates of the group is asked first: it is likely to refuse the others too.
@@ -180,6 +180,11 @@ class _Contexts:
                     self._promote(group, [record for record, ok in zip(records, fine, strict=True) if not ok])
             left = {group: own[1:] for group, own in survivors.items() if group not in chosen and own[1:]}
         return chosen
+
+    def judged(self, trials: Sequence[tuple[int, _Prototype]]) -> list[bool]:
+        """Tell of candidates of groups which of them the judge accepts in every context of their group."""
+        verdicts = self._verdicts([(group, candidate, self._of(group)) for group, candidate in trials])
+        return [bool(fine.all()) for fine in verdicts]
 
     def _survivors(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, list[_Prototype]]:
         """Return the candidates of each group that its first context accepts, without groups that have none."""
