@@ -27,6 +27,7 @@ from masktron.masking.conditions import Condition, Part
 from masktron.methods.grouping import Grouping
 from pairs.judge import smallest_group, table, violations
 from pairs.spelling import SCH
+from pairs.values import multiplies_up, written
 from rulebook_builder import edit_of, layout
 
 type Rows = list[dict[str, object]]
@@ -183,7 +184,7 @@ def rows(n: int = 100, seed: int = 4) -> Rows:
 
 
 def total(data: Rows, name: str, region: str = "") -> Fraction:
-    return sum((Fraction(str(row[name])) for row in data if region in ("", row["REGION"])), Fraction(0))
+    return sum((Fraction(str(row[name])) for row in data if not region or row["REGION"] == region), Fraction(0))
 
 
 ROLES: Mapping[str, Role] = {"ID": Role.KEY, "REGION": Role.UNTOUCHED}
@@ -299,6 +300,34 @@ def test_a_product_keeps_its_total_between_limits(tmp_path: Path) -> None:
     rule = ("Data", f"sum(Record/P) <= {most} and sum(Record/P) >= {most - 100}")
     result = masked(tmp_path, data, ("Record", "A * B = P"), rule)
     assert result.repairs[0].groups > 1
+
+
+def test_a_balance_lets_its_parts_move_together(tmp_path: Path) -> None:
+    """A alone has half a unit of room; its total is thousands off, since the weights go with it."""
+    generator = np.random.default_rng(8)
+    data: Rows = []
+    for _ in range(60):
+        a, b = (int(cents) for cents in generator.integers(100, 90_000, size=2))
+        data.append({"A": f"{a / 100:.2f}", "B": f"{b / 100:.2f}", "T": round((a + b) / 100), "W": 1 + a // 10_000})
+    balance = "A + B - T <= 0.51 and A + B - T >= -0.51"
+    amount = total(data, "A")
+    bounds = f"sum(Record/A) <= {float(amount + 1):.2f} and sum(Record/A) >= {float(amount - 1):.2f}"
+    result = masked(tmp_path, data, ("Record", balance), ("Data", bounds), roles={"W": Role.WEIGHT}, k=10)
+    assert abs(result.repairs[0].before) > 10_000
+
+
+def test_a_product_with_a_long_fraction_lets_its_other_factor_move(tmp_path: Path) -> None:
+    """One more of N asks for a digit of R with which the product in doubles is exact."""
+    generator = np.random.default_rng(9)
+    data: Rows = []
+    while len(data) < 60:
+        factors = [Fraction(int(generator.integers(1, 3 * 10**8)), 10**8), Fraction(int(generator.integers(2, 900)))]
+        product = factors[0] * factors[1]
+        if multiplies_up(factors, product):
+            data.append({"R": written(factors[0]), "N": written(factors[1]), "P": written(product)})
+    rule = ("Data", f"sum(Record/N) = {total(data, 'N')}")
+    result = masked(tmp_path, data, ("Record", "R * N = P"), rule, roles={}, k=12)
+    assert result.blocks[0].exits["medoid"] == 0
 
 
 def test_a_total_that_stands_at_the_root(tmp_path: Path) -> None:
