@@ -210,7 +210,8 @@ class Hunt:
         numbers : mapping of field name to Fraction
             What it holds in the fields that have a number.
         """
-        pattern = next((pattern for pattern in patterns if _fits(pattern, texts, numbers)), patterns[0])
+        own = next((pattern for pattern in patterns if _fits(pattern, texts, numbers)), patterns[0])
+        pattern = replace(own, target={name: float(value) for name, value in numbers.items()})
         categories = {name: text for name in pattern.options if (text := texts[name]) is not None}
         holding = {
             rule.check: [d.position for d in rule.disjuncts if satisfies((replace(rule, disjuncts=(d,)),), numbers)]
