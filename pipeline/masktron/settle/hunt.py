@@ -300,7 +300,7 @@ def _chosen(rule: Rule, pattern: Pattern, positions: Mapping[int, int]) -> tuple
 def _stage(candidate: Candidate, pattern: Pattern, rank: int) -> Stage:
     if rank:
         return _projection(pattern, pattern.combinations[rank])
-    return candidate.stage if pattern.target else "mode"
+    return candidate.stage if pattern.target or not pattern.options else "mode"
 
 
 def _projection(pattern: Pattern, texts: Mapping[str, str]) -> Stage:
