@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from masktron.constraints import Atom, Form, Linear, Monomial, Product
+from masktron.constraints import Atom, Form, Linear, Monomial, Polynomial, Product
 from masktron.read.records import Column
 from masktron.settle.grid import LONG, Grid
 from masktron.settle.spread import common_measure
@@ -169,6 +169,9 @@ def _sum_of(atom: Atom) -> Equality | None:
             return Equality(tuple(Monomial(sign * factor, ((name, 1),)) for name, factor in terms))
         case Product(left=left, relation="<=" | "<", right=right) if right.powers:
             return Equality((*left, Monomial(-right.coefficient, right.powers)))
+        case Polynomial(terms=terms, relation="<=" | "<"):
+            sign = 1 if terms[0].coefficient > 0 else -1
+            return Equality(tuple(Monomial(sign * term.coefficient, term.powers) for term in terms if term.powers))
         case _:
             return None
 
