@@ -22,6 +22,7 @@ SUM_OF_PRODUCTS = "V1 * V2 + V3 * V4 = V5"
 RATIO = "|V1 * V2 - V3| <= 0.5"
 SET = "SEX in {F, M}"
 WHOLE = "AGE is whole"
+INTEGER = "AGE is written as an integer"
 COMBINATIONS = "(PREG = 'no' and SEX in {F, M}) or (PREG = 'yes' and SEX = 'F')"
 
 V2: dict[str, Any] = {"version": "2.0"}
@@ -136,9 +137,9 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("not(number(AGE) != floor(number(AGE)))", {}, "values", WHOLE),
     ("not(AGE mod 1)", {}, "values", WHOLE + " or AGE missing"),
     ("AGE idiv 1 = AGE", V2, "values", WHOLE),
-    ("AGE castable as xs:integer", V2, "values", WHOLE),
-    ("AGE castable as xs:integer?", V2, "values", WHOLE + " or AGE absent"),
-    ("AGE castable as xs:nonNegativeInteger", V2, "values", "AGE >= 0 and " + WHOLE),
+    ("AGE castable as xs:integer", V2, "values", INTEGER),
+    ("AGE castable as xs:integer?", V2, "values", INTEGER + " or AGE absent"),
+    ("AGE castable as xs:nonNegativeInteger", V2, "values", "AGE >= 0 and " + INTEGER),
     ("every $x in (AGE) satisfies $x = round($x)", V2, "values", WHOLE + " or AGE absent"),
     ("matches(ID, '^[A-Z]{2}[0-9]+$')", V2, "values", "matches(ID, '^[A-Z]{2}[0-9]+$')"),
     ("string-length(ID) = 8", {}, "values", "string-length(ID) = 8"),

@@ -86,9 +86,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The value is an integer."""
+    """The value is an integer; ``lexical``: and is written as ``xs:integer`` has it, so that ``1.0`` is not."""
 
     variable: str
+    lexical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -321,8 +321,8 @@ def _candidates(
     context = GroupContext(
         replaced=frozenset(component),
         constant=ties,
-        nonnegative=frozenset(fact.name for fact in facts.values() if fact.lowest >= 0),
-        positive=frozenset(fact.name for fact in facts.values() if fact.lowest > 0),
+        nonnegative=frozenset(fact.name for fact in facts.values() if fact.lowest_read >= 0),
+        positive=frozenset(fact.name for fact in facts.values() if fact.lowest_read > 0),
     )
     obstacles = {aggregator.name: _obstacle(aggregator, context, edits, facts) for aggregator in AGGREGATORS}
     able = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)

@@ -47,6 +47,11 @@ class FieldFacts:
     order: tuple[str, ...] | None = None
 
     @property
+    def lowest_read(self) -> float:
+        """Smallest number that a rule can read in it: rules see a missing code that is a number as this number."""
+        return min([self.lowest, *map(float, self.code_numbers)]) if self.gaps else self.lowest
+
+    @property
     def kind(self) -> Kind:
         """What its values are: numbers, or categories with or without an order."""
         if self.numeric:

@@ -54,8 +54,15 @@ class GeometricMean(Aggregator):
         product of its values at the records to the powers of their weights, zeros included, and for sums Hoelder's
         inequality takes the place of log-sum-exp.
 
+        Strict relations survive there too, because the right side of ``sum < monomial`` is positive in every record,
+        zeros and all, and so it is at the prototype; one mean of logs is then smaller than the other, or the left
+        side is zero.
+
         A linear atom is one of these when its terms, brought to the side where their coefficient is positive, leave
-        at most one monomial on the right. With ``=`` a sum is never kept. The mean lies between the group's extremes,
+        at most one monomial on the right. Two terms of equal sign, without a bound, compare a sum with zero: on
+        variables >= 0, ``= 0`` and ``<= 0`` say that both are zero, in every record and in the prototype, and
+        ``>= 0`` says nothing; but ``> 0`` needs one variable that is positive, since of records (0, 1) and (1, 0)
+        both means are zero. With ``=`` a sum is never kept. The mean lies between the group's extremes,
         so intervals and sets of one number survive. Missing: where all are, nothing is replaced; present: a mean of
         numbers is a number.
         """
@@ -121,7 +128,9 @@ def _linear(atom: Linear, context: GroupContext) -> bool:
         return _defined(variables & context.replaced, context)
     nonnegative = context.all_nonnegative(variables)
     if len(atom.terms) == 2 and atom.bound == 0:
-        return nonnegative or context.all_one_signed(variables)
+        above_zero = atom.relation == "<" and all(coefficient < 0 for _, coefficient in atom.terms)
+        safe = nonnegative and not (above_zero and variables.isdisjoint(context.positive))
+        return safe or context.all_one_signed(variables)
     right = sum(coefficient < 0 for _, coefficient in atom.terms) + (atom.bound > 0)
     return atom.relation != "=" and nonnegative and right <= 1
 

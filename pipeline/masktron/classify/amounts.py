@@ -14,6 +14,7 @@ from masktron.classify.quantities import (
     Amount,
     Cases,
     Extreme,
+    Nothing,
     Quantity,
     Unresolved,
     UntranslatableError,
@@ -109,6 +110,8 @@ class Amounts:
                 return self._call(name, arguments)
             case ir.Sequence(items=(only,)):
                 return self.of(only)
+            case ir.Sequence(items=()) if self.modern:
+                return Nothing()
             case Boolean() | Comparison() | And() | Or() | Not() | Quantified() | Castable() if not self.modern:
                 return Cases(self.truth(expression), constant(1), constant(0))
             case _:
@@ -266,9 +269,11 @@ def _empties(amount: Amount) -> frozenset[str]:
         case Extreme(parts=parts):
             return frozenset().union(*map(_empties, parts))
         case Cases(then=then, otherwise=otherwise):
-            if _empties(then) or _empties(otherwise):
+            if Nothing() in (then, otherwise) or _empties(then) or _empties(otherwise):
                 raise UntranslatableError("it computes with items that may be absent")
             return frozenset()
+        case Nothing():
+            raise UntranslatableError("it computes with items that are absent")
         case Unresolved():
             return frozenset()
 
@@ -288,5 +293,7 @@ def _emptied(amount: Amount) -> Amount:
             return extreme(maximum, [_emptied(part) for part in parts])
         case Quantity():
             return replace(amount, empties=frozenset())
+        case Nothing():
+            return NOT_A_NUMBER
         case Unresolved():
             return amount

@@ -17,6 +17,7 @@ from masktron.classify.quantities import (
     Amount,
     Cases,
     Extreme,
+    Nothing,
     Quantity,
     Unresolved,
     UntranslatableError,
@@ -52,7 +53,9 @@ class Comparing:
     direct: frozenset[str] = field(default_factory=frozenset)
 
 
-def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comparing) -> Formula:
+def compare(  # noqa: PLR0911 -- one branch per kind of amount
+    operator: ComparisonOperator, left: Amount, right: Amount, how: Comparing
+) -> Formula:
     """Compare two amounts as XPath does: false with NaN, except ``!=``."""
     if isinstance(left, Cases):
         then, otherwise = (compare(operator, part, right, how) for part in (left.then, left.otherwise))
@@ -63,6 +66,8 @@ def compare(operator: ComparisonOperator, left: Amount, right: Amount, how: Comp
     for side in (left, right):
         if isinstance(side, Unresolved):
             return how.otherwise(side.reason)
+    if isinstance(left, Nothing) or isinstance(right, Nothing):
+        return FALSE
     if isinstance(left, Extreme) or isinstance(right, Extreme):
         return _compare_extreme(operator, left, right, how)
     assert isinstance(left, Quantity)  # noqa: S101 -- for the type checker
@@ -194,8 +199,14 @@ def _with_poles(operator: ComparisonOperator, difference: Quantity, how: Compari
 
 
 def _simple(poles: tuple[Polynomial, ...]) -> bool:
-    """Whether there is one division, by one variable."""
-    return len(poles) == 1 and len(poles[0].terms) == 1 and poles[0].linear
+    """Whether there is one division, by one variable times a positive number.
+
+    Of ``-V``, ``0 - V`` and ``V * -1``, which are one polynomial, the zero has different signs in doubles.
+    """
+    if len(poles) != 1 or len(poles[0].terms) != 1:
+        return False
+    ((_, scale),) = poles[0].terms
+    return poles[0].linear and scale > 0
 
 
 def _is_zero(polynomial: Polynomial) -> Formula:
@@ -210,7 +221,7 @@ def _any_of(atoms: Iterable[Atom]) -> Form:
 def _related(difference: Quantity, relation: Relation) -> Form:
     """``difference relation 0``, where all operands are numbers."""
     numbers: tuple[Atom, ...] = tuple(Range(name, None, None) for name in sorted(difference.operands))
-    whole: tuple[Atom, ...] = tuple(Whole(name) for name in sorted(difference.whole))
+    whole: tuple[Atom, ...] = tuple(Whole(name, lexical=True) for name in sorted(difference.whole))
     numerator, denominator = difference.numerator, difference.denominator
     if (value := denominator.value) is not None:
         form = order(numerator.scaled(1 / value), relation)
@@ -226,7 +237,11 @@ def _related(difference: Quantity, relation: Relation) -> Form:
 
 
 def _at_pole(difference: Quantity) -> Form:
-    """``difference < 0`` where its one divisor is zero: it is infinite there, with the sign of its numerator."""
+    """``difference < 0`` where its one divisor is zero: it is infinite there, with the sign of its numerator.
+
+    A limit: of a field that holds ``-0``, the infinity has the other sign. To ask how a zero is written would leave
+    no means for any rule with a quotient, so the form says what holds of ``0``, and the engine decides each record.
+    """
     residue = _residue(difference)
     return conjoin(order(difference.poles[0], "="), order(residue, "<")) if difference.poles else NEVER
 
@@ -240,13 +255,12 @@ def _undefined(difference: Quantity) -> Form:
 
 
 def _residue(difference: Quantity) -> Polynomial:
-    """Return the numerator where the divisor is zero, with the sign of what else is in the denominator."""
+    """Return the numerator where the divisor is zero; what else is in the denominator is positive."""
     if not difference.poles:
         return ZERO
     (pole,) = difference.poles
-    ((_, scale),) = pole.terms
     (name,) = pole.variables
-    return difference.numerator.without(name).scaled(scale / abs(scale))
+    return difference.numerator.without(name)
 
 
 def order(polynomial: Polynomial, relation: Relation) -> Form:

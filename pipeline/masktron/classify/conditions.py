@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from masktron.classify.amounts import Amounts, absolute
 from masktron.classify.comparing import Comparing, compare
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
-from masktron.classify.evaluate import decide
+from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
 from masktron.classify.integrality import castable, integrality, remainder
 from masktron.classify.kinds import Kind, kind_of
@@ -188,24 +188,29 @@ class Conditions:
         free = reads_everything(expression) or any(
             isinstance(node, OtherNodes | OtherField | Document | Variable) for node in walk(expression)
         )
-        if not names and not free and not any(isinstance(node, Unknown) for node in walk(expression)):
+        problem = "" if free else undecidable(source, self.version)
+        constant = not names and not any(isinstance(node, Unknown) for node in walk(expression))
+        if constant and not free and not problem:
             return TRUE if decide(source, self.version, {}) else FALSE
+        free = free or bool(problem)
         opposite = f"not({source})"
         if len(names) == 1 and not free:
             return Leaf(
                 ((Lexical(names[0], source, self.version),),), ((Lexical(names[0], opposite, self.version),),)
             )
-        self.reasons.append(f"{source}: {reason or 'it has no normal form'}")
+        self.reasons.append(f"{source}: {problem or reason or 'it has no normal form'}")
         version = "" if free or not names else self.version
         positive: Form = ((Untranslated(names, source, version),),)
         return Leaf(positive, ((Untranslated(names, opposite, version),),))
 
     # --- comparisons ------------------------------------------------------------------------------------------
 
-    def comparison(self, expression: Comparison) -> Formula:
+    def comparison(self, expression: Comparison) -> Formula:  # noqa: PLR0911 -- one branch per kind of operand
         """Translate a comparison."""
         expression = emptiness(expression)
         left, right = expression.left, expression.right
+        if (found := self._where_there(expression)) is not None:
+            return found
         if isinstance(left, OtherNodes) or isinstance(right, OtherNodes):
             return self._with_outside(expression)
         if (found := integrality(expression, self.version)) is not None:
@@ -218,6 +223,17 @@ class Conditions:
         if "other" in kinds:
             return self.engine(expression)
         return self._text(expression) if self._as_text(kinds, expression) else self._numeric(expression)
+
+    def _where_there(self, expression: Comparison) -> Formula | None:
+        """``A/number() > 3``: false where the path leads nowhere; None for any other comparison."""
+        match expression:
+            case Comparison(left=If(condition=there, then=then, otherwise=Sequence(items=()))):
+                found = replace(expression, left=then)
+            case Comparison(right=If(condition=there, then=then, otherwise=Sequence(items=()))):
+                found = replace(expression, right=then)
+            case _:
+                return None
+        return All((self.truth(there), self.comparison(found)))
 
     def _with_outside(self, expression: Comparison) -> Formula:
         """A comparison with nodes of another document, or of other records."""

@@ -124,7 +124,7 @@ class _Facts:
             if (interval := self._interval(name)) is not None:
                 del self.intervals[name]
                 kept_numbers = frozenset(n for n in kept_numbers if in_range(interval, n))
-            if Whole(name) in self.rest:
+            if not self.rest.isdisjoint((Whole(name), Whole(name, lexical=True))):
                 self.rest.discard(Whole(name))
                 kept_numbers = frozenset(n for n in kept_numbers if n.denominator == 1)
             self.numbers[name] = kept_numbers
@@ -149,8 +149,10 @@ class _Facts:
     def _whole_points(self) -> None:
         for atom in [a for a in self.rest if isinstance(a, Whole)]:
             interval = self._interval(atom.variable)
+            if atom.lexical:
+                self.rest.discard(Whole(atom.variable))
             if interval is not None and interval.low is not None and interval.low == interval.high:
-                self.rest.discard(atom)
+                self.rest.discard(Whole(atom.variable))
                 self.contradiction |= interval.low.denominator != 1
 
     def _out_of_reach(self) -> None:
@@ -219,7 +221,7 @@ def normalise(atoms: Iterable[Atom]) -> Conjunction | None:
 
 def implies(conjunction: Conjunction, atom: Atom) -> bool:
     """Whether a normalised conjunction visibly implies an atom."""
-    if atom in conjunction:
+    if atom in conjunction or (isinstance(atom, Whole) and Whole(atom.variable, lexical=True) in conjunction):
         return True
     match atom:
         case Range() | Linear() | Product() | Polynomial():

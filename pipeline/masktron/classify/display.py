@@ -90,8 +90,8 @@ def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of a
             return f"{name} {'!=' if negated else '='} {_single(values)}"
         case Member(variable=name, values=values, negated=negated):
             return f"{name} {'not in' if negated else 'in'} {_set(values)}"
-        case Whole(variable=name):
-            return f"{name} is whole"
+        case Whole(variable=name, lexical=lexical):
+            return f"{name} is written as an integer" if lexical else f"{name} is whole"
         case Lexical(test=test) | Untranslated(test=test):
             return test
         case Missing(variable=name):

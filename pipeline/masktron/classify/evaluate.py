@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 from lxml import etree
 
+from masktron.errors import RulebookError
 from masktron.read.saxon import processor
+
+_VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
+_BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")
+
+
+def undecidable(test: str, version: str) -> str:
+    """Say why the engine cannot evaluate a test on a record of plain fields; empty where it can.
+
+    A record has no variables, and none of the functions that only XSLT has; and some of what a rule reads at a field
+    has no spelling at the record in XPath 1.0.
+    """
+    if version != "1.0":
+        return _misspelled(test)
+    try:
+        _compiled(test)(etree.Element("Record"))
+    except etree.XPathError as error:
+        return f"libxml2 cannot evaluate it on one record: {error}"
+    return ""
 
 
 def decide(test: str, version: str, values: Mapping[str, str | None]) -> bool:
@@ -25,7 +45,14 @@ def decide(test: str, version: str, values: Mapping[str, str | None]) -> bool:
     Returns
     -------
     bool
-        The effective boolean value; False for a dynamic error, and for a text that XML cannot hold.
+        The effective boolean value; False for a dynamic error of XPath 2 and later, which no record of a value
+        satisfies, and for a text that XML cannot hold.
+
+    Raises
+    ------
+    RulebookError
+        The engine cannot evaluate the test, whatever the values: it is no XPath of this version, or asks for what a
+        record does not have.
     """
     record = etree.Element("Record")
     try:
@@ -47,18 +74,42 @@ def _compiled(test: str) -> etree.XPath:
 def _libxml2(test: str, record: etree._Element) -> bool:
     try:
         return bool(_compiled(test)(record))
-    except etree.XPathError:
-        return False
+    except etree.XPathError as error:  # XPath 1.0 has no dynamic errors: the test itself is wrong
+        raise RulebookError(f"libxml2 cannot evaluate a test on one record: {error}", where=test) from None
 
 
 def _saxon(test: str, record: etree._Element) -> bool:
     from saxonche import PySaxonApiError  # noqa: PLC0415 -- a library of 60 MB, for rules of XPath 2 and later only
 
+    try:
+        return _evaluated(test, record)
+    except PySaxonApiError:
+        if problem := _misspelled(test):
+            raise RulebookError(problem, where=test) from None
+        return False
+
+
+def _evaluated(test: str, record: etree._Element) -> bool:
     engine = processor().new_xpath_processor()
     engine.declare_namespace("xs", "http://www.w3.org/2001/XMLSchema")
     document = processor().parse_xml(xml_text=etree.tostring(record, encoding="unicode"))
+    engine.set_context(xdm_item=document.children[0])
+    return bool(engine.effective_boolean_value(test))
+
+
+@lru_cache(maxsize=256)
+def _misspelled(test: str) -> str:
+    """Say what Saxon has against a test before any value: it parses a branch that it never takes.
+
+    It takes a variable without a value for one that will be given later, so those are looked for here.
+    """
+    from saxonche import PySaxonApiError  # noqa: PLC0415 -- as above
+
+    named = set(_VARIABLE.findall(test))
+    if free := sorted(named.difference(_BOUND.findall(test))):
+        return f"Saxon cannot evaluate it on one record: ${free[0]} has no value there"
     try:
-        engine.set_context(xdm_item=document.children[0])
-        return bool(engine.effective_boolean_value(test))
-    except PySaxonApiError:
-        return False
+        _evaluated(f"if (self::Nothing) then boolean({test}) else true()", etree.Element("Record"))
+    except PySaxonApiError as error:
+        return f"Saxon cannot evaluate it on one record: {error}"
+    return ""

@@ -192,4 +192,5 @@ def castable(test: Castable, source: str, version: str) -> Formula | None:
     if test.target not in _LIMITS:
         return None
     low, high = (None if limit is None else Fraction(limit) for limit in _LIMITS[test.target])
-    return Leaf(((Whole(name), Range(name, low, high)), *optional), ((Lexical(name, f"not({source})", version),),))
+    whole = Whole(name, lexical=True)
+    return Leaf(((whole, Range(name, low, high)), *optional), ((Lexical(name, f"not({source})", version),),))

@@ -65,6 +65,11 @@ class Unresolved:
 
 
 @dataclass(frozen=True, slots=True)
+class Nothing:
+    """The empty sequence of XPath 2: computing with it gives nothing, and every comparison with it is false."""
+
+
+@dataclass(frozen=True, slots=True)
 class Extreme:
     """The greatest (or the least) of some amounts, none of them with cases; NaN where one of them is.
 
@@ -75,7 +80,7 @@ class Extreme:
     parts: tuple[Quantity | Extreme, ...]
 
 
-type Amount = Quantity | Cases | Extreme | Unresolved
+type Amount = Quantity | Cases | Extreme | Unresolved | Nothing
 
 NOT_A_NUMBER = Quantity(ZERO, nan=True)
 
@@ -85,7 +90,9 @@ def constant(value: Fraction | int) -> Quantity:
     return Quantity(Polynomial.constant(Fraction(value)))
 
 
-def lift(operation: Callable[[Quantity, Quantity], Quantity], left: Amount, right: Amount) -> Amount:
+def lift(  # noqa: PLR0911 -- one branch per kind of amount
+    operation: Callable[[Quantity, Quantity], Quantity], left: Amount, right: Amount
+) -> Amount:
     """Apply an operation case by case."""
     if isinstance(left, Cases):
         return Cases(left.condition, lift(operation, left.then, right), lift(operation, left.otherwise, right))
@@ -93,6 +100,8 @@ def lift(operation: Callable[[Quantity, Quantity], Quantity], left: Amount, righ
         return Cases(right.condition, lift(operation, left, right.then), lift(operation, left, right.otherwise))
     if isinstance(left, Unresolved) or isinstance(right, Unresolved):
         return left if isinstance(left, Unresolved) else right
+    if isinstance(left, Nothing) or isinstance(right, Nothing):
+        return Nothing()
     if isinstance(left, Extreme) or isinstance(right, Extreme):
         return _lift_extreme(operation, left, right)
     try:
@@ -138,7 +147,7 @@ def extreme(maximum: bool, amounts: Sequence[Amount]) -> Amount:
                     extreme(maximum, [*parts, then, *rest]),
                     extreme(maximum, [*parts, otherwise, *rest]),
                 )
-            case Unresolved():
+            case Unresolved() | Nothing():
                 return amount
             case Extreme(maximum=same, parts=inner) if same == maximum:
                 parts += inner

@@ -13,6 +13,7 @@ from masktron.classify.quantities import (
     Amount,
     Cases,
     Extreme,
+    Nothing,
     Quantity,
     Unresolved,
     UntranslatableError,
@@ -126,5 +127,5 @@ def _empties(amount: Amount) -> frozenset[str]:
             return frozenset[str]().union(*map(_empties, parts))
         case Cases(then=then, otherwise=otherwise):
             return _empties(then) | _empties(otherwise)
-        case Unresolved():
+        case Unresolved() | Nothing():
             return frozenset()

@@ -27,7 +27,7 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.read.lexical import XML_SPACE, parse_number
+from masktron.read.lexical import XML_SPACE, is_integer, parse_number
 
 type Value = Fraction | str | None
 """A cell: a number, any text, or None where the field is absent."""
@@ -125,8 +125,9 @@ def _number_holds(  # noqa: PLR0911 -- as above
             return in_range(atom, numbers[name])
         case Member(variable=name, values=members, negated=negated):
             return (numbers[name] in members) is not negated
-        case Whole(variable=name):
-            return numbers[name].denominator == 1
+        case Whole(variable=name, lexical=lexical):
+            cell = values.get(name)
+            return numbers[name].denominator == 1 and not (lexical and isinstance(cell, str) and not is_integer(cell))
         case _:
             assert_never(atom)
 
@@ -208,8 +209,11 @@ def satisfied(  # noqa: PLR0911 -- one branch per kind of atom
             return _compare(parts, relation, [np.zeros_like(parts[0])])
         case Range(variable=name):
             return _in_range(atom, columns[name])
-        case Whole(variable=name):
-            return np.asarray(np.isfinite(columns[name]) & (columns[name] == np.floor(columns[name])))
+        case Whole(variable=name, lexical=lexical):
+            whole = np.asarray(np.isfinite(columns[name]) & (columns[name] == np.floor(columns[name])))
+            return (
+                whole & _each(texts[name], lambda text: text is not None and is_integer(text)) if lexical else whole
+            )
         case Missing(variable=name):
             return np.isnan(columns[name])
         case Member(variable=name, values=members, negated=negated) if _numeric(members):

@@ -10,6 +10,7 @@ XML_SPACE = " \t\r\n"
 """White space in XML; Python's ``str.strip()`` without it removes more."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.(?P<tail>[0-9]*))?|\.(?P<only>[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]+))?")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _XPATH_NUMBER = re.compile(r"-?(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]*))?")
 _MAX_DIGITS = 20
 _MAX_EXPONENT = 1_000_000
@@ -26,6 +27,11 @@ def parse_number(lexeme: str) -> float:
         return math.nan
     value = float(text)
     return value if math.isfinite(value) else math.nan
+
+
+def is_integer(lexeme: str) -> bool:
+    """Tell whether a text is an ``xs:integer``, XML white space around it apart: no point and no exponent."""
+    return _INTEGER.fullmatch(lexeme.strip(XML_SPACE)) is not None
 
 
 def fraction_digits(lexeme: str) -> int:

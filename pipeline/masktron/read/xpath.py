@@ -274,7 +274,15 @@ def _let(token: Any, scope: Scope) -> Expression:
 
 def _map(token: Any, scope: Scope) -> Expression | None:
     left = translate_token(token[0], scope)
-    return translate_token(token[1], scope.at(left)) if isinstance(left, FieldRef | ContextRecord) else None
+    return _from_each(left, token[1], scope) if isinstance(left, FieldRef | ContextRecord) else None
+
+
+def _from_each(node: FieldRef | ContextRecord, token: Any, scope: Scope) -> Expression:
+    """``A/f()`` and ``A ! (...)``: from a field that may not be there, the empty sequence where it is not."""
+    found = translate_token(token, scope.at(node))
+    if isinstance(node, ContextRecord) or node in (scope.focus, scope.base, found):
+        return found
+    return If(Call("exists", (node,)), found, Sequence(()))
 
 
 def _arrow(token: Any, scope: Scope) -> Expression | None:
@@ -395,11 +403,12 @@ def _from_field(node: FieldRef, axis: str, test: Any, scope: Scope) -> Expressio
     if axis == "self":
         return node
     if axis == "parent":
-        return ContextRecord()
+        # up from a field that may not be there leads nowhere, not to the record
+        return ContextRecord() if node in (scope.focus, scope.base) else None
     if axis == "child" and test.symbol == "text":
         return replace(node, text=True)
     if isinstance(test, XPathFunction) and test.label == "function":
-        return translate_token(test, scope.at(node))
+        return _from_each(node, test, scope)
     return None
 
 

@@ -13,6 +13,7 @@ OUTSIDE_AXES = frozenset(
     ("preceding-sibling", "following-sibling", "preceding", "following", "ancestor", "ancestor-or-self")
 )
 _OUTSIDE = OUTSIDE_AXES | {"key", "id", "root", "collection", "doc", "document", "idref"}
+_UPWARD = _OUTSIDE | {"..", "parent"}
 _STANDARD_PREFIXES = frozenset(("fn", "xs", "math", "map", "array"))
 
 
@@ -59,25 +60,32 @@ def unknown(token: Any, scope: Scope) -> Unknown:
     in_field = isinstance(scope.focus, FieldRef)
     filtered = any(part.symbol == "[" for part in token.iter())
     skipped = _no_children(token)
+    leaves = not in_field or any(
+        part.symbol in _UPWARD or (part.symbol == "/" and len(part) < 2) for part in token.iter()
+    )
     for part in token.iter():
         if part.symbol == "$":
             value = scope.variables.get(str(part.value))
             outside |= isinstance(value, OtherNodes)
             names |= fields_of(value) if value is not None else set()
+        elif part.symbol in ("@", "attribute") and in_field:
+            everything = True  # attributes of fields are in no column
         elif part.symbol == "@" and (attribute := name_test(part[0])[0]) not in (None, "*"):
             names.add(f"@{attribute}")
         elif part.symbol == "(name)" and id(part) not in skipped and part.value not in scope.record_names:
-            names.add(str(part.value))
+            names.update({str(part.value)} if leaves else ())  # what stands in a field is no field of the record
         elif part.symbol in ("position", "last"):
             outside |= not filtered
         elif part.symbol in _OUTSIDE or (part.symbol in ("/", "//") and len(part) < 2):
-            outside |= not (in_field and str(part.symbol).endswith("-sibling"))
+            beside = in_field and str(part.symbol).endswith("-sibling")
+            everything |= beside  # which fields stand before and behind, only the record itself can tell
+            outside |= not beside
         elif is_wildcard(part) or part.symbol in ("name", "local-name", "node"):
             everything = True
-        elif part.symbol in (".", "..") and isinstance(scope.focus, FieldRef):
-            names.add(scope.focus.name)
-        elif part.symbol == "." and isinstance(scope.focus, ContextRecord) and not filtered:
-            everything = True
+        elif part.symbol == ".":
+            everything |= isinstance(scope.focus, ContextRecord) and not filtered
+    if isinstance(scope.focus, FieldRef):
+        names.add(scope.focus.name)  # nothing is found from a field that is not there
     outside |= isinstance(scope.focus, OtherNodes)
     return Unknown(_plain_source(token, scope), tuple(sorted(names)), everything, outside)
 
@@ -100,7 +108,21 @@ def _plain_source(token: Any, scope: Scope) -> str:
     if prefixes:
         pattern = re.compile(rf"""("[^"]*"|'[^']*')|\b(?:{"|".join(prefixes)}):(?=[^\W\d])""")
         source = pattern.sub(lambda match: match.group(1) or "", source)
-    return f"{scope.focus.name} ! ({source})" if isinstance(scope.focus, FieldRef) else source
+    return _from_field(scope.focus, token, source) if isinstance(scope.focus, FieldRef) else source
+
+
+def _from_field(focus: FieldRef, token: Any, source: str) -> str:
+    """Write what is read at a field as it reads at the record; what is no path has no such spelling in XPath 1.0."""
+    name = f"{focus.name}/text()" if focus.text else focus.name
+    return f"{name}/{source}" if _is_path(token) else f"{name} ! ({source})"
+
+
+def _is_path(token: Any) -> bool:
+    """Whether a token is a relative path that begins with a step, which another path can stand before."""
+    while token.symbol == "[" or (token.symbol in ("/", "//") and len(token) == 2):
+        token = token[0]
+    kind = token.symbol in ("@", ".", "..", "text", "node", "comment", "processing-instruction")
+    return kind or token.label == "axis" or name_test(token)[0] is not None
 
 
 # --- tokens of elementpath ---------------------------------------------------------------------------------
