@@ -200,9 +200,9 @@ def test_census_figure_5_takes_seconds(tmp_path: Path) -> None:
     domain = """<pattern name="Value-domain restriction"><rule context="Record">
         <let name="original" value="document('microdata.xml')"/>
         <assert test="exists(index-of($ original //Record/V1, V1))">not in domain</assert></rule></pattern>"""
-    began = time.perf_counter()
+    began = time.process_time()  # other processes do not count
     result = evaluate_with_pyschematron(path, rulebook(tmp_path, domain, "xslt2"), detect_layout(path))
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert (result.fired.tolist(), result.failed.tolist()) == ([1080], [0])
 
 
