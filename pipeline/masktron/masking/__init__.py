@@ -68,7 +68,7 @@ def mask_records(
             if progress:
                 progress(block)
             masked.append(choose(views, block, group=groups.of, settle=settle_block))
-    refuse_observed(masked, records.columns, max_observed_share, where=str(records.source))
+    refuse_observed(masked, max_observed_share, where=str(records.source))
     return masked
 
 
