@@ -6,8 +6,8 @@ they would be written. Two things stand before it.
 - A candidate for which no group prototype is found falls out.
 - A medoid is a record of the file, published whole; so is any other prototype that copies one (`observed.py` beside
   this file). It can lose less than a mean that had to be moved far to obey the rules, but a smaller loss must not be
-  bought by publishing records. So only candidates are compared whose share of records in groups that copy one is within
-  `COPIED_MARGIN` of the least share among all. The margin is there because a few
+  bought by publishing records. So only candidates are compared whose share of records in groups that copy one is
+  within `COPIED_MARGIN` of the least share among all. The margin is there because a few
   groups more or less are chance, and a candidate that loses several times as much for the sake of one group in a
   hundred serves nobody. Measured from the least share, not pair by pair, the comparison is independent of the order.
 
