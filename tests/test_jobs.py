@@ -170,7 +170,7 @@ def test_rare_patterns_of_missing_values_take_over_that_of_their_group(tmp_path:
     out = tmp_path / "m.xml"
     result = masktron.mask(data, rules, out, k=3)
     assert result.valid
-    assert result.blocks[0].exits["medoid"] == 0
+    assert result.blocks[0].copied == 0
     assert out.read_bytes().count(b"<B>") == len(rows)
     with pytest.raises(masktron.InfeasibleError, match="--keep-missing"):
         masktron.mask(data, rules, tmp_path / "n.xml", k=3, keep_missing=True, manifest=tmp_path / "n.json")

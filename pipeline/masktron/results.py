@@ -290,15 +290,15 @@ class CandidateResult:
     information_loss : float
         As in `BlockResult`, and lost values count as if the mean of the file replaced them; NaN where it was not
         carried out.
-    medoid_share : float
-        Share of the records in groups that left by the medoid, 0 to 1; NaN where it was not carried out.
+    copied_share : float
+        Share of the records in groups that copy one of their records, 0 to 1; NaN where it was not carried out.
     verdict : str
         Taken, or why not.
     """
 
     aggregator: str
     information_loss: float
-    medoid_share: float
+    copied_share: float
     verdict: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -306,7 +306,7 @@ class CandidateResult:
         return {
             "aggregator": self.aggregator,
             "information_loss": _number(self.information_loss),
-            "medoid_share": _number(self.medoid_share),
+            "copied_share": _number(self.copied_share),
             "verdict": self.verdict,
         }
 
@@ -323,8 +323,15 @@ class BlockResult:
     exits : mapping of str to int
         Groups by how settle found their prototype.
     observed_share : float
-        Groups that publish the values of one observed record, by the medoid or by medians that one record holds
-        together in the place of a mean; per cent of the records.
+        Groups that publish the values of one observed record, per cent of the records: those that are copied, and in
+        a block of observed aggregators all whose prototype one of their records holds.
+    copied : int
+        Groups that publish one record's values in the place of an aggregate, since no other obeys the rules or since
+        this record rules its group: what ``max_observed_share`` is about.
+    coincident : int
+        Groups whose aggregate equals one of their records by chance.
+    dominated : int
+        Groups in which one record holds more than nine tenths of the weight.
     information_loss : float
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
     candidates : tuple of CandidateResult
@@ -339,6 +346,9 @@ class BlockResult:
     min_group: int
     exits: Mapping[str, int]
     observed_share: float
+    copied: int
+    coincident: int
+    dominated: int
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
 
@@ -353,6 +363,9 @@ class BlockResult:
             "min_group": self.min_group,
             "exits": dict(self.exits),
             "observed_share": _number(self.observed_share),
+            "copied": self.copied,
+            "coincident": self.coincident,
+            "dominated": self.dominated,
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],
         }
@@ -488,6 +501,8 @@ class MaskResult:
         Weighted totals of the masked numbers before and after.
     categories : tuple of CategoryResult
         Weighted counts of the masked categories before and after.
+    unchanged : mapping of str to float
+        For each masked field, the values that are written as they were, per cent of its values; NaN without any.
     violations : int
         Of hard rules that apply and were not let go, over all records of the written file.
     repairs : tuple of RepairResult
@@ -507,6 +522,7 @@ class MaskResult:
     information_loss: float
     totals: tuple[TotalResult, ...]
     categories: tuple[CategoryResult, ...]
+    unchanged: Mapping[str, float]
     violations: int
     blocks: tuple[BlockResult, ...]
     rules: tuple[RuleResult, ...]
@@ -541,6 +557,7 @@ class MaskResult:
             "information_loss": _number(self.information_loss),
             "totals": [total.as_dict() for total in self.totals],
             "categories": [category.as_dict() for category in self.categories],
+            "unchanged": {name: _number(share) for name, share in self.unchanged.items()},
             "violations": self.violations,
             "blocks": [block.as_dict() for block in self.blocks],
             "repairs": [repair.as_dict() for repair in self.repairs],
@@ -570,6 +587,8 @@ class CheckResult:
         Smallest group over the blocks of the manifest; None where it could not be checked.
     checked, not_checked : tuple of str
         What was verified, and what could not be for want of the original or the manifest.
+    notes : tuple of str
+        What the user should know although it breaks nothing.
     """
 
     data: str
@@ -581,6 +600,7 @@ class CheckResult:
     checked: tuple[str, ...]
     not_checked: tuple[str, ...]
     rules: tuple[RuleResult, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def complies(self) -> bool:
@@ -601,6 +621,7 @@ class CheckResult:
             "problems": list(self.problems),
             "checked": list(self.checked),
             "not_checked": list(self.not_checked),
+            "notes": list(self.notes),
             "rules": [rule.as_dict() for rule in self.rules],
         }
 

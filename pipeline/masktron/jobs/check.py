@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
 from masktron.measures.achieved_k import achieved_k
+from masktron.measures.unchanged import published_as_it_was
 from masktron.read.layout import Shape, survey
 from masktron.read.microdata import read_records
-from masktron.read.records import Layout, Records
+from masktron.read.records import Column, Layout, Records
 from masktron.read.rulebook import Let
 from masktron.results import CheckResult, shown
 from masktron.write.manifest import Contract, file_hash, read_contract
@@ -67,6 +70,7 @@ def run_check(
         problems=tuple(audit.problems),
         checked=tuple(audit.checked),
         not_checked=tuple(audit.not_checked),
+        notes=tuple(audit.notes),
         rules=results,
     )
 
@@ -84,6 +88,7 @@ class _Audit:
         self.problems: list[str] = []
         self.checked: list[str] = []
         self.not_checked: list[str] = []
+        self.notes: list[str] = []
 
     # the rules
 
@@ -280,6 +285,13 @@ class _Audit:
                         f"the unmasked field {name} differs from the original in {_number(changed, 'record')}"
                     )
         self.checked.append(f"{_number(len(self.contract.kept), 'unmasked field')} cell by cell")
+        self.notes += [
+            f"the masked field {name} is published as it was, in every record"
+            for name in self.contract.masked
+            if name in data.columns
+            and name in source.columns
+            and published_as_it_was(_taken(source.columns[name], keep), data.columns[name])
+        ]
 
     def _masked_at_all(self, data: Records, source: Records) -> None:
         """Without a manifest nothing tells which fields are masked, but none at all cannot be."""
@@ -305,6 +317,10 @@ def _reads_document(texts: Iterable[str], lets: Iterable[Let]) -> bool:
                 seen.add(name)
                 waiting += values.get(name, [])
     return False
+
+
+def _taken(column: Column, which: NDArray[np.intp]) -> Column:
+    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
 
 
 def _deviation(shape: Shape) -> str:

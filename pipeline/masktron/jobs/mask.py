@@ -15,13 +15,14 @@ from masktron.errors import DocumentError, InfeasibleError, UsageError, Violatio
 from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.originals import Originals, judge_originals
+from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Revalidation, revalidate
 from masktron.masking import MaskedBlock, Repair, Trial, mask_records
-from masktron.masking.observed import observed_groups
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
+from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 from masktron.plan import Plan, make_plan
 from masktron.read.layout import survey
@@ -255,6 +256,7 @@ class _Run:
             linkage=linkage(original, released),
             information_loss=information_loss(original, released) if numeric else float("nan"),
             violations=sum(rule.violations for rule in results),
+            unchanged={name: unchanged(self.kept.columns[name], columns[name]) for name in confidential},
             totals=tuple(
                 TotalResult(name, total.before, total.after, total.change, total.records)
                 for name, total in zip(numeric, weighted_totals(original, released, self._weights()), strict=True)
@@ -268,7 +270,11 @@ class _Run:
             engines=verdict.engines,
             not_applicable={checks[index].id: reason for index, reason in self.plan.not_applicable},
             allowed=tuple(checks[index].id for index in self.plan.released),
-            notes=(*notes_of(self.job), *self.originals.notes),
+            notes=(
+                *notes_of(self.job),
+                *self.originals.notes,
+                *privacy_notes(blocks, self.kept.columns, columns),
+            ),
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
         )
 
@@ -293,7 +299,10 @@ class _Run:
             groups=masked.grouping.groups,
             min_group=achieved_k([columns[name].lexemes for name in block.variables]),
             exits={name: exits.count(name) for name in EXITS},
-            observed_share=100 * int(observed_groups(masked, self.kept.columns).sum()) / len(self.kept),
+            observed_share=100 * int(masked.exposure.observed.sum()) / len(self.kept),
+            copied=int(masked.exposure.copied.sum()),
+            coincident=int(masked.exposure.coincident.sum()),
+            dominated=int(masked.exposure.dominated.sum()),
             information_loss=information_loss(
                 self._values(self.kept.columns, numeric), self._values(columns, numeric)
             )
@@ -336,11 +345,11 @@ def _held(column: Column) -> NDArray[np.object_]:
 
 
 def _candidate_result(trial: Trial) -> CandidateResult:
-    loss, medoids = trial.information_loss, trial.medoid_share
+    loss, copied = trial.information_loss, trial.copied_share
     return CandidateResult(
         aggregator=trial.aggregator,
         information_loss=float("nan") if loss is None else loss,
-        medoid_share=float("nan") if medoids is None else medoids,
+        copied_share=float("nan") if copied is None else copied,
         verdict=trial.verdict,
     )
 
@@ -387,7 +396,7 @@ def _over_limits(result: MaskResult, limits: Mapping[str, float]) -> Iterator[st
     reached = {
         "linkage": result.linkage,
         "information_loss": result.information_loss,
-        "medoid_share": 100 * sum(block.exits["medoid"] for block in result.blocks) / groups,
+        "medoid_share": 100 * sum(block.copied for block in result.blocks) / groups,
         "whole_record_k": float(result.whole_record_k),
     }
     for name, bound in limits.items():

@@ -79,7 +79,7 @@ def mask_records(
                 progress(block)
             masked.append(choose(views, block, group=groups.of, settle=settle_block))
     mended, repairs = keep_totals(views, masked)
-    refuse_observed(mended, records.columns, max_observed_share, where=str(records.source))
+    refuse_observed(mended, max_observed_share, where=str(records.source))
     return mended, repairs
 
 

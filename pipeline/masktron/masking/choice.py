@@ -4,9 +4,10 @@ Every candidate is carried out: groups, prototypes, rounding, repair. What count
 they would be written. Two things stand before it.
 
 - A candidate for which no group prototype is found falls out.
-- A medoid is a record of the file, published whole. It can lose less than a mean that had to be moved far to obey the
-  rules, but a smaller loss must not be bought by publishing records. So only candidates are compared whose share of
-  records in medoid groups is within `MEDOID_MARGIN` of the least share among all. The margin is there because a few
+- A medoid is a record of the file, published whole; so is any other prototype that copies one (`observed.py` beside
+  this file). It can lose less than a mean that had to be moved far to obey the rules, but a smaller loss must not be
+  bought by publishing records. So only candidates are compared whose share of records in groups that copy one is
+  within `COPIED_MARGIN` of the least share among all. The margin is there because a few
   groups more or less are chance, and a candidate that loses several times as much for the sake of one group in a
   hundred serves nobody. Measured from the least share, not pair by pair, the comparison is independent of the order.
 
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
 from masktron.masking.masked import MaskedBlock, Trial
+from masktron.masking.observed import Exposure, exposure_of
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
@@ -33,8 +35,8 @@ from masktron.plan import Block
 from masktron.read.lexical import parse_number
 from masktron.settle.prototypes import Settled
 
-MEDOID_MARGIN = 0.01
-"""Share of the records by which candidates may differ in medoids and are still compared by loss."""
+COPIED_MARGIN = 0.01
+"""Share of the records by which candidates may differ in copied records and are still compared by loss."""
 WORTHWHILE = 0.01
 """Part of the loss that a further candidate has to be able to save."""
 
@@ -50,8 +52,9 @@ class _Attempt:
     block: Block
     grouping: Grouping
     settled: Settled
+    exposure: Exposure
     loss: float
-    medoids: float
+    copied: float
 
 
 def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock) -> MaskedBlock:
@@ -73,7 +76,8 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
     """
     if len(block.candidates) == 1:
         grouping = group(block)
-        return MaskedBlock(block, grouping, settle(views, block, grouping))
+        settled = settle(views, block, grouping)
+        return MaskedBlock(block, grouping, settled, exposure_of(views, block, grouping, settled))
     options = [block.choosing(position) for position in range(len(block.candidates))]
     attempts: dict[str, _Attempt] = {}
     failures: dict[str, InfeasibleError] = {}
@@ -90,8 +94,8 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
             failures[option.aggregator] = error
     if not attempts:
         raise _joined(failures)
-    fewest = min(attempt.medoids for attempt in attempts.values())
-    open_ = [attempt for attempt in attempts.values() if attempt.medoids <= fewest + MEDOID_MARGIN]
+    fewest = min(attempt.copied for attempt in attempts.values())
+    open_ = [attempt for attempt in attempts.values() if attempt.copied <= fewest + COPIED_MARGIN]
     best = min(open_, key=lambda attempt: attempt.loss)  # of equal ones the first
     verdicts = {attempt.block.aggregator: "publishes more records whole" for attempt in attempts.values()}
     for attempt in open_:
@@ -100,25 +104,26 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
     verdicts |= {name: f"not settled: its groups lose at least {least:.3f} %" for name, least in hopeless.items()}
     verdicts |= {name: f"impossible: {error.what}" for name, error in failures.items()}
     trials = (_trial(option.aggregator, attempts.get(option.aggregator), verdicts) for option in options)
-    return MaskedBlock(best.block, best.grouping, best.settled, tuple(trials))
+    return MaskedBlock(best.block, best.grouping, best.settled, best.exposure, tuple(trials))
 
 
 def _trial(aggregator: str, attempt: _Attempt | None, verdicts: Mapping[str, str]) -> Trial:
-    loss, medoids = (None, None) if attempt is None else (attempt.loss, attempt.medoids)
-    return Trial(aggregator, loss, medoids, verdicts[aggregator])
+    loss, copied = (None, None) if attempt is None else (attempt.loss, attempt.copied)
+    return Trial(aggregator, loss, copied, verdicts[aggregator])
 
 
 def _beyond_reach(attempt: _Attempt, least: float) -> bool:
     """Whether a candidate that loses at least so much cannot beat an attempt by a worthwhile part.
 
-    The attempt has to be one that no number of medoids puts out of the comparison.
+    The attempt has to be one that no number of copied records puts out of the comparison.
     """
-    return attempt.medoids <= MEDOID_MARGIN and least >= (1.0 - WORTHWHILE) * attempt.loss
+    return attempt.copied <= COPIED_MARGIN and least >= (1.0 - WORTHWHILE) * attempt.loss
 
 
 def _attempt(views: Views, option: Block, grouping: Grouping, settled: Settled) -> _Attempt:
-    medoids = float(grouping.sizes[settled.exits == "medoid"].sum()) / views.n
-    return _Attempt(option, grouping, settled, _loss(views, option, grouping, settled), medoids)
+    exposure = exposure_of(views, option, grouping, settled)
+    copied = float(grouping.sizes[exposure.copied].sum()) / views.n
+    return _Attempt(option, grouping, settled, exposure, _loss(views, option, grouping, settled), copied)
 
 
 def _numbers(views: Views, block: Block) -> tuple[list[int], NDArray[np.float64]]:

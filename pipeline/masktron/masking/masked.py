@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.masking.observed import Exposure
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
@@ -21,15 +22,15 @@ class Trial:
     aggregator : str
     information_loss : float or None
         100 SSE/SST of its prototypes over the numeric variables of the block; None where it was not settled.
-    medoid_share : float or None
-        Share of the records in groups that left by the medoid, 0 to 1; None where it was not settled.
+    copied_share : float or None
+        Share of the records in groups that copy one of their records, 0 to 1; None where it was not settled.
     verdict : str
         Taken, or why not.
     """
 
     aggregator: str
     information_loss: float | None
-    medoid_share: float | None
+    copied_share: float | None
     verdict: str
 
 
@@ -44,6 +45,8 @@ class MaskedBlock:
     grouping : Grouping
         Of the records that were given to mask.
     settled : Settled
+    exposure : Exposure
+        What the prototypes publish of single records.
     trials : tuple of Trial
         One for each candidate of the block, in its order; none where there is only one.
     """
@@ -51,6 +54,7 @@ class MaskedBlock:
     block: Block
     grouping: Grouping
     settled: Settled
+    exposure: Exposure
     trials: tuple[Trial, ...] = ()
 
     def lexemes(self, position: int) -> NDArray[np.object_]:

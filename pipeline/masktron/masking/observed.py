@@ -1,10 +1,31 @@
-"""The cap on records whose values are published since no aggregate of their group satisfies the rules."""
+"""The values of one respondent among the prototypes: what is counted, what is said, and what is capped.
+
+A prototype can equal a record of its group for three reasons, and only two of them publish that record.
+
+1. Nothing else was found: the medoid, or medians of all fields that one record holds together. Or the rules leave no
+   number free: lists of values (sets, points, domains, categories), equalities and unmasked fields settle every
+   field, so that the points that obey them are, as far as is known, the records themselves. How the search came to
+   such a point does not matter.
+2. One record is the aggregate: it holds more than `DOMINANT` of the weight of its group, or it alone has a value of
+   a field in a group of several patterns of missing values.
+3. Chance. Numbers on a coarse grid have few points: the rounded mean of the children of three households is the
+   number of one of them more often than not. Whoever sees it cannot tell which record that is, nor that it is one,
+   and it was taken for being near the mean of all. In a file of small integers many groups are of this kind.
+
+The first two are *copied* and capped; the third is *coincident* and printed. A combination that at least k records of
+the file hold is nobody's, wherever it comes from: it tells no more than a group of k does. So lists and weights copy
+only what fewer than k records hold. The medoid and the medians are capped in any case.
+
+In blocks planned with observed aggregators somebody's values are the plan: they are counted and not capped.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,39 +35,98 @@ from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.errors import InfeasibleError
-from masktron.masking.masked import MaskedBlock
-from masktron.plan import DERIVED
-from masktron.read.records import Column
+from masktron.masking.held import Held
+from masktron.masking.pinned import Pinned
+from masktron.masking.views import Views
+from masktron.methods.grouping import Grouping
+from masktron.plan import DERIVED, Block
+from masktron.settle.prototypes import Settled
+
+if TYPE_CHECKING:
+    from masktron.masking.masked import MaskedBlock
 
 AVERAGED = frozenset({Mean.name, GeometricMean.name}) | DERIVED
 """Aggregators that publish nobody's values: a group of theirs that does has left by a fallback."""
+DOMINANT = 0.9
+"""Share of the weight of a group above which its aggregate is, but for rounding, the values of one record."""
 
 
-def observed_groups(masked: MaskedBlock, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-    """Tell which groups of a block publish the values of one observed record; shape (groups,).
+@dataclass(frozen=True, slots=True, eq=False)
+class Exposure:
+    """Groups of one block by what their prototypes tell of single records; arrays of bool, shape (groups,).
 
-    These are the groups that left by the medoid, and those that took medians instead of another aggregate where the
-    medians of all fields are the values of one record.
+    Attributes
+    ----------
+    copied : ndarray
+        One record's values stand in the place of an aggregate: what the cap is about. In a block of observed
+        aggregators, the groups that left by the medoid.
+    observed : ndarray
+        In a block of observed aggregators, groups whose whole prototype one record of theirs holds; else those that
+        are copied.
+    coincident : ndarray
+        Aggregates that equal a record of the group in all present fields by chance.
+    dominated : ndarray
+        One record holds more than `DOMINANT` of the weight.
+    pinned : mapping of str to ndarray
+        For each masked field that equalities with unmasked ones settle somewhere: the groups in which every record
+        gets its own value back.
+    """
+
+    copied: NDArray[np.bool_]
+    observed: NDArray[np.bool_]
+    coincident: NDArray[np.bool_]
+    dominated: NDArray[np.bool_]
+    pinned: Mapping[str, NDArray[np.bool_]]
+
+
+def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled) -> Exposure:
+    """Tell what the prototypes of a block publish of single records.
+
+    Theorem: in an averaged block, a group whose prototype equals a record of the group in all present fields is
+    copied or coincident, never neither. Proof: `coincident` is what is held and not copied.
 
     Parameters
     ----------
-    masked : MaskedBlock
-    columns : mapping of str to Column
-        The original values of the records that were masked.
+    views : Views
+        The records that were masked.
+    block : Block
+    grouping : Grouping
+    settled : Settled
     """
-    exits = masked.settled.exits
-    if masked.block.aggregator == Median.name:
-        return np.asarray(exits == Medoid.name)
-    same = np.ones(len(masked.grouping.labels), dtype=np.bool_)
-    for position, name in enumerate(masked.block.variables):
-        same &= np.asarray(columns[name].lexemes == masked.lexemes(position), dtype=np.bool_)
-    held = np.bincount(masked.grouping.labels, same, minlength=masked.grouping.groups) > 0
-    return np.asarray((exits == Medoid.name) | ((exits == Median.name) & held))
+    held = Held.of(views, block.variables, grouping, settled.lexemes)
+    pinned = Pinned(views, block, grouping, settled.lexemes)
+    medoids = np.asarray(settled.exits == Medoid.name)
+    dominant, dominated = _dominance(views, grouping)
+    if block.aggregator in AVERAGED:
+        rare = held.held & (held.in_file < views.k)
+        copied = medoids | ((settled.exits == Median.name) & held.held)
+        copied |= held.alone
+        copied |= rare & dominated & held.equal[dominant]
+        copied |= pinned.by_lists(rare & ~copied)
+        observed, coincident = copied, held.held & ~copied
+    else:
+        copied, observed, coincident = medoids, medoids | held.held, np.zeros_like(medoids)
+    unchanged = {
+        name: where & held.unchanged(position)
+        for name, where in pinned.by_unmasked(np.ones(grouping.groups, dtype=np.bool_)).items()
+        for position in (block.variables.index(name),)
+    }
+    kept = {name: where for name, where in unchanged.items() if where.any()}
+    return Exposure(copied, observed, coincident, dominated, kept)
 
 
-def refuse_observed(
-    blocks: Sequence[MaskedBlock], columns: Mapping[str, Column], most: float, *, where: str = ""
-) -> None:
+def _dominance(views: Views, grouping: Grouping) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the heaviest record of each group, and whether it holds more than `DOMINANT` of the weight."""
+    weights = np.ones(views.n) if views.weights is None else views.weights
+    order = np.lexsort((-weights, grouping.labels))
+    heaviest = order[np.searchsorted(grouping.labels[order], np.arange(grouping.groups))].astype(np.intp)
+    # A share of the largest weight cannot overflow, unlike a sum of weights.
+    shares = weights / np.maximum(weights[heaviest], np.finfo(np.float64).tiny)[grouping.labels]
+    totals = np.bincount(grouping.labels, shares, minlength=grouping.groups)
+    return heaviest, np.asarray((weights[heaviest] > 0) & (DOMINANT * totals < 1.0))
+
+
+def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = "") -> None:
     """Stop where more observed records than wanted would be published in the place of means.
 
     A block whose plan is the median, the mode or the medoid is made of observed values by design, so it is counted
@@ -55,8 +135,6 @@ def refuse_observed(
     Parameters
     ----------
     blocks : sequence of MaskedBlock
-    columns : mapping of str to Column
-        The original values of the records that were masked.
     most : float
         Groups of each block that may publish an observed record, in per cent of the records, rounded up to whole
         groups: so a small file may have one, unless `most` is 0.
@@ -68,10 +146,10 @@ def refuse_observed(
     InfeasibleError
         Naming each block over the cap, and its share.
     """
-    capped = [(masked, observed_groups(masked, columns)) for masked in blocks if masked.block.aggregator in AVERAGED]
+    capped = [(masked, masked.exposure.copied) for masked in blocks if masked.block.aggregator in AVERAGED]
     records = len(blocks[0].grouping.labels) if blocks else 0
     allowed = math.ceil(Fraction(str(most)) * records / 100)
-    over = [_described(masked, observed, records) for masked, observed in capped if observed.sum() > allowed]
+    over = [_described(masked, copied, records) for masked, copied in capped if copied.sum() > allowed]
     if over:
         raise InfeasibleError(
             f"too many groups have no mean that satisfies the rules and would publish the values of a real record: "
@@ -81,8 +159,10 @@ def refuse_observed(
         )
 
 
-def _described(masked: MaskedBlock, observed: NDArray[np.bool_], records: int) -> str:
-    count, pooled = int(observed.sum()), int((observed & masked.grouping.pooled).sum())
+def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int) -> str:
+    count, pooled = int(copied.sum()), int((copied & masked.grouping.pooled).sum())
+    ruled = int((copied & masked.exposure.dominated).sum())
     groups = f"{count} group" if count == 1 else f"{count} groups"
     rare = f", {pooled} of them since a pattern of missing values is rarer than k" if pooled else ""
-    return f"{', '.join(masked.block.variables)}: {groups}, {100 * count / records:.2g} % of the records{rare}"
+    heavy = f", {ruled} of them ruled by the weight of one record" if ruled else ""
+    return f"{', '.join(masked.block.variables)}: {groups}, {100 * count / records:.2g} % of the records{rare}{heavy}"

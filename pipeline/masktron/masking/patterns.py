@@ -61,10 +61,16 @@ class Patterns:
         return cls(views, block, codes, targets, centres, middles, pooled, box)
 
     def group(self, group: int, members: NDArray[np.intp]) -> list[Pattern]:
-        """Return the patterns of a group, those of most records first, among equals those that come first."""
+        """Return the patterns of a group, those of most records first, among equals those that come first.
+
+        A pattern with a field of which one record alone has a value would publish this value, since there is nothing
+        to average; such patterns come after all others.
+        """
         patterns, first, which = np.unique(self.codes[members], axis=0, return_index=True, return_inverse=True)
         weights = self._weights(members)
-        heaviest = np.lexsort((first, -np.bincount(which.ravel(), weights, len(patterns))))
+        single = (self.codes[members] == 0).sum(axis=0) == 1
+        alone = ((patterns == 0) & single).any(axis=1)
+        heaviest = np.lexsort((first, -np.bincount(which.ravel(), weights, len(patterns)), alone))
         contexts = self._contexts(members)
         return [self._pattern(group, members, members[which.ravel() == at], contexts) for at in heaviest.tolist()]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.moves import Move, Values, companions_of, moves_of, stride_of
+from masktron.masking.observed import exposure_of
 from masktron.masking.prototypes import judge_of, task_of
 from masktron.masking.views import Views
 from masktron.read.lexical import parse_number, reads_alike
@@ -78,7 +79,9 @@ class BlockSteps:
     @property
     def result(self) -> MaskedBlock:
         """The block with its prototypes as they are now."""
-        return replace(self.masked, settled=replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits))
+        block, grouping = self.masked.block, self.masked.grouping
+        settled = replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits)
+        return replace(self.masked, settled=settled, exposure=exposure_of(self._views, block, grouping, settled))
 
     def by_size(self, wanted: frozenset[str]) -> list[int]:
         """Return the groups, those with the largest values of the wanted fields first."""

@@ -9,9 +9,17 @@ from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
+from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
-ALL: tuple[Callable[..., Any], ...] = (information_loss, linkage, achieved_k, weighted_totals, category_shares)
+ALL: tuple[Callable[..., Any], ...] = (
+    information_loss,
+    linkage,
+    achieved_k,
+    weighted_totals,
+    category_shares,
+    unchanged,
+)
 """Every measure, one for each module."""
 
-__all__ = ["ALL", "achieved_k", "category_shares", "information_loss", "linkage", "weighted_totals"]
+__all__ = ["ALL", "achieved_k", "category_shares", "information_loss", "linkage", "unchanged", "weighted_totals"]

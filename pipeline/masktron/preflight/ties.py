@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
-from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.constraints import CrossRecordEdit, Linear, OpaqueEdit, Polynomial, Product
 from masktron.preflight.findings import Tie
 
 
@@ -56,7 +56,22 @@ def _meaning(edit: Edit, moving: tuple[str, ...], fixed: tuple[str, ...], remove
         for name in variables_of_atom(atom)
         if name in fixed
     }
+    if alone := _fixed(edit, moving):
+        names = ", ".join(sorted(together))
+        return f"an equality with the unmasked {names} fixes {', '.join(alone)}: it is published there as it was"
     if together:
         names = ", ".join(sorted(together))
         return f"in one condition: groups hold one value of {names}, or are proved record by record"
     return "in conditions of their own: the records of a group satisfy one alternative of the rule, or are proved"
+
+
+def _fixed(edit: Edit, moving: tuple[str, ...]) -> list[str]:
+    """Masked fields that are alone with unmasked ones in an equality of the rule."""
+    equalities = [
+        set(variables_of_atom(atom))
+        for conjunction in form_of(edit.constraint)
+        for atom in conjunction
+        if isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
+    ]
+    alone = [names & set(moving) for names in equalities if names - set(moving)]
+    return sorted(set().union(*(names for names in alone if len(names) == 1)))

@@ -206,7 +206,9 @@ class _Masked:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         roomy = options.max_width >= ROOMY
-        table = _table("masked together", "aggregator", "groups", "min", "settled by", "observed %", "loss %")
+        table = _table(
+            "masked together", "aggregator", "groups", "min", "settled by", "observed %", "coincident", "loss %"
+        )
         if roomy:
             table.add_column("keeps", overflow="fold")
         for block in self.blocks:
@@ -217,6 +219,7 @@ class _Masked:
                 f"{block.min_group}",
                 ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
                 f"{block.observed_share:.2f}",
+                f"{block.coincident}",
                 _figure(block.information_loss),
             ]
             row += [plain(", ".join(block.rules)) or "-"] if roomy else []
@@ -232,8 +235,8 @@ def _tried(block: BlockResult) -> str:
 def _outcome(candidate: CandidateResult) -> str:
     if math.isnan(candidate.information_loss):
         return f"{candidate.aggregator} {candidate.verdict}"
-    medoids = f" with {100 * candidate.medoid_share:.1f} % of the records by medoid" if candidate.medoid_share else ""
-    return f"{candidate.aggregator} loses {_figure(candidate.information_loss)} %{medoids} ({candidate.verdict})"
+    copied = f" with {100 * candidate.copied_share:.1f} % of the records copied" if candidate.copied_share else ""
+    return f"{candidate.aggregator} loses {_figure(candidate.information_loss)} %{copied} ({candidate.verdict})"
 
 
 def check_tables(result: CheckResult) -> list[RenderableType]:
@@ -245,6 +248,7 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
         _rules(result.rules),
         *_notes("[green]checked[/]", result.checked),
         *_notes("[yellow]not checked[/]", result.not_checked),
+        *_notes("note", result.notes),
         *_notes("[red]problem[/]", result.problems),
         f"{plain(result.data)}: {_count(result.records, 'record')}, "
         f"{_count(result.violations, 'violation')}; {verdict}"
@@ -273,7 +277,18 @@ def _bare(origin: str) -> str:
     return re.sub(r"[^\s()]*/", "", origin)
 
 
-NUMERIC = {"fired", "failed", "errors", "groups", "min", "observed %", "loss %", "records", "violations"} | {
+NUMERIC = {
+    "fired",
+    "failed",
+    "errors",
+    "groups",
+    "min",
+    "observed %",
+    "coincident",
+    "loss %",
+    "records",
+    "violations",
+} | {
     "before",
     "after",
     "change %",

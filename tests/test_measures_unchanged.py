@@ -1,0 +1,39 @@
+"""Values that masking left as they were."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from masktron.measures.unchanged import published_as_it_was, unchanged
+from masktron.read.records import Column, Field, Status
+
+
+def column(*texts: str | None) -> Column:
+    values = np.array([float(t) if t and t.lstrip("-").replace(".", "").isdigit() else math.nan for t in texts])
+    status = np.array([Status.ABSENT if t is None else Status.PRESENT for t in texts], dtype=np.uint8)
+    return Column(Field("A", "A"), np.array(texts, dtype=object), status, values, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "share", "whole"),
+    [
+        (("1", "2"), ("1", "2"), 100.0, True),
+        (("1", "2.0"), ("1.0", "2"), 100.0, True),
+        (("a", "b"), ("a", "a"), 50.0, False),
+        (("01", "x"), ("1", "x"), 100.0, True),
+        (("1", "2", None), ("1", None, None), 50.0, False),
+        (("1", "2", None), ("1", "2", "2"), 100.0, True),
+        (("7", "7.0", None), ("7", "7", None), 100.0, False),
+    ],
+)
+def test_by_hand(before: tuple[str], after: tuple[str], share: float, *, whole: bool) -> None:
+    assert unchanged(column(*before), column(*after)) == share
+    assert published_as_it_was(column(*before), column(*after)) is whole
+
+
+def test_without_a_value_there_is_no_share() -> None:
+    assert math.isnan(unchanged(column(None, None), column(None, "1")))
+    assert not published_as_it_was(column(None, None), column(None, "1"))
