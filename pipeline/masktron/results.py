@@ -294,12 +294,15 @@ class CandidateResult:
         Share of the records in groups that left by the medoid, 0 to 1; NaN where it was not carried out.
     verdict : str
         Taken, or why not.
+    solved : tuple of str
+        Fields that it solves in each record.
     """
 
     aggregator: str
     information_loss: float
     medoid_share: float
     verdict: str
+    solved: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -308,6 +311,7 @@ class CandidateResult:
             "information_loss": _number(self.information_loss),
             "medoid_share": _number(self.medoid_share),
             "verdict": self.verdict,
+            "solved": list(self.solved),
         }
 
 
@@ -329,6 +333,9 @@ class BlockResult:
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
     candidates : tuple of CandidateResult
         What came of each aggregator that keeps the rules, where there were several.
+    solved : tuple of (str, str)
+        Fields that follow in each record from the others and from its unmasked fields, each with the id of the rule
+        that says so. Groups share the other fields; these do not count for `min_group` where the rule gives them.
     """
 
     variables: tuple[str, ...]
@@ -341,6 +348,7 @@ class BlockResult:
     observed_share: float
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
+    solved: tuple[tuple[str, str], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -355,6 +363,7 @@ class BlockResult:
             "observed_share": _number(self.observed_share),
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],
+            "solved": [{"field": name, "rule": rule} for name, rule in self.solved],
         }
 
 

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from masktron.classify.elimination import is_equality
+from masktron.classify.forms import form_of, variables_of_atom
+from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
-from masktron.measures.achieved_k import achieved_k
+from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.read.layout import Shape, survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Layout, Records
@@ -166,8 +169,9 @@ class _Audit:
         gone = [name for name in self.contract.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
+        lexemes = {name: column.lexemes for name, column in data.columns.items()}
         sizes = [
-            achieved_k([data.columns[name].lexemes for name in present])
+            achieved_k(shared_columns(lexemes, present, self._solved(present)))
             for block in self.contract.blocks
             if (present := [name for name in block if name in data.columns])
         ]
@@ -180,6 +184,25 @@ class _Audit:
             )
         self.checked.append(f"group sizes of {_number(len(sizes), 'block')}, against k = {self.contract.k}")
         return smallest
+
+    def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
+        """The equalities that give variables of a block in each record, as the rulebook has them.
+
+        Each equality gives one variable at most. A rule that is not in the rulebook, or was let go, gives none, so
+        that its variable counts.
+        """
+        entries = () if self.contract is None else self.contract.solved
+        edits = {edit.check.id: edit for edit in self.job.edits if edit.check.index not in self.left_out}
+        taken: set[Atom] = set()
+        found: dict[str, list[Atom]] = {}
+        for name in present:
+            for rule in (rule for variable, rule in entries if variable == name and rule in edits):
+                form = form_of(edits[rule].constraint)
+                atoms = (a for conjunction in form for a in conjunction if is_equality(a) and a not in taken)
+                own = [atom for atom in atoms if name in variables_of_atom(atom)]
+                found.setdefault(name, []).extend(own[:1])
+                taken.update(own[:1])
+        return found
 
     def _removed(self, present: Iterable[str]) -> None:
         removed = set() if self.contract is None else set(self.contract.removed)

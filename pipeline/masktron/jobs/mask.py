@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.classify.forms import form_of
 from masktron.config import Config, Role
+from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
@@ -18,12 +20,12 @@ from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.revalidate import Revalidation, revalidate
 from masktron.masking import MaskedBlock, Trial, mask_records
 from masktron.masking.observed import observed_groups
-from masktron.measures.achieved_k import achieved_k
+from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
 from masktron.measures.weighted_totals import weighted_totals
-from masktron.plan import Plan, make_plan
+from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Column, Records
@@ -269,7 +271,13 @@ class _Run:
             aggregator=block.aggregator,
             reason=block.reason,
             groups=masked.grouping.groups,
-            min_group=achieved_k([columns[name].lexemes for name in block.variables]),
+            min_group=achieved_k(
+                shared_columns(
+                    {name: column.lexemes for name, column in columns.items()},
+                    block.variables,
+                    {one.variable: self._equalities(one.variable, block) for one in block.solved},
+                )
+            ),
             exits={name: exits.count(name) for name in EXITS},
             observed_share=100 * int(observed_groups(masked, self.kept.columns).sum()) / len(self.kept),
             information_loss=information_loss(
@@ -278,7 +286,13 @@ class _Run:
             if numeric
             else float("nan"),
             candidates=tuple(_candidate_result(trial) for trial in masked.trials),
+            solved=tuple((one.variable, self.job.rulebook.checks[one.check].id) for one in block.solved),
         )
+
+    def _equalities(self, variable: str, block: Block) -> list[Atom]:
+        """The equalities that give a variable of a block, where it is solved."""
+        forms = {edit.check.index: form_of(edit.constraint) for edit in self.job.edits}
+        return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
 
     @staticmethod
     def _values(columns: Any, names: Sequence[str]) -> NDArray[np.float64]:
@@ -320,6 +334,7 @@ def _candidate_result(trial: Trial) -> CandidateResult:
         information_loss=float("nan") if loss is None else loss,
         medoid_share=float("nan") if medoids is None else medoids,
         verdict=trial.verdict,
+        solved=trial.solved,
     )
 
 

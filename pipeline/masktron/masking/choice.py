@@ -18,13 +18,14 @@ variables, with weights that do not depend on the prototypes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.masking.per_record import refuse_torn
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
@@ -55,12 +56,15 @@ class Trial:
         Share of the records in groups that left by the medoid, 0 to 1; None where it was not settled.
     verdict : str
         Taken, or why not.
+    solved : tuple of str
+        Variables that it solves in each record.
     """
 
     aggregator: str
     information_loss: float | None
     medoid_share: float | None
     verdict: str
+    solved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +89,7 @@ class MaskedBlock:
 
     def lexemes(self, position: int) -> NDArray[np.object_]:
         """Masked lexemes of the variable at a position of the block, record by record."""
-        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
-        return column
+        return self.settled.column(position, self.grouping.labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,37 +124,54 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
         grouping = group(block)
         return MaskedBlock(block, grouping, settle(views, block, grouping))
     options = [block.choosing(position) for position in range(len(block.candidates))]
-    attempts: dict[str, _Attempt] = {}
+    attempts: dict[int, _Attempt] = {}
+    verdicts: dict[int, str] = {}
     failures: dict[str, InfeasibleError] = {}
-    hopeless: dict[str, float] = {}
     for option in options:
+        if option.solved and _kept(attempt for attempt in attempts.values() if not attempt.block.solved):
+            verdicts[option.chosen] = "not needed: groups share all variables"
+            continue
         try:
+            if len(options) > 1 and options[-1].solved and not option.solved:
+                refuse_torn(views, option)
             grouping = group(option)
-            least = _least_loss(views, option, grouping) if attempts else 0.0
+            # Solved variables are not constant in a group, so that its means bound nothing.
+            least = _least_loss(views, option, grouping) if attempts and not option.solved else 0.0
             if any(_beyond_reach(attempt, least) for attempt in attempts.values()):
-                hopeless[option.aggregator] = least
+                verdicts[option.chosen] = f"not settled: its groups lose at least {least:.3f} %"
                 continue
-            attempts[option.aggregator] = _attempt(views, option, grouping, settle(views, option, grouping))
+            attempts[option.chosen] = _attempt(views, option, grouping, settle(views, option, grouping))
         except InfeasibleError as error:
-            failures[option.aggregator] = error
+            failures.setdefault(option.aggregator, error)
+            verdicts[option.chosen] = f"impossible: {error.what}"
     if not attempts:
         raise _joined(failures)
-    fewest = min(attempt.medoids for attempt in attempts.values())
-    open_ = [attempt for attempt in attempts.values() if attempt.medoids <= fewest + MEDOID_MARGIN]
-    best = min(open_, key=lambda attempt: attempt.loss)  # of equal ones the first
-    verdicts = {attempt.block.aggregator: "publishes more records whole" for attempt in attempts.values()}
-    for attempt in open_:
-        verdicts[attempt.block.aggregator] = "loses more" if attempt.loss > best.loss else "loses as much"
-    verdicts[best.block.aggregator] = "taken"
-    verdicts |= {name: f"not settled: its groups lose at least {least:.3f} %" for name, least in hopeless.items()}
-    verdicts |= {name: f"impossible: {error.what}" for name, error in failures.items()}
-    trials = (_trial(option.aggregator, attempts.get(option.aggregator), verdicts) for option in options)
+    best = _best(attempts, verdicts)
+    trials = (_trial(option, attempts.get(option.chosen), verdicts[option.chosen]) for option in options)
     return MaskedBlock(best.block, best.grouping, best.settled, tuple(trials))
 
 
-def _trial(aggregator: str, attempt: _Attempt | None, verdicts: Mapping[str, str]) -> Trial:
+def _kept(attempts: Iterable[_Attempt]) -> bool:
+    """Whether some candidate keeps the rules without more than a few medoids."""
+    return any(attempt.medoids <= MEDOID_MARGIN for attempt in attempts)
+
+
+def _best(attempts: Mapping[int, _Attempt], verdicts: dict[int, str]) -> _Attempt:
+    """Return the attempt to take, and add the verdicts on all of them."""
+    fewest = min(attempt.medoids for attempt in attempts.values())
+    open_ = {at: attempt for at, attempt in attempts.items() if attempt.medoids <= fewest + MEDOID_MARGIN}
+    best = min(open_, key=lambda at: open_[at].loss)  # of equal ones the first
+    for at in attempts:
+        verdicts[at] = "publishes more records whole"
+    for at, attempt in open_.items():
+        verdicts[at] = "loses more" if attempt.loss > open_[best].loss else "loses as much"
+    verdicts[best] = "taken"
+    return open_[best]
+
+
+def _trial(option: Block, attempt: _Attempt | None, verdict: str) -> Trial:
     loss, medoids = (None, None) if attempt is None else (attempt.loss, attempt.medoids)
-    return Trial(aggregator, loss, medoids, verdicts[aggregator])
+    return Trial(option.aggregator, loss, medoids, verdict, tuple(one.variable for one in option.solved))
 
 
 def _beyond_reach(attempt: _Attempt, least: float) -> bool:
@@ -183,10 +203,10 @@ def _loss(views: Views, block: Block, grouping: Grouping, settled: Settled) -> f
     at, original = _numbers(views, block)
     columns = (views.columns[block.variables[position]] for position in at)
     written = [
-        _read(column.lexemes, column.values, settled.lexemes[:, position])
+        _read(column.lexemes, column.values, settled.column(position, grouping.labels))
         for column, position in zip(columns, at, strict=True)
     ]
-    masked = np.column_stack([np.empty((grouping.groups, 0)), *written])[grouping.labels]
+    masked = np.column_stack([np.empty((views.n, 0)), *written])
     return information_loss(original, _filled(masked, original))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,16 @@ from masktron.constraints import Form, Linear, Polynomial, Product
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.patterns import Patterns
+from masktron.masking.per_record import Reduction, Reductions
 from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.read.lexical import reads_alike
 from masktron.read.microdata import chunk_document
+from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
-from masktron.settle.hunt import Hunt
+from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Search
 from masktron.settle.prototypes import Judge, Row, Settled, Task, settle
 
@@ -51,34 +54,56 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
         middles=middles,
         pooled=beyond,
     )
-    hunt = _hunt(views, block, values)
+    search = _search(views, block, values)
+    reductions = Reductions(views, block)
+    of_group = [reductions.group(own) for own in members]
+    hunts = {id(one): Hunt(one.forms, search, views.domains.get, block.derived) for one in of_group}
+    completions = {id(one): _completion(one, search) for one in of_group}
+
+    def patterns_of(group: int) -> list[Pattern]:
+        solved = of_group[group].solved
+        return [_without(pattern, solved) for pattern in cases.group(group, members[group])]
+
     task = Task(
         variables=block.variables,
         columns=views.columns,
         members=members,
         conditions=block.conditions,
         distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
-        candidates=lambda group: hunt.candidates(cases.group(group, members[group])),
-        conflict=lambda group: _names(views, hunt.conflict(cases.group(group, members[group]))),
+        candidates=lambda group: hunts[id(of_group[group])].candidates(patterns_of(group)),
+        conflict=lambda group: _names(views, hunts[id(of_group[group])].conflict(patterns_of(group))),
         pooled=beyond,
         medians=None if observed else middles,
         observed=observed.name if observed else None,
         choices=choices,
+        completion=lambda group: completions[id(of_group[group])],
     )
     return settle(task, _judge(views, block))
 
 
-def _hunt(views: Views, block: Block, values: NDArray[np.float64]) -> Hunt:
-    forms = views.forms(block)
-    tied = _tied(forms)
+def _search(views: Views, block: Block, values: NDArray[np.float64]) -> Search:
+    tied = _tied(views.forms(block))
     numbers = [name for name in block.variables if name in views.numeric]
-    search = Search(
+    return Search(
         grids={name: grid_of(views.columns[name], tied=name in tied) for name in numbers},
         scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
         tied=tied,
         codes=views.codes,
     )
-    return Hunt(tuple(zip(block.checks, forms, strict=True)), search, views.domains.get, block.derived)
+
+
+def _completion(reduction: Reduction, search: Search) -> Completion | None:
+    if reduction.elimination is None:
+        return None
+    return Completion(reduction.elimination.steps, search.grids, search.codes)
+
+
+def _without(pattern: Pattern, solved: frozenset[str]) -> Pattern:
+    """Leave the solved variables out of what a prototype aims at."""
+    if not solved:
+        return pattern
+    target = {name: value for name, value in pattern.target.items() if name not in solved}
+    return replace(pattern, target=target, solved=solved)
 
 
 def _names(views: Views, checks: Sequence[int]) -> list[str]:
