@@ -49,8 +49,8 @@ prototype leaves by the median or the medoid."""
 DERIVE_GEOMETRIC = "derive_geometric"
 """The same with geometric means for the variables of products, in groups where they have one sign and no zero."""
 DERIVE_PER_RECORD = "derive_per_record"
-"""Derive for the *grouped* variables of a block; those that equalities tie to unmasked fields are solved in each record
-from its own. Groups share the grouped variables only, so it is used where the other aggregators fail."""
+"""Derive for the *grouped* variables of a block; those that equalities tie to unmasked fields are solved in each
+record from its own. Groups share the grouped variables only, so it is used where the other aggregators fail."""
 DERIVED = frozenset({DERIVE, DERIVE_GEOMETRIC, DERIVE_PER_RECORD})
 """The ways to aggregate that no theorem covers."""
 
