@@ -316,6 +316,27 @@ class CandidateResult:
 
 
 @dataclass(frozen=True, slots=True)
+class SolvedResult:
+    """A field that an equality of a rule gives in each record.
+
+    Attributes
+    ----------
+    field, rule : str
+    disjunct, atom : int
+        Which alternative of the rule's form holds the equality, and where; both from 0.
+    """
+
+    field: str
+    rule: str
+    disjunct: int
+    atom: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {"field": self.field, "rule": self.rule, "disjunct": self.disjunct, "atom": self.atom}
+
+
+@dataclass(frozen=True, slots=True)
 class BlockResult:
     """One block after masking.
 
@@ -333,9 +354,9 @@ class BlockResult:
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
     candidates : tuple of CandidateResult
         What came of each aggregator that keeps the rules, where there were several.
-    solved : tuple of (str, str)
-        Fields that follow in each record from the others and from its unmasked fields, each with the id of the rule
-        that says so. Groups share the other fields; these do not count for `min_group` where the rule gives them.
+    solved : tuple of SolvedResult
+        Fields that follow in each record from the others and from its unmasked fields. Groups share the other fields;
+        these do not count for `min_group` where a rule gives them.
     """
 
     variables: tuple[str, ...]
@@ -348,7 +369,7 @@ class BlockResult:
     observed_share: float
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
-    solved: tuple[tuple[str, str], ...] = ()
+    solved: tuple[SolvedResult, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -363,7 +384,7 @@ class BlockResult:
             "observed_share": _number(self.observed_share),
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],
-            "solved": [{"field": name, "rule": rule} for name, rule in self.solved],
+            "solved": [solved.as_dict() for solved in self.solved],
         }
 
 

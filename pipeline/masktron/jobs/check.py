@@ -188,20 +188,15 @@ class _Audit:
     def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
         """The equalities that give variables of a block in each record, as the rulebook has them.
 
-        Each equality gives one variable at most. A rule that is not in the rulebook, or was let go, gives none, so
-        that its variable counts.
+        What is no equality in the rulebook, or was let go, gives nothing, so that its variable counts.
         """
-        entries = () if self.contract is None else self.contract.solved
-        edits = {edit.check.id: edit for edit in self.job.edits if edit.check.index not in self.left_out}
-        taken: set[Atom] = set()
+        forms = {e.check.id: form_of(e.constraint) for e in self.job.edits if e.check.index not in self.left_out}
+        names = set(present)
         found: dict[str, list[Atom]] = {}
-        for name in present:
-            for rule in (rule for variable, rule in entries if variable == name and rule in edits):
-                form = form_of(edits[rule].constraint)
-                atoms = (a for conjunction in form for a in conjunction if is_equality(a) and a not in taken)
-                own = [atom for atom in atoms if name in variables_of_atom(atom)]
-                found.setdefault(name, []).extend(own[:1])
-                taken.update(own[:1])
+        for name, rule, disjunct, at in () if self.contract is None else self.contract.solved:
+            atom = next(iter(forms.get(rule, ())[disjunct : disjunct + 1]), ())[at : at + 1]
+            if name in names and atom and is_equality(atom[0]) and name in variables_of_atom(atom[0]):
+                found.setdefault(name, []).append(atom[0])
         return found
 
     def _removed(self, present: Iterable[str]) -> None:

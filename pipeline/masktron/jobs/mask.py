@@ -29,7 +29,15 @@ from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Column, Records
-from masktron.results import BlockResult, CandidateResult, CategoryResult, MaskResult, TotalResult, shown
+from masktron.results import (
+    BlockResult,
+    CandidateResult,
+    CategoryResult,
+    MaskResult,
+    SolvedResult,
+    TotalResult,
+    shown,
+)
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
@@ -286,7 +294,10 @@ class _Run:
             if numeric
             else float("nan"),
             candidates=tuple(_candidate_result(trial) for trial in masked.trials),
-            solved=tuple((one.variable, self.job.rulebook.checks[one.check].id) for one in block.solved),
+            solved=tuple(
+                SolvedResult(one.variable, self.job.rulebook.checks[one.check].id, one.disjunct, one.atom)
+                for one in block.solved
+            ),
         )
 
     def _equalities(self, variable: str, block: Block) -> list[Atom]:

@@ -101,6 +101,7 @@ class _Attempt:
     settled: Settled
     loss: float
     medoids: float
+    mixed: float
 
 
 def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock) -> MaskedBlock:
@@ -129,7 +130,7 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
     failures: dict[str, InfeasibleError] = {}
     for option in options:
         if option.solved and _kept(attempt for attempt in attempts.values() if not attempt.block.solved):
-            verdicts[option.chosen] = "not needed: groups share all variables"
+            verdicts[option.chosen] = "not needed: groups can share all variables"
             continue
         try:
             if len(options) > 1 and options[-1].solved and not option.solved:
@@ -140,7 +141,9 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
             if any(_beyond_reach(attempt, least) for attempt in attempts.values()):
                 verdicts[option.chosen] = f"not settled: its groups lose at least {least:.3f} %"
                 continue
-            attempts[option.chosen] = _attempt(views, option, grouping, settle(views, option, grouping))
+            attempt = _attempt(views, option, grouping, settle(views, option, grouping))
+            _refuse_useless(attempt)
+            attempts[option.chosen] = attempt
         except InfeasibleError as error:
             failures.setdefault(option.aggregator, error)
             verdicts[option.chosen] = f"impossible: {error.what}"
@@ -152,8 +155,23 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
 
 
 def _kept(attempts: Iterable[_Attempt]) -> bool:
-    """Whether some candidate keeps the rules without more than a few medoids."""
-    return any(attempt.medoids <= MEDOID_MARGIN for attempt in attempts)
+    """Whether some candidate keeps the rules without more than a few medoids and mixed groups."""
+    return any(max(attempt.medoids, attempt.mixed) <= MEDOID_MARGIN for attempt in attempts)
+
+
+def _refuse_useless(attempt: _Attempt) -> None:
+    """Refuse what is solved per record at a loss of more than everything.
+
+    One value for all records would lose 100 %. What follows can lose any amount: a quotient is as large as its
+    divisor is small.
+    """
+    if attempt.block.solved and not attempt.loss <= 100.0:
+        names = ", ".join(one.variable for one in attempt.block.solved)
+        raise InfeasibleError(
+            f"with {names} solved in each record the rules hold at an information loss of {attempt.loss:.3g} %, more "
+            "than one value for all records would have",
+            hint=f"mask {', '.join(attempt.block.conditions)} as well, or let a rule go with --allow",
+        )
 
 
 def _best(attempts: Mapping[int, _Attempt], verdicts: dict[int, str]) -> _Attempt:
@@ -184,7 +202,8 @@ def _beyond_reach(attempt: _Attempt, least: float) -> bool:
 
 def _attempt(views: Views, option: Block, grouping: Grouping, settled: Settled) -> _Attempt:
     medoids = float(grouping.sizes[settled.exits == "medoid"].sum()) / views.n
-    return _Attempt(option, grouping, settled, _loss(views, option, grouping, settled), medoids)
+    mixed = float(grouping.sizes[grouping.mixed].sum()) / views.n
+    return _Attempt(option, grouping, settled, _loss(views, option, grouping, settled), medoids, mixed)
 
 
 def _numbers(views: Views, block: Block) -> tuple[list[int], NDArray[np.float64]]:

@@ -225,12 +225,13 @@ def _tried(block: BlockResult) -> str:
 
 def _solved(block: BlockResult) -> str:
     """Say what groups share where not all variables are constant in them."""
-    solved = [name for name, _ in block.solved]
+    solved = dict.fromkeys(one.field for one in block.solved)
     grouped = [name for name in block.variables if name not in solved]
-    how = ", ".join(f"{name} by {rule}" for name, rule in block.solved)
+    how = dict.fromkeys(f"{one.field} by {one.rule}" for one in block.solved)
+    verb = "follows" if len(solved) == 1 else "follow"
     return (
-        f"{how}: groups share {', '.join(grouped)}; {', '.join(dict.fromkeys(solved))} follows in each record from "
-        "these and from its unmasked fields, and is not counted for the smallest group"
+        f"{', '.join(how)}: groups share {', '.join(grouped)}; {', '.join(solved)} {verb} in each record from these "
+        "and from its unmasked fields, not counted for the smallest group"
     )
 
 

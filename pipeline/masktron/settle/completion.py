@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from masktron.classify.elimination import Step
 from masktron.classify.forms import number_of
+from masktron.read.lexical import reads_alike
 from masktron.settle.grid import SOLVED_DIGITS, Grid, significant_digits
+from masktron.settle.lattice import FINER
 
 type Lexemes = Mapping[str, str | None]
 
@@ -64,19 +67,37 @@ class Completion:
             lexemes[step.variable] = self.grids[step.variable].lexeme(value)
         return lexemes
 
-    def _written(self, step: Step, values: Mapping[str, Fraction]) -> Fraction | None:
+    def _written(self, step: Step, values: dict[str, Fraction]) -> Fraction | None:
         """Solve a step for a number that can be written.
 
-        A quotient that has no place on the grid of a decimal field is written with as many digits as a double has:
-        no shorter number makes the product true. Integers and what a sum gives keep their grid.
+        Integers keep their grid. A sum of decimals has a few digits more where the prototype has. A quotient that
+        has no place on the grid of a decimal field is written with as many digits as a double has: no shorter number
+        makes the product true.
         """
         value, grid = step.solve(values), self.grids[step.variable]
-        if value is None or grid.holds(value):
+        if value is None or grid.holds(value) or grid.finer(FINER).holds(value):
             return value
         if grid.among or grid.whole or (step.linear and grid.digits is None) or not grid.decimals:
             return None
         try:
-            near = Fraction(repr(float(value)))
+            near = [Fraction(repr(double)) for double in _doubles(float(value))]
         except OverflowError:
             return None
-        return near if significant_digits(near) <= SOLVED_DIGITS else None
+        fitting = [one for one in near if significant_digits(one) <= SOLVED_DIGITS]
+        return min(fitting, key=lambda one: _flaws(step, values, one, grid.lexeme(one)), default=None)
+
+
+def _doubles(value: float) -> tuple[float, float, float]:
+    return value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)
+
+
+def _flaws(step: Step, values: dict[str, Fraction], value: Fraction, lexeme: str) -> int:
+    """Count what may make an engine refuse a number: the equality is not true in doubles, or engines read it unlike.
+
+    A hint only, since a rule computes in an order of its own.
+    """
+    numbers = {name: float(number) for name, number in (values | {step.variable: value}).items()}
+    residual = sum(
+        float(c) * math.prod(numbers[name] ** p for name, p in powers) for powers, c in step.polynomial.terms
+    )
+    return (residual != 0.0) + (not reads_alike(lexeme))
