@@ -24,6 +24,7 @@ from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify import Edit
+from masktron.classify.elimination import Solved, assignments
 from masktron.classify.forms import form_of
 from masktron.config import Config, Kind, Role
 from masktron.constraints import (
@@ -47,7 +48,10 @@ ordered ones by the median. Nothing vouches for it but the engine, group by grou
 prototype leaves by the median or the medoid."""
 DERIVE_GEOMETRIC = "derive_geometric"
 """The same with geometric means for the variables of products, in groups where they have one sign and no zero."""
-DERIVED = frozenset({DERIVE, DERIVE_GEOMETRIC})
+DERIVE_PER_RECORD = "derive_per_record"
+"""Derive for the *grouped* variables of a block; those that equalities tie to unmasked fields are solved in each
+record from its own. Groups share the grouped variables only, so it is used where the other aggregators fail."""
+DERIVED = frozenset({DERIVE, DERIVE_GEOMETRIC, DERIVE_PER_RECORD})
 """The ways to aggregate that no theorem covers."""
 
 
@@ -61,10 +65,13 @@ class Candidate:
         Its name.
     reason : str
         Why it keeps them.
+    solved : tuple of Solved
+        Variables that follow in each record from the others and from unmasked fields, with the equality that says so.
     """
 
     aggregator: str
     reason: str
+    solved: tuple[Solved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,17 @@ class Block:
         return self.aggregator in DERIVED
 
     @property
+    def solved(self) -> tuple[Solved, ...]:
+        """Variables that follow in each record, in the order of their elimination; empty for most aggregators."""
+        return self.candidates[self.chosen].solved
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """Variables that at least k records share; the others are solved from these and from unmasked fields."""
+        solved = {one.variable for one in self.solved}
+        return tuple(name for name in self.variables if name not in solved)
+
+    @property
     def one_signed(self) -> bool:
         """Whether groups must not mix signs: the theorem of the geometric mean asks for that."""
         return self.aggregator == GeometricMean.name
@@ -140,6 +158,11 @@ class Partition:
     def variables(self) -> tuple[str, ...]:
         """All masked variables of the partition."""
         return tuple(name for block in self.blocks for name in block.variables)
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """Those of them that the records of a group share."""
+        return tuple(name for block in self.blocks for name in block.grouped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +217,7 @@ class Plan:
         blocks = (block for partition in plain["partitions"] for block in partition["blocks"])
         for block, entry in zip(self.blocks, blocks, strict=True):
             entry["aggregator"] = block.aggregator
+            entry["solved"] = [asdict(solved) for solved in block.solved]
         return plain
 
 
@@ -309,6 +333,8 @@ def _block(component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, 
         for name in variables_of(atom) & conditions
     }
     candidates, refusals = _candidates(component, own, masked, frozenset(ties))
+    if ties:
+        candidates = (*candidates, *_per_record(component, own, masked))
     checks = tuple(edit.check.index for edit in own)
     return Block(component, tuple(sorted(conditions)), tuple(sorted(ties)), checks, candidates, refusals)
 
@@ -332,6 +358,19 @@ def _candidates(
         raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {reasons}")
     refusals = () if Mean.name in names else tuple(filter(None, obstacles.values()))
     return tuple(Candidate(name, _reason(name, edits)) for name in names), refusals
+
+
+def _per_record(
+    component: tuple[str, ...], edits: Sequence[Edit], masked: Mapping[str, FieldFacts]
+) -> Iterable[Candidate]:
+    """List the ways to solve equalities with unmasked fields in each record, for when nothing else works."""
+    forms = [(edit.check.index, form_of(edit.constraint)) for edit in edits]
+    names = {edit.check.index: edit.check.id for edit in edits}
+    numbers = [name for name in component if masked[name].numeric]
+    for solved in assignments(forms, component, numbers):
+        how = ", ".join(f"{one.variable} by {names[one.check]}" for one in solved)
+        reason = f"{_reason(DERIVE_PER_RECORD, edits)}, with {how} solved in each record from its own unmasked fields"
+        yield Candidate(DERIVE_PER_RECORD, reason, solved)
 
 
 def _preferred(able: frozenset[str], facts: Mapping[str, FieldFacts], edits: Sequence[Edit]) -> tuple[str, ...]:

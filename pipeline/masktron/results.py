@@ -294,12 +294,15 @@ class CandidateResult:
         Share of the records in groups that copy one of their records, 0 to 1; NaN where it was not carried out.
     verdict : str
         Taken, or why not.
+    solved : tuple of str
+        Fields that it solves in each record.
     """
 
     aggregator: str
     information_loss: float
     copied_share: float
     verdict: str
+    solved: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -308,7 +311,29 @@ class CandidateResult:
             "information_loss": _number(self.information_loss),
             "copied_share": _number(self.copied_share),
             "verdict": self.verdict,
+            "solved": list(self.solved),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedResult:
+    """A field that an equality of a rule gives in each record.
+
+    Attributes
+    ----------
+    field, rule : str
+    disjunct, atom : int
+        Which alternative of the rule's form holds the equality, and where; both from 0.
+    """
+
+    field: str
+    rule: str
+    disjunct: int
+    atom: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {"field": self.field, "rule": self.rule, "disjunct": self.disjunct, "atom": self.atom}
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +361,9 @@ class BlockResult:
         100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
     candidates : tuple of CandidateResult
         What came of each aggregator that keeps the rules, where there were several.
+    solved : tuple of SolvedResult
+        Fields that follow in each record from the others and from its unmasked fields. Groups share the other fields;
+        these do not count for `min_group` where a rule gives them.
     """
 
     variables: tuple[str, ...]
@@ -351,6 +379,7 @@ class BlockResult:
     dominated: int
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
+    solved: tuple[SolvedResult, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -368,6 +397,7 @@ class BlockResult:
             "dominated": self.dominated,
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],
+            "solved": [solved.as_dict() for solved in self.solved],
         }
 
 

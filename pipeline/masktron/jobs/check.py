@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.classify.elimination import is_equality
+from masktron.classify.forms import form_of, variables_of_atom
+from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
-from masktron.measures.achieved_k import achieved_k
+from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.unchanged import published_as_it_was
 from masktron.read.layout import Shape, survey
 from masktron.read.microdata import read_records
@@ -171,8 +174,9 @@ class _Audit:
         gone = [name for name in self.contract.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
+        lexemes = {name: column.lexemes for name, column in data.columns.items()}
         sizes = [
-            achieved_k([data.columns[name].lexemes for name in present])
+            achieved_k(shared_columns(lexemes, present, self._solved(present)))
             for block in self.contract.blocks
             if (present := [name for name in block if name in data.columns])
         ]
@@ -185,6 +189,20 @@ class _Audit:
             )
         self.checked.append(f"group sizes of {_number(len(sizes), 'block')}, against k = {self.contract.k}")
         return smallest
+
+    def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
+        """The equalities that give variables of a block in each record, as the rulebook has them.
+
+        What is no equality in the rulebook, or was let go, gives nothing, so that its variable counts.
+        """
+        forms = {e.check.id: form_of(e.constraint) for e in self.job.edits if e.check.index not in self.left_out}
+        names = set(present)
+        found: dict[str, list[Atom]] = {}
+        for name, rule, disjunct, at in () if self.contract is None else self.contract.solved:
+            atom = next(iter(forms.get(rule, ())[disjunct : disjunct + 1]), ())[at : at + 1]
+            if name in names and atom and is_equality(atom[0]) and name in variables_of_atom(atom[0]):
+                found.setdefault(name, []).append(atom[0])
+        return found
 
     def _removed(self, present: Iterable[str]) -> None:
         removed = set() if self.contract is None else set(self.contract.removed)

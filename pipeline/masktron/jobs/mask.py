@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.classify.forms import form_of
 from masktron.config import Config, Role
+from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
@@ -18,13 +20,13 @@ from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Revalidation, revalidate
 from masktron.masking import MaskedBlock, Repair, Trial, mask_records
-from masktron.measures.achieved_k import achieved_k
+from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
-from masktron.plan import Plan, make_plan
+from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import survey
 from masktron.read.microdata import read_records
 from masktron.read.records import Column, Records
@@ -34,6 +36,7 @@ from masktron.results import (
     CategoryResult,
     MaskResult,
     RepairResult,
+    SolvedResult,
     TotalResult,
     shown,
 )
@@ -297,7 +300,13 @@ class _Run:
             aggregator=block.aggregator,
             reason=block.reason,
             groups=masked.grouping.groups,
-            min_group=achieved_k([columns[name].lexemes for name in block.variables]),
+            min_group=achieved_k(
+                shared_columns(
+                    {name: column.lexemes for name, column in columns.items()},
+                    block.variables,
+                    {one.variable: self._equalities(one.variable, block) for one in block.solved},
+                )
+            ),
             exits={name: exits.count(name) for name in EXITS},
             observed_share=100 * int(masked.exposure.observed.sum()) / len(self.kept),
             copied=int(masked.exposure.copied.sum()),
@@ -309,7 +318,16 @@ class _Run:
             if numeric
             else float("nan"),
             candidates=tuple(_candidate_result(trial) for trial in masked.trials),
+            solved=tuple(
+                SolvedResult(one.variable, self.job.rulebook.checks[one.check].id, one.disjunct, one.atom)
+                for one in block.solved
+            ),
         )
+
+    def _equalities(self, variable: str, block: Block) -> list[Atom]:
+        """The equalities that give a variable of a block, where it is solved."""
+        forms = {edit.check.index: form_of(edit.constraint) for edit in self.job.edits}
+        return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
 
     @staticmethod
     def _values(columns: Any, names: Sequence[str]) -> NDArray[np.float64]:
@@ -351,6 +369,7 @@ def _candidate_result(trial: Trial) -> CandidateResult:
         information_loss=float("nan") if loss is None else loss,
         copied_share=float("nan") if copied is None else copied,
         verdict=trial.verdict,
+        solved=trial.solved,
     )
 
 

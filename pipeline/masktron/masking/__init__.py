@@ -116,7 +116,7 @@ class _Groups:
         return grouping
 
 
-def _kind(block: Block) -> tuple[bool, bool]:
-    """What groups depend on in an aggregator besides signs: whether it takes observed values, and whole records."""
+def _kind(block: Block) -> tuple[object, ...]:
+    """What groups depend on in an aggregator besides signs: observed values, whole records, solved variables."""
     aggregator = aggregator_of(block)
-    return aggregator.observed, isinstance(aggregator, Medoid)
+    return aggregator.observed, isinstance(aggregator, Medoid), block.solved

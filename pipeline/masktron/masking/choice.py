@@ -19,7 +19,7 @@ variables, with weights that do not depend on the prototypes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import Exposure, exposure_of
+from masktron.masking.per_record import refuse_torn
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
@@ -55,6 +56,7 @@ class _Attempt:
     exposure: Exposure
     loss: float
     copied: float
+    mixed: float
 
 
 def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock) -> MaskedBlock:
@@ -79,37 +81,71 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
         settled = settle(views, block, grouping)
         return MaskedBlock(block, grouping, settled, exposure_of(views, block, grouping, settled))
     options = [block.choosing(position) for position in range(len(block.candidates))]
-    attempts: dict[str, _Attempt] = {}
+    attempts: dict[int, _Attempt] = {}
+    verdicts: dict[int, str] = {}
     failures: dict[str, InfeasibleError] = {}
-    hopeless: dict[str, float] = {}
     for option in options:
+        if option.solved and _kept(attempt for attempt in attempts.values() if not attempt.block.solved):
+            verdicts[option.chosen] = "not needed: groups can share all variables"
+            continue
         try:
+            if len(options) > 1 and options[-1].solved and not option.solved:
+                refuse_torn(views, option)
             grouping = group(option)
-            least = _least_loss(views, option, grouping) if attempts else 0.0
+            # Solved variables are not constant in a group, so that its means bound nothing.
+            least = _least_loss(views, option, grouping) if attempts and not option.solved else 0.0
             if any(_beyond_reach(attempt, least) for attempt in attempts.values()):
-                hopeless[option.aggregator] = least
+                verdicts[option.chosen] = f"not settled: its groups lose at least {least:.3f} %"
                 continue
-            attempts[option.aggregator] = _attempt(views, option, grouping, settle(views, option, grouping))
+            attempt = _attempt(views, option, grouping, settle(views, option, grouping))
+            _refuse_useless(attempt)
+            attempts[option.chosen] = attempt
         except InfeasibleError as error:
-            failures[option.aggregator] = error
+            failures.setdefault(option.aggregator, error)
+            verdicts[option.chosen] = f"impossible: {error.what}"
     if not attempts:
         raise _joined(failures)
-    fewest = min(attempt.copied for attempt in attempts.values())
-    open_ = [attempt for attempt in attempts.values() if attempt.copied <= fewest + COPIED_MARGIN]
-    best = min(open_, key=lambda attempt: attempt.loss)  # of equal ones the first
-    verdicts = {attempt.block.aggregator: "publishes more records whole" for attempt in attempts.values()}
-    for attempt in open_:
-        verdicts[attempt.block.aggregator] = "loses more" if attempt.loss > best.loss else "loses as much"
-    verdicts[best.block.aggregator] = "taken"
-    verdicts |= {name: f"not settled: its groups lose at least {least:.3f} %" for name, least in hopeless.items()}
-    verdicts |= {name: f"impossible: {error.what}" for name, error in failures.items()}
-    trials = (_trial(option.aggregator, attempts.get(option.aggregator), verdicts) for option in options)
+    best = _best(attempts, verdicts)
+    trials = (_trial(option, attempts.get(option.chosen), verdicts[option.chosen]) for option in options)
     return MaskedBlock(best.block, best.grouping, best.settled, best.exposure, tuple(trials))
 
 
-def _trial(aggregator: str, attempt: _Attempt | None, verdicts: Mapping[str, str]) -> Trial:
+def _kept(attempts: Iterable[_Attempt]) -> bool:
+    """Whether some candidate keeps the rules without more than a few copied records and mixed groups."""
+    return any(max(attempt.copied, attempt.mixed) <= COPIED_MARGIN for attempt in attempts)
+
+
+def _refuse_useless(attempt: _Attempt) -> None:
+    """Refuse what is solved per record at a loss of more than everything.
+
+    One value for all records would lose 100 %. What follows can lose any amount: a quotient is as large as its
+    divisor is small.
+    """
+    if attempt.block.solved and not attempt.loss <= 100.0:
+        names = ", ".join(one.variable for one in attempt.block.solved)
+        raise InfeasibleError(
+            f"with {names} solved in each record the rules hold at an information loss of {attempt.loss:.3g} %, more "
+            "than one value for all records would have",
+            hint=f"mask {', '.join(attempt.block.conditions)} as well, or let a rule go with --allow",
+        )
+
+
+def _best(attempts: Mapping[int, _Attempt], verdicts: dict[int, str]) -> _Attempt:
+    """Return the attempt to take, and add the verdicts on all of them."""
+    fewest = min(attempt.copied for attempt in attempts.values())
+    open_ = {at: attempt for at, attempt in attempts.items() if attempt.copied <= fewest + COPIED_MARGIN}
+    best = min(open_, key=lambda at: open_[at].loss)  # of equal ones the first
+    for at in attempts:
+        verdicts[at] = "publishes more records whole"
+    for at, attempt in open_.items():
+        verdicts[at] = "loses more" if attempt.loss > open_[best].loss else "loses as much"
+    verdicts[best] = "taken"
+    return open_[best]
+
+
+def _trial(option: Block, attempt: _Attempt | None, verdict: str) -> Trial:
     loss, copied = (None, None) if attempt is None else (attempt.loss, attempt.copied)
-    return Trial(aggregator, loss, copied, verdicts[aggregator])
+    return Trial(option.aggregator, loss, copied, verdict, tuple(one.variable for one in option.solved))
 
 
 def _beyond_reach(attempt: _Attempt, least: float) -> bool:
@@ -123,7 +159,9 @@ def _beyond_reach(attempt: _Attempt, least: float) -> bool:
 def _attempt(views: Views, option: Block, grouping: Grouping, settled: Settled) -> _Attempt:
     exposure = exposure_of(views, option, grouping, settled)
     copied = float(grouping.sizes[exposure.copied].sum()) / views.n
-    return _Attempt(option, grouping, settled, exposure, _loss(views, option, grouping, settled), copied)
+    mixed = float(grouping.sizes[grouping.mixed].sum()) / views.n
+    loss = _loss(views, option, grouping, settled)
+    return _Attempt(option, grouping, settled, exposure, loss, copied, mixed)
 
 
 def _numbers(views: Views, block: Block) -> tuple[list[int], NDArray[np.float64]]:
@@ -142,10 +180,10 @@ def _loss(views: Views, block: Block, grouping: Grouping, settled: Settled) -> f
     at, original = _numbers(views, block)
     columns = (views.columns[block.variables[position]] for position in at)
     written = [
-        _read(column.lexemes, column.values, settled.lexemes[:, position])
+        _read(column.lexemes, column.values, settled.column(position, grouping.labels))
         for column, position in zip(columns, at, strict=True)
     ]
-    masked = np.column_stack([np.empty((grouping.groups, 0)), *written])[grouping.labels]
+    masked = np.column_stack([np.empty((views.n, 0)), *written])
     return information_loss(original, _filled(masked, original))
 
 

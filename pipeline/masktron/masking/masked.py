@@ -26,12 +26,15 @@ class Trial:
         Share of the records in groups that copy one of their records, 0 to 1; None where it was not settled.
     verdict : str
         Taken, or why not.
+    solved : tuple of str
+        Variables that it solves in each record.
     """
 
     aggregator: str
     information_loss: float | None
     copied_share: float | None
     verdict: str
+    solved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,5 +62,4 @@ class MaskedBlock:
 
     def lexemes(self, position: int) -> NDArray[np.object_]:
         """Masked lexemes of the variable at a position of the block, record by record."""
-        column: NDArray[np.object_] = self.settled.lexemes[self.grouping.labels, position]
-        return column
+        return self.settled.column(position, self.grouping.labels)

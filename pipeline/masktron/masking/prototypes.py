@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,12 +18,14 @@ from masktron.constraints import Form, Linear, Polynomial, Product
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.patterns import Patterns
+from masktron.masking.per_record import Reduction, Reductions
 from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.read.lexical import reads_alike
 from masktron.read.microdata import chunk_document
+from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
 from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Candidate, Search
@@ -37,32 +39,40 @@ class Hunting:
 
     Attributes
     ----------
-    hunt : Hunt
+    hunts : mapping of int to Hunt
+        By the identity of the reduction.
+    reductions : sequence of Reduction
+        Of each group: what is solved in its records.
     cases : Patterns
     members : tuple of ndarray of intp
         Records of each group.
     """
 
-    hunt: Hunt
+    hunts: Mapping[int, Hunt]
+    reductions: Sequence[Reduction]
     cases: Patterns
     members: tuple[NDArray[np.intp], ...]
 
     def candidates(self, group: int) -> Iterator[Candidate]:
         """Candidates for the prototype of a group, the best first."""
-        return self.hunt.candidates(self._patterns(group))
+        return self._hunt(group).candidates(self._patterns(group))
 
     def conflict(self, group: int) -> Sequence[int]:
         """Return rules that no prototype of a group can satisfy together."""
-        return self.hunt.conflict(self._patterns(group))
+        return self._hunt(group).conflict(self._patterns(group))
 
     def around(
         self, group: int, texts: Mapping[str, str | None], numbers: Mapping[str, Fraction]
     ) -> tuple[Search, Sequence[Recipe]]:
         """Return how to look for other prototypes of a group beside one, given as lexemes and as numbers."""
-        return self.hunt.around(self._patterns(group), texts, numbers)
+        return self._hunt(group).around(self._patterns(group), texts, numbers)
+
+    def _hunt(self, group: int) -> Hunt:
+        return self.hunts[id(self.reductions[group])]
 
     def _patterns(self, group: int) -> list[Pattern]:
-        return self.cases.group(group, self.members[group])
+        solved = self.reductions[group].solved
+        return [_without(pattern, solved) for pattern in self.cases.group(group, self.members[group])]
 
 
 def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
@@ -94,7 +104,12 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         middles=middles,
         pooled=beyond,
     )
-    hunting = Hunting(_hunt(views, block, values), cases, members)
+    search = _search(views, block, values)
+    reductions = Reductions(views, block)
+    of_group = [reductions.group(own) for own in members]
+    hunts = {id(one): Hunt(one.forms, search, views.domains.get, block.derived) for one in of_group}
+    completions = {id(one): _completion(one, search) for one in of_group}
+    hunting = Hunting(hunts, of_group, cases, members)
     task = Task(
         variables=block.variables,
         columns=views.columns,
@@ -107,21 +122,34 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         medians=None if observed else middles,
         observed=observed.name if observed else None,
         choices=choices,
+        completion=lambda group: completions[id(of_group[group])],
     )
     return task, hunting
 
 
-def _hunt(views: Views, block: Block, values: NDArray[np.float64]) -> Hunt:
-    forms = views.forms(block)
-    tied = _tied(forms)
+def _search(views: Views, block: Block, values: NDArray[np.float64]) -> Search:
+    tied = _tied(views.forms(block))
     numbers = [name for name in block.variables if name in views.numeric]
-    search = Search(
+    return Search(
         grids={name: grid_of(views.columns[name], tied=name in tied) for name in numbers},
         scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
         tied=tied,
         codes=views.codes,
     )
-    return Hunt(tuple(zip(block.checks, forms, strict=True)), search, views.domains.get, block.derived)
+
+
+def _completion(reduction: Reduction, search: Search) -> Completion | None:
+    if reduction.elimination is None:
+        return None
+    return Completion(reduction.elimination.steps, search.grids, search.codes)
+
+
+def _without(pattern: Pattern, solved: frozenset[str]) -> Pattern:
+    """Leave the solved variables out of what a prototype aims at."""
+    if not solved:
+        return pattern
+    target = {name: value for name, value in pattern.target.items() if name not in solved}
+    return replace(pattern, target=target, solved=solved)
 
 
 def _names(views: Views, checks: Sequence[int]) -> list[str]:

@@ -51,7 +51,8 @@ class Spreading:
         self._moving = {
             position: BlockSteps(views, position, masked)
             for position, masked in enumerate(blocks)
-            if not self._summed.isdisjoint(masked.block.variables)
+            # What is solved in each record would have to be solved anew; such blocks are judged, not moved.
+            if not self._summed.isdisjoint(masked.block.variables) and not masked.block.solved
         }
         self._limits: dict[tuple[object, ...], int] = {}
         self._known: dict[tuple[int, int, int], list[GroupStep]] = {}

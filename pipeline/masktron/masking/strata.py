@@ -11,6 +11,7 @@ from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.medoid import Medoid
 from masktron.classify.forms import satisfied
 from masktron.constraints import Atom, Form, Linear
+from masktron.masking.per_record import Reductions, solved_parts, tying
 from masktron.masking.tallies import Tallies
 from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
@@ -30,12 +31,12 @@ def group(views: Views, partition: Partition) -> Grouping:
     parting = [patterns, *tallies.parting(partition.variables)]
     for block in partition.blocks:
         limits = _limits(views, block)
-        parting += [lexeme_codes(views.columns[name].lexemes) for name in block.ties if name not in limits]
+        parting += [_parted(views, block, name) for name in block.ties if name not in limits]
         if block.one_signed:
             parting += [np.nan_to_num(np.sign(views.values[name])) for name in block.variables]
     apart = codes_of(np.stack(parting, axis=1))
     grouping = group_records(
-        views.points(partition.variables),
+        _points(views, partition),
         views.k,
         apart=apart,
         patterns=patterns,
@@ -44,6 +45,19 @@ def group(views: Views, partition: Partition) -> Grouping:
         fits=_Fitting(views, partition),
     )
     return uneven(views, partition, grouping, tallies, apart)
+
+
+def _points(views: Views, partition: Partition) -> NDArray[np.float64]:
+    """Return the coordinates of what groups share, and of what that costs the variables that follow from it."""
+    parts = [solved_parts(views, block) for block in partition.blocks if block.solved]
+    return np.concatenate([views.points(partition.grouped), *parts], axis=1)
+
+
+def _parted(views: Views, block: Block, name: str) -> NDArray[np.intp]:
+    """Code what parts records in an unmasked field: its value, or whether it has one if it ties nothing."""
+    if block.solved and name not in tying(block, views.forms(block)):
+        return pattern_of(views.columns[name])
+    return lexeme_codes(views.columns[name].lexemes)
 
 
 def _bonds(views: Views, block: Block) -> Iterator[NDArray[np.intp]]:
@@ -65,7 +79,10 @@ def _limits(views: Views, block: Block) -> frozenset[str]:
     """
     if isinstance(aggregator_of(block), ObservedAggregator):
         return frozenset()
-    tying = {
+    numbers = {name for name in block.ties if not np.isnan(views.seen[name]).any()}
+    if block.solved:
+        return frozenset(numbers - tying(block, views.forms(block)))
+    fixed = {
         name
         for form in views.forms(block)
         for conjunction in form
@@ -73,8 +90,7 @@ def _limits(views: Views, block: Block) -> frozenset[str]:
         if not variables_of(atom).isdisjoint(block.variables) and not _is_inequality(atom)
         for name in variables_of(atom)
     }
-    numbers = {name for name in block.ties if not np.isnan(views.seen[name]).any()}
-    return frozenset(numbers - tying)
+    return frozenset(numbers - fixed)
 
 
 def _is_inequality(atom: Atom) -> bool:
@@ -87,12 +103,14 @@ def _disjuncts(views: Views, partition: Partition) -> Disjuncts:
     bounds: list[Bound] = []
     for block in partition.blocks:
         limits = _limits(views, block)
-        for form in views.forms(block):
+        reductions = Reductions(views, block)
+        live, reduced = reductions.live, reductions.all.forms
+        for form, (_, asked) in zip(views.forms(block), reduced, strict=True):
             own = [
-                _bound(views, block, atom, rule=len(rules), disjunct=position)
-                for position, conjunction in enumerate(form)
+                _bound(views, block, atom, live, rule=len(rules), disjunct=position)
+                for position, conjunction in enumerate(asked)
                 for atom in conjunction
-                if isinstance(atom, Linear) and not variables_of(atom).isdisjoint(limits)
+                if isinstance(atom, Linear) and atom.relation != "=" and not variables_of(atom).isdisjoint(limits)
             ]
             if own or (len(form) > 1 and _needs_strata(form, block)):
                 rules.append(views.satisfied_by(form))
@@ -100,8 +118,8 @@ def _disjuncts(views: Views, partition: Partition) -> Disjuncts:
     return Disjuncts.of(views.n, rules, bounds)
 
 
-def _bound(views: Views, block: Block, atom: Linear, *, rule: int, disjunct: int) -> Bound:
-    """Split an inequality into its masked side and what is left for it."""
+def _bound(views: Views, block: Block, atom: Linear, live: NDArray[np.bool_], *, rule: int, disjunct: int) -> Bound:
+    """Split an inequality into its masked side and what is left for it; who is not `live` has no limit."""
     values, limits = np.zeros(views.n), np.full(views.n, float(atom.bound))
     for name, coefficient in atom.terms:
         if name in block.variables:
@@ -111,7 +129,7 @@ def _bound(views: Views, block: Block, atom: Linear, *, rule: int, disjunct: int
     if atom.relation == "<":
         limits = np.nextafter(limits, -np.inf)
     # The record keeps its own limit; sums of doubles may say otherwise by a rounding error.
-    return Bound(rule, disjunct, values, np.fmax(values, limits))
+    return Bound(rule, disjunct, values, np.where(live, np.fmax(values, limits), np.fmax(values, np.inf)))
 
 
 def _needs_strata(form: Form, block: Block) -> bool:
@@ -134,11 +152,16 @@ class _Fitting:
 
     def __init__(self, views: Views, partition: Partition) -> None:
         self._views = views
-        self._masked = frozenset(partition.variables)
+        self._masked = frozenset(partition.grouped)
         self._rules = [
-            (form, codes_of(np.stack([lexeme_codes(views.columns[name].lexemes) for name in conditions], axis=1)))
+            (
+                form,
+                codes_of(np.stack([lexeme_codes(views.columns[name].lexemes) for name in conditions], axis=1)),
+                reductions.live,
+            )
             for block in partition.blocks
-            for form in views.forms(block)
+            for reductions in (Reductions(views, block),)
+            for _, form in reductions.all.forms
             if (conditions := self._conditions(form))
         ]
 
@@ -149,10 +172,12 @@ class _Fitting:
     def __call__(self, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Judge pairs of records, both of shape (pairs,)."""
         fine = np.ones(len(donors), dtype=np.bool_)
-        for form, codes in self._rules:
+        for form, codes, live in self._rules:
             open_ = np.flatnonzero(fine & (codes[donors] != codes[hosts]))
             if open_.size:
-                fine[open_] = self._holds(form, donors[open_], hosts[open_])
+                fine[open_] = (
+                    self._holds(form, donors[open_], hosts[open_]) & live[donors[open_]] & live[hosts[open_]]
+                )
         return fine
 
     def _holds(self, form: Form, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:

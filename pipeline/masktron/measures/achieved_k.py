@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from masktron.classify.forms import satisfied, variables_of_atom
+from masktron.constraints import Atom
 from masktron.errors import UsageError
+from masktron.read.lexical import parse_number
+
+FOLLOWS = "(follows)"
+"""Stands for a value that the others give; no number is written like that."""
 
 
 def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -55,3 +61,36 @@ def achieved_k(columns: Sequence[NDArray[Any]]) -> int:
     """
     sizes = group_sizes(columns)
     return int(sizes.min()) if sizes.size else 0
+
+
+def shared_columns(
+    columns: Mapping[str, NDArray[np.object_]], variables: Sequence[str], solved: Mapping[str, Sequence[Atom]]
+) -> list[NDArray[np.object_]]:
+    """Return what the records of a group have to share, for `achieved_k`.
+
+    A solved variable counts only in records where none of its equalities holds. Where one does, it follows from the
+    other variables and from unmasked fields: who knows these learns nothing from it.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of object, each of shape (n,)
+        Lexemes as written of all fields of the file; None where absent.
+    variables : sequence of str
+        Of the block.
+    solved : mapping of str to sequence of Atom
+        For each variable that may be solved, the equalities that give it.
+
+    Returns
+    -------
+    list of ndarray of object, each of shape (n,)
+    """
+    needed = {name for atoms in solved.values() for atom in atoms for name in variables_of_atom(atom)}
+    seen = {name: np.array([parse_number(text or "") for text in columns[name]]) for name in needed & columns.keys()}
+    shared = [columns[name] for name in variables if name not in solved]
+    for name, atoms in solved.items():
+        follows = np.zeros(len(columns[name]), dtype=np.bool_)
+        for atom in atoms:
+            if seen.keys() >= set(variables_of_atom(atom)):
+                follows |= satisfied(atom, seen, {})
+        shared.append(np.where(follows, FOLLOWS, columns[name]))
+    return shared

@@ -144,6 +144,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         *_totals(result),
         engines,
         *_notes("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
+        *_notes("solved per record", tuple(_solved(block) for block in result.blocks if block.solved)),
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
@@ -232,11 +233,24 @@ def _tried(block: BlockResult) -> str:
     return f"{', '.join(block.variables)}: {'; '.join(map(_outcome, block.candidates))}"
 
 
+def _solved(block: BlockResult) -> str:
+    """Say what groups share where not all variables are constant in them."""
+    solved = dict.fromkeys(one.field for one in block.solved)
+    grouped = [name for name in block.variables if name not in solved]
+    how = dict.fromkeys(f"{one.field} by {one.rule}" for one in block.solved)
+    verb = "follows" if len(solved) == 1 else "follow"
+    return (
+        f"{', '.join(how)}: groups share {', '.join(grouped)}; {', '.join(solved)} {verb} in each record from these "
+        "and from its unmasked fields, not counted for the smallest group"
+    )
+
+
 def _outcome(candidate: CandidateResult) -> str:
+    name = candidate.aggregator + (f" ({', '.join(candidate.solved)})" if candidate.solved else "")
     if math.isnan(candidate.information_loss):
-        return f"{candidate.aggregator} {candidate.verdict}"
+        return f"{name} {candidate.verdict}"
     copied = f" with {100 * candidate.copied_share:.1f} % of the records copied" if candidate.copied_share else ""
-    return f"{candidate.aggregator} loses {_figure(candidate.information_loss)} %{copied} ({candidate.verdict})"
+    return f"{name} loses {_figure(candidate.information_loss)} %{copied} ({candidate.verdict})"
 
 
 def check_tables(result: CheckResult) -> list[RenderableType]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
@@ -90,6 +90,35 @@ def tightest(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
 def constant(comparison: Comparison) -> Fraction:
     """Return what stands without variables in a comparison."""
     return sum((term.coefficient for term in comparison.terms if not term.powers), Fraction(0))
+
+
+def without(rules: Sequence[Rule], variables: Collection[str]) -> tuple[Rule, ...]:
+    """Leave out what reads some variables, as if it were true: the engine judges it."""
+    if not variables:
+        return tuple(rules)
+    left = [
+        Rule(
+            rule.check,
+            tuple(
+                Disjunct(d.position, tuple(c for c in d.conditions if _variables(c).isdisjoint(variables)))
+                for d in rule.disjuncts
+            ),
+        )
+        for rule in rules
+    ]
+    return tuple(rule for rule in left if all(disjunct.conditions for disjunct in rule.disjuncts))
+
+
+def _variables(condition: Condition) -> frozenset[str]:
+    match condition:
+        case Comparison():
+            return condition.variables
+        case Untranslated(variables=names):
+            return frozenset(names)
+        case Among() | Chosen() | Whole() | Lexical():
+            return frozenset({condition.variable})
+        case _:
+            assert_never(condition)
 
 
 def satisfies(rules: Iterable[Rule], values: Mapping[str, Fraction]) -> bool:

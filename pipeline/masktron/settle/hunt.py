@@ -17,7 +17,7 @@ from fractions import Fraction
 from masktron.classify.forms import holds, number_of, variables_of_atom
 from masktron.constraints import Form, InDomain, Lexical, Untranslated, Whole
 from masktron.settle.aim import aim
-from masktron.settle.conditions import Among, Condition, Rule, satisfies
+from masktron.settle.conditions import Among, Condition, Rule, satisfies, without
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import Candidate, Search, Stage
 from masktron.settle.projection import Problem, conflict, project
@@ -67,6 +67,8 @@ class Pattern:
         For each rule, by its check, how many records of the group satisfy each disjunct.
     box : mapping of field name to (float, float)
         Least and largest original number.
+    solved : frozenset of str
+        Numbers that are no part of the prototype, as they follow in each record.
     """
 
     kept: Texts
@@ -77,6 +79,7 @@ class Pattern:
     contexts: Sequence[Texts]
     counts: Mapping[int, Sequence[int]]
     box: Mapping[str, tuple[float, float]]
+    solved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,10 +238,9 @@ class Hunt:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
-            free = Free(
-                frozenset(pattern.target), {name: tuple(sorted(own)) for name, own in options.items()}, self.domain
-            )
-            self._rules[key] = residuals(self.forms, contexts, free)
+            numbers = frozenset(pattern.target) | pattern.solved
+            free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
+            self._rules[key] = without(residuals(self.forms, contexts, free), pattern.solved)
         return self._rules[key]
 
     def _case(self, pattern: Pattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> _Case:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
 from masktron.read.records import Column
+from masktron.settle.completion import Completion
 from masktron.settle.lattice import Candidate
 
 BATCHES = (1, 8, 64, 512)
@@ -65,6 +66,8 @@ class Task:
         Records that hold the lower median of each variable, where that is a way out.
     observed : str or None
         Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
+    completion : callable
+        What gives the solved variables of each record of a group; None where the prototype says all.
     pooled : ndarray of bool, shape (groups,)
         Groups that hold several patterns of missing values, so that no aggregator stands for them.
     """
@@ -80,6 +83,7 @@ class Task:
     conflict: Callable[[int], Sequence[str]] = lambda group: ()
     observed: str | None = None
     choices: NDArray[np.intp] | None = None
+    completion: Callable[[int], Completion | None] = lambda group: None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +96,20 @@ class Settled:
         None where the field is absent.
     exits : ndarray of str, shape (groups,)
         How each group was settled: one of `EXITS`.
+    own : mapping of int to ndarray of object, shape (n,)
+        Lexemes of variables that records have of their own, by the position of the variable.
     """
 
     lexemes: NDArray[np.object_]
     exits: NDArray[np.str_]
+    own: Mapping[int, NDArray[np.object_]] = field(default_factory=dict)
+
+    def column(self, position: int, labels: NDArray[np.intp]) -> NDArray[np.object_]:
+        """Return the lexemes of a variable, record by record, given the group of each; shape (n,)."""
+        if position in self.own:
+            return self.own[position]
+        written: NDArray[np.object_] = self.lexemes[labels, position]
+        return written
 
 
 def settle(task: Task, judge: Judge) -> Settled:
@@ -215,13 +229,28 @@ class Contexts:
     def _verdicts(self, trials: Sequence[tuple[int, _Prototype, list[int]]]) -> list[NDArray[np.bool_]]:
         """Judge candidates in some contexts, a bounded number of rows at a time."""
         rows = (
-            {name: column.lexemes[record] for name, column in self._task.columns.items()} | dict(candidate.lexemes)
-            for _, candidate, records in trials
-            for record in records
+            _row(self._task, group, candidate, record) for group, candidate, records in trials for record in records
         )
-        parts = [self._judge(slab) for slab in itertools.batched(rows, MAX_ROWS)]
+        parts = [self._judged(slab) for slab in itertools.batched(rows, MAX_ROWS)]
         fine = np.concatenate([np.empty(0, dtype=np.bool_), *parts])
         return np.split(fine, np.cumsum([len(records) for *_, records in trials])[:-1]) if trials else []
+
+    def _judged(self, rows: Sequence[Row | None]) -> NDArray[np.bool_]:
+        """Judge the records that there are."""
+        fine = np.array([row is not None for row in rows], dtype=np.bool_)
+        if fine.any():
+            fine[fine] = self._judge([row for row in rows if row is not None])
+        return fine
+
+
+def _row(task: Task, group: int, candidate: _Prototype, record: int) -> Row | None:
+    """Write a prototype into a record; None where a solved variable of the record has no value then."""
+    row = {name: column.lexemes[record] for name, column in task.columns.items()} | dict(candidate.lexemes)
+    completion = task.completion(group)
+    if completion is None:
+        return row
+    solved = completion(row)
+    return None if solved is None else row | solved
 
 
 def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> None:
@@ -246,6 +275,26 @@ def _collect(task: Task, chosen: Mapping[int, _Prototype]) -> Settled:
     lexemes = np.empty((len(task.members), len(task.variables)), dtype=np.object_)
     exits = np.empty(len(task.members), dtype=f"<U{max(map(len, EXITS))}")
     for group, candidate in chosen.items():
-        lexemes[group] = [candidate.lexemes[name] for name in task.variables]
+        lexemes[group] = [candidate.lexemes.get(name) for name in task.variables]
         exits[group] = candidate.stage
-    return Settled(lexemes, exits)
+    return Settled(lexemes, exits, _own(task, chosen, lexemes))
+
+
+def _own(
+    task: Task, chosen: Mapping[int, _Prototype], lexemes: NDArray[np.object_]
+) -> dict[int, NDArray[np.object_]]:
+    """Complete the records of all groups that have solved variables."""
+    completed = [(group, found) for group in sorted(chosen) if (found := task.completion(group)) is not None]
+    labels = np.empty(sum(map(len, task.members)), dtype=np.intp)
+    for group, members in enumerate(task.members):
+        labels[members] = group
+    places = {name: task.variables.index(name) for _, found in completed for name in found.variables}
+    own = {name: lexemes[labels, position] for name, position in places.items()}
+    for group, found in completed:
+        for record in task.members[group].tolist():
+            row = _row(task, group, chosen[group], record)
+            if row is None:
+                raise AssertionError(f"record {record} of group {group} was accepted and cannot be completed")
+            for name in found.variables:
+                own[name][record] = row[name]
+    return {places[name]: column for name, column in own.items()}

@@ -77,6 +77,8 @@ class Contract:
     k : int
     blocks : tuple of tuple of str
         Variables of each block: at least k records share each combination of their masked values.
+    solved : tuple of (str, str, int, int)
+        Variables that do not count for that in records where an equality gives them: the rule, and where it stands.
     removed : tuple of str
         Identifiers that were left out.
     kept : tuple of str
@@ -96,6 +98,7 @@ class Contract:
     rules: str
     k: int
     blocks: tuple[tuple[str, ...], ...]
+    solved: tuple[tuple[str, str, int, int], ...]
     removed: tuple[str, ...]
     kept: tuple[str, ...]
     masked: tuple[str, ...]
@@ -140,6 +143,7 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         raise ValueError(f"k is {k!r}")
     if sorted(name for block in blocks for name in block) != sorted(masked) or not masked:
         raise ValueError("its blocks do not hold each masked field once")
+    solved = _solved(_list(result, "blocks", dict))
     excluded = tuple(position - 1 for position in _list(result, "excluded", int))
     if len({*excluded}) < len(excluded) or min(excluded, default=0) < 0:
         raise ValueError("the list of excluded records is wrong")
@@ -152,6 +156,7 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         rules=_text(_table(content, "rules"), "sha256"),
         k=k,
         blocks=blocks,
+        solved=solved,
         removed=tuple(name for name, role in fields if role == "identifier"),
         kept=tuple(name for name, role in fields if role in ("key", "weight", "untouched")),
         masked=masked,
@@ -159,6 +164,30 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         excluded=excluded,
         order=order,
     )
+
+
+def _solved(blocks: list[Any]) -> tuple[tuple[str, str, int, int], ...]:
+    """Read what is solved in each record: one variable by each equality, and not all variables of a block."""
+    found: list[tuple[str, str, int, int]] = []
+    for block in blocks:
+        own = [
+            (_text(entry, "field"), _text(entry, "rule"), _count(entry, "disjunct"), _count(entry, "atom"))
+            for entry in _list(block, "solved", dict)
+        ]
+        names = {name for name, *_ in own}
+        if not names <= set(block["variables"]) or (names and names == set(block["variables"])):
+            raise ValueError("the variables that follow in each record are not some of their block")
+        found += own
+    if len({tuple(place) for _, *place in found}) < len(found):
+        raise ValueError("an equality gives two variables")
+    return tuple(found)
+
+
+def _count(content: Mapping[str, Any], key: str) -> int:
+    value = content[key]
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{key!r} is not a position")
+    return value
 
 
 def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
