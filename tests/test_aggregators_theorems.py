@@ -252,6 +252,7 @@ CASES = [
     Case(linear("<", 0, x=1, y=-1), "MGDI", "one"),
     Case(linear("<=", 0, x=1, y=-1), "MGDI", "nonnegative"),
     Case(linear("<", 0, x=2, y=-3), "MDI"),
+    Case(linear("<", 0, x=-1, y=-1), "MGI", "one"),
     Case(linear("=", 1, x=1, y=-2), "MDOI"),
     Case(linear("=", 1, x=1, y=-2), "MDOI", "positive"),
     Case(linear("=", 0, x=1, y=-2), "MGDOI", "one"),

@@ -26,7 +26,7 @@ from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
 from masktron.classify import Edit, classify
 from masktron.classify.evaluate import decide, undecidable
-from masktron.classify.forms import form_of, holds
+from masktron.classify.forms import form_of, holds, satisfied
 from masktron.config import Config
 from masktron.constraints import (
     Atom,
@@ -46,6 +46,7 @@ from masktron.methods.company import nearest_company
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import group_records
 from masktron.plan import make_plan
+from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts, Role
 from pairs.judge import smallest_group, table, violations
 from rulebook_builder import edit_of, layout, rulebook
@@ -241,6 +242,7 @@ class Grammar:
         spelled = (name, name, f"number({name})", f"./{name}", f"({name})", f"string({name})")
         if self.modern:
             spelled = (name, name, f"number({name})", f"xs:decimal({name})", f"({name})", f"number(({name}, 0)[1])")
+            spelled += (f"{name}/number()", f"xs:integer({name})")
         return self.rng.choice(spelled)
 
     def amount(self, depth: int) -> str:
@@ -267,6 +269,7 @@ class Grammar:
         ]
         if self.modern:
             tests += [f"{one} = (1, 2)", f"number({one}) = (1 to 3)", f"{one} = ('1', 'a')", f"empty({one})"]
+            tests += [f"{one} castable as xs:integer", f"{one}/string() != {word}", f"{one} ! not(number(.) > 1)"]
             tests += [f"every $x in ({one}, {two}) satisfies number($x) > 1", f"number({one}) eq 1"]
         return rng.choice(tests)
 
@@ -336,7 +339,7 @@ def test_forms_say_what_saxon_says(seed: int) -> None:
     for _ in range(50):
         test = grammar.condition(2)
         edit = edit_of(test, version="2.0", of=layout(*FIELDS))
-        for record in (grammar.record((*NUMERALS, None)) for _ in range(8)):
+        for record in (grammar.record((*NUMERALS, "1.0", None)) for _ in range(8)):
             expected = saxon_says(test, record)
             if expected is not None and understood(edit):
                 assert holds(form_of(edit.constraint), record) == expected, (test, record)
@@ -433,11 +436,15 @@ CELLS_AND_NONE = ("1", "1.0", "5.", "+2", "-0", " 3 ", "1.5", "abc", "", None)
 )
 def test_forms_say_what_saxon_says_of_every_cell(test: str) -> None:
     edit = edit_of(test, version="2.0", of=layout(*FIELDS))
-    compared = 0
+    form, compared = form_of(edit.constraint), 0
     for a, b in itertools.product(CELLS_AND_NONE, ("1", None)):
         expected = saxon_says(test, {"A": a, "B": b})
         if expected is not None and understood(edit):
-            assert holds(form_of(edit.constraint), {"A": a, "B": b}) == expected, (a, b)
+            assert holds(form, {"A": a, "B": b}) == expected, (a, b)
+            texts = {name: np.array([text], dtype=object) for name, text in (("A", a), ("B", b))}
+            columns = {name: np.array([parse_number(text[0] or "")]) for name, text in texts.items()}
+            held = (all(satisfied(atom, columns, texts).all() for atom in conjunction) for conjunction in form)
+            assert any(held) == expected, (a, b)
             compared += 1
     assert compared > 5 or not understood(edit)
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from masktron.read.lexical import fraction_digits, libxml2_number, parse_number, reads_alike
+from masktron.read.lexical import fraction_digits, is_integer, libxml2_number, parse_number, reads_alike
 
 DIGITS = "0123456789"
 
@@ -125,3 +125,20 @@ def test_six_per_cent_of_values_with_nine_digits_are_read_in_two_ways():
     rng = random.Random(9)
     short = [f"{rng.uniform(1, 10):.9f}" for _ in range(20_000)]
     assert sum(not reads_alike(t) for t in short) / 20_000 == pytest.approx(0.06, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("lexeme", "expected"),
+    [
+        ("5", True),
+        ("+05", True),
+        (" -0\n", True),
+        ("5.", False),
+        ("5.0", False),
+        ("5e0", False),
+        ("", False),
+        ("\u0665", False),
+    ],
+)
+def test_what_is_written_as_an_integer(lexeme: str, expected: bool) -> None:
+    assert is_integer(lexeme) is expected
