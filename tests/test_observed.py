@@ -131,6 +131,12 @@ def test_one_free_number_is_enough_not_to_be_forced(tmp_path: Path) -> None:
     assert block.copied == 0
 
 
+def test_lists_that_another_alternative_lifts_force_nothing(tmp_path: Path) -> None:
+    rows: list[Row] = [{**row, "F": 5} for row in pairs(1)]
+    (block,) = mask(tmp_path, rows, f"{ALLOWED} or F > 0", "F = 5 or S > 99", k=3, max_observed_share=0).blocks
+    assert (block.copied, block.coincident > 0) == (0, True)
+
+
 def weighted(heavy: int) -> list[Row]:
     return [{"A": 7 * i, "B": i * i, "T": 7 * i + i * i, "W": heavy if i == 3 else 1} for i in range(9)]
 

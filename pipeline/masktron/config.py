@@ -96,7 +96,7 @@ class Config:
         numbers in their own order. Masked, without a role.
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
-        one observed record because no mean satisfies their rules.
+        one observed record because no mean satisfies their rules or because it rules its group.
     """
 
     k: int = 5
