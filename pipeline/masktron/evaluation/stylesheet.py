@@ -32,6 +32,7 @@ _SURROGATES = 0xD800
 _PLANE = 0x10000
 _ERR = "http://www.w3.org/2005/xqt-errors"
 _MAP = "http://www.w3.org/2005/xpath-functions/map"
+_SET = "http://exslt.org/sets"
 _XS = "http://www.w3.org/2001/XMLSchema"
 _EVERYWHERE = "(/descendant-or-self::node(), /descendant::*/@*)"
 _KINDS = ("element", "attribute", "text", "comment", "processing-instruction", "document")
@@ -131,14 +132,15 @@ class _Stylesheet:
         saxon = (
             f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" xmlns:m-xs="{_XS}" exclude-result-prefixes="#all"'
             if self.saxon
-            else ""
+            else f'xmlns:m-set="{_SET}" exclude-result-prefixes="m-set"'
         )
+        shared = "".join(text.format(name=name) for text, name in self.scope.shared.items())
         parameter = f'<m-xsl:param name="{ORIGINAL}"/>' if self.saxon and self.rulebook.documents else ""
         return (
             f'<m-xsl:stylesheet version="{"3.0" if self.saxon else "1.0"}" xmlns:m-xsl="{XSL}" {saxon} {prefixes} '
             f"{declarations(self.rulebook.namespaces)}>"
             f'<m-xsl:output method="{"xml" if self.selection.report else "text"}" encoding="UTF-8" '
-            f'omit-xml-declaration="yes"/>{parameter}{"".join(self.globals.values())}'
+            f'omit-xml-declaration="yes"/>{parameter}{shared}{"".join(self.globals.values())}'
             f"{main}{''.join(templates)}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
         )
 

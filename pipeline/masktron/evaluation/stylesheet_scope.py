@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
+from masktron.evaluation.shortcuts import shortcuts
 from masktron.read.forbidden import screen
 from masktron.read.rulebook import Let, Origin
 from masktron.read.schematron_lexer import rename_variables, tokenize, variables
@@ -33,13 +34,15 @@ class Scope:
     lets: tuple[Named, ...]
     namespaces: tuple[tuple[str, str], ...]
     saxon: bool
+    shared: dict[str, str] = field(default_factory=dict, compare=False)
+    """What shortcuts ask the stylesheet to declare, with its name; one for all scopes of a stylesheet."""
 
     def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> Scope:
         """Return the scope inside which these are declared too."""
         more = tuple(
             Named(let, f"{prefix}.{k}.{re.sub(r'[^\w.\-]', '_', let.name)}", is_global) for k, let in enumerate(lets)
         )
-        return Scope(self.lets + more, self.namespaces, self.saxon)
+        return Scope(self.lets + more, self.namespaces, self.saxon, self.shared)
 
     def attribute(self, expression: str, origin: Origin) -> str:
         """Return an expression as a quoted attribute value of the stylesheet."""
@@ -50,14 +53,24 @@ class Scope:
         original = f"${ORIGINAL}" if self.saxon else f"document('{ORIGINAL_URI}')"
         parts: list[str] = []
         at = 0
-        for call in screen(expression, origin, self.namespaces):
-            parts += expression[at : call.start], original
-            at = call.end
+        calls = screen(expression, origin, self.namespaces)
+        found = () if self.saxon else tuple(shortcuts(expression, calls, original))
+        covered = {call for call in calls for part in found if part.start <= call.start < part.end}
+        replaced = [(call.start, call.end, original) for call in calls if call not in covered]
+        replaced += [
+            (part.start, part.end, part.text.format(name=self._declared(part.declaration))) for part in found
+        ]
+        for start, end, text in sorted(replaced):
+            parts += expression[at:start], text
+            at = end
         return rename_variables("".join((*parts, expression[at:])), self._renaming())
+
+    def _declared(self, declaration: str) -> str:
+        return self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
 
     def _renaming(self) -> Callable[[str], str]:
         names = {n.let.name: f"a.{n.unique}" if self.saxon and n.is_global else n.unique for n in self.lets}
-        names[ORIGINAL] = ORIGINAL
+        names |= {name: name for name in (ORIGINAL, *self.shared.values())}
         return lambda name: names.get(name, f"b.{name}")
 
     def needed(self, *expressions: str) -> tuple[Named, ...]:
@@ -74,7 +87,7 @@ class Scope:
 
     def before(self, named: Named) -> Scope:
         """Return the scope in which the value of a variable is evaluated."""
-        return Scope(self.lets[: self.lets.index(named)], self.namespaces, self.saxon)
+        return Scope(self.lets[: self.lets.index(named)], self.namespaces, self.saxon, self.shared)
 
     def declarations(self, *expressions: str) -> str:
         """Return the local variables that expressions need.
