@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -32,7 +34,7 @@ from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Candidate, Search
 from masktron.settle.projection import Problem, conflict, project
 from masktron.settle.residual import Free, residual, residuals
-from masktron.settle.solver import GAP
+from masktron.settle.solver import GAP, silence
 
 NAMES = ("A", "B", "C")
 SMALL = st.integers(-3, 3).map(Fraction)
@@ -373,3 +375,14 @@ def test_a_rule_without_disjuncts_has_no_projection() -> None:
     )  # fmt: skip
     assert next(project(problem)).numbers == {"A": 0, "B": 0, "C": 0}
     assert not list(project(impossible))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs the C library's own output")
+def test_what_the_solver_prints_does_not_reach_the_output(capfd: pytest.CaptureFixture[str]) -> None:
+    library = ctypes.CDLL(None)
+    print("before", flush=True)
+    with silence():
+        library.puts(b"debugging")
+    library.puts(b"after")
+    library.fflush(None)
+    assert capfd.readouterr().out == "before\nafter\n"
