@@ -172,7 +172,6 @@ def test_breakdowns_of_one_total_are_all_solved(count: int, chained: bool) -> No
 
 
 def test_the_recipes_of_many_equalities_solve_for_different_variables() -> None:
-    one = Fraction(1)
     products = [
         Product(
             (Monomial(Fraction(1), ((f"P{at}", 1), (f"Q{at}", 1))),), "=", Monomial(Fraction(1), ((f"R{at}", 1),))
