@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -115,11 +116,35 @@ def test_rules_see_the_text_of_what_is_missing(
     assert exits(result) == {"rounded": result.blocks[0].groups}
 
 
-def test_a_rare_pattern_of_missing_values_costs_no_medoid(tmp_path: Path) -> None:
+def test_a_pattern_that_is_rare_takes_the_values_of_nobody(tmp_path: Path) -> None:
     rows = [{**row, "C": None if at == 3 else at} for at, row in enumerate(numbers())]
     result = masked(tmp_path, rows, "A + B = T", "C >= 0 or not(C)", k=4, grouping="all")
-    by_name = {block.variables: block.exits["medoid"] for block in result.blocks}
-    assert by_name == {("A", "B", "T"): 0, ("C",): 0}
+    assert exits(result) == {"rounded": sum(block.groups for block in result.blocks)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_of_several_patterns_aim_at_the_mean_of_those_that_answered(weighted: bool, tmp_path: Path) -> None:
+    rows: Rows = [{"A": 10 * at, "B": 100 + at, "W": 1 + at} for at in range(9)]
+    rows[2] |= {"B": None}
+    rows[5] |= {"B": ""}
+    roles = {"W": "weight"} if weighted else {"W": "untouched"}
+    result = masked(tmp_path, rows, "A <= B or A >= 0 or not(B)", k=9, roles=roles)
+    assert exits(result) == {"rounded": 1}
+    weights = np.array([1 + at if weighted else 1 for at in range(9)])
+    answered = np.array([at not in (2, 5) for at in range(9)])
+    a = np.average([10 * at for at in range(9)], weights=weights)
+    b = np.average([100 + at for at in range(9)], weights=weights * answered)
+    records = etree.parse(tmp_path / "m.xml").getroot().findall("Record")
+    assert {(record.findtext("A"), record.findtext("B")) for record in records} == {(str(round(a)), str(round(b)))}
+
+
+def test_the_next_pattern_is_taken_where_the_first_cannot_hold(tmp_path: Path) -> None:
+    rows: Rows = [{"K": "xyy"[at % 3], "A": at, "B": at + 1 if at % 3 else None} for at in range(9)]
+    tests = ["A < B or not(B)", "K = 'y' or not(B)"]  # most have B, which those with another K may not have
+    result = masked(tmp_path, rows, *tests, k=9, roles={"K": "untouched"})
+    assert exits(result) == {"rounded": 1}
+    records = etree.parse(tmp_path / "m.xml").getroot().findall("Record")
+    assert {(record.findtext("A"), record.findtext("B")) for record in records} == {("4", None)}
 
 
 def test_integers_are_found_where_a_rule_asks_for_them(tmp_path: Path) -> None:
@@ -151,7 +176,8 @@ def test_the_medoid_honours_weights(tmp_path: Path) -> None:
 
 def test_no_prototype_is_accepted_by_one_engine_only(tmp_path: Path) -> None:
     sums = [
-        (f"{a / 100:.2f}", f"{b / 100:.2f}", f"{(a + b) / 100:.2f}") for a in range(100, 130) for b in range(150, 170)
+        (f"{a / 100:.2f}", f"{b / 100:.2f}", f"{(a + b) / 100:.2f}")
+        for a, b in itertools.product(range(100, 130), range(150, 170))
     ]
 
     def holds(read: Callable[[str], float], row: tuple[str | None, ...]) -> bool:
@@ -159,14 +185,15 @@ def test_no_prototype_is_accepted_by_one_engine_only(tmp_path: Path) -> None:
         return a + b == t
 
     one = [row for row in sums if holds(libxml2_number, row) and not holds(float, row)]
-    both = [row for row in sums if holds(libxml2_number, row) and holds(float, row)]
-    rows: Rows = [dict(zip("ABT", row, strict=True)) for row in [*one[:17], both[0], both[-1], both[9]]]
-    masked(tmp_path, rows, "A + B = T", k=20)
+    far = [(f"{at}.25", f"{at}.50", f"{2 * at}.75") for at in (80, 90, 95)]  # the lattice meets no record on the way
+    chosen = [*one[:17], *far]
+    rows: Rows = [dict(zip("ABT", row, strict=True)) for row in chosen]
+    pairs = " ".join(f"{row[0]}+{row[1]}" for row in chosen)
+    result = masked(tmp_path, rows, "A + B = T", f"contains(' {pairs} ', concat(' ', A, '+', B, ' '))", k=20)
+    assert exits(result) == {"medoid": 1}
     record = etree.parse(tmp_path / "m.xml").getroot().find("Record")
     assert record is not None
-    written = tuple(record.findtext(name) for name in "ABT")
-    assert holds(libxml2_number, written)
-    assert holds(float, written)
+    assert (record.findtext("A"), record.findtext("B"), record.findtext("T")) in far
 
 
 def test_rare_patterns_do_not_mix_what_unmasked_fields_say(tmp_path: Path) -> None:
@@ -179,6 +206,14 @@ def test_rare_patterns_do_not_mix_what_unmasked_fields_say(tmp_path: Path) -> No
     tests = ["(K = 'x' and A + B = T) or (K = 'y' and A - B = T)", "B > 0"]
     result = masked(tmp_path, rows, *tests, k=3, grouping="all", roles={"K": "untouched"}, max_observed_share=100)
     assert result.valid
+
+
+def test_rules_that_cannot_hold_together_are_named(tmp_path: Path) -> None:
+    rows: Rows = [{"K": "xy"[at % 2], "A": at + 20 * (at % 2), "B": at} for at in range(9)]
+    tests = ["K = 'x' or A >= 20", "K = 'y' or A <= 10", "A + B >= 0", "B <= 10"]
+    with pytest.raises(masktron.InfeasibleError, match="; R1, R2 cannot hold together") as caught:
+        masked(tmp_path, rows, *tests, k=9, roles={"K": "untouched"})
+    assert "with the unmasked K" in str(caught.value)
 
 
 # limits

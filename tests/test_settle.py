@@ -25,7 +25,7 @@ from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scale
 from masktron.settle.lattice import MAX_LOOKED, Candidate, Search, ball
 from masktron.settle.prototypes import MAX_ROWS, Row, Task, settle
 from masktron.settle.residual import Free, residual
-from masktron.settle.system import Equality, equalities, recipes
+from masktron.settle.system import MAX_RECIPES, Equality, equalities, recipes
 
 TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
 PRODUCT = Product((Monomial(Fraction(1), (("P", 1), ("Q", 1))),), "=", Monomial(Fraction(1), (("R", 1),)))
@@ -169,6 +169,22 @@ def test_breakdowns_of_one_total_are_all_solved(count: int, chained: bool) -> No
     assert len(ways) > 1
     assert len({way.free for way in ways}) == len(ways)
     assert all(len(way.steps) == len(equalities(asked(*atoms))) for way in ways)
+
+
+def test_the_recipes_of_many_equalities_solve_for_different_variables() -> None:
+    products = [
+        Product(
+            (Monomial(Fraction(1), ((f"P{at}", 1), (f"Q{at}", 1))),), "=", Monomial(Fraction(1), ((f"R{at}", 1),))
+        )
+        for at in range(6)
+    ]
+    names = [f"{letter}{at}" for letter in "PQR" for at in range(6)]
+    ways = recipes(names, equalities(asked(*products)))
+    assert len(ways) == MAX_RECIPES
+    assert len({pivot for way in ways for pivot, _ in way.steps}) >= 6 + MAX_RECIPES - 1
+    grids = {name: Grid(12, digits=9) if name == "Q3" else Grid(0) for name in names}
+    best = recipes(names, equalities(asked(*products)), grids)[0]
+    assert [pivot for pivot, _ in best.steps if pivot.endswith("3")] == ["Q3"], "a fraction takes any number"
 
 
 def test_linear_circles_are_solved_by_elimination() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from masktron.classify.forms import holds
@@ -32,7 +34,7 @@ from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Candidate, Search
 from masktron.settle.projection import Problem, conflict, project
 from masktron.settle.residual import Free, residual, residuals
-from masktron.settle.solver import GAP
+from masktron.settle.solver import GAP, silence
 
 NAMES = ("A", "B", "C")
 SMALL = st.integers(-3, 3).map(Fraction)
@@ -90,7 +92,12 @@ VALUE = st.integers(-6, 6).map(lambda number: Fraction(number, 2))
 LEXEMES = st.one_of(st.none(), st.sampled_from(["", "NA", "0", "-1.5", "2"]))
 
 
+QUOTIENT = Product((Monomial(Fraction(1), (("A", 1),)),), "=", Monomial(Fraction(1), (("B", 1), ("C", -1))))
+
+
 @given(forms(ATOMS), VALUE, VALUE, LEXEMES, st.sampled_from(["x", "y", "z", "", None]))
+@example(((QUOTIENT,),), Fraction(0), Fraction(1), "0", "x")
+@example(((QUOTIENT,),), Fraction(1, 2), Fraction(1), "2", "x")
 def test_what_is_left_of_a_rule_says_the_same(
     form: Form, a: Fraction, b: Fraction, c: str | None, d: str | None
 ) -> None:
@@ -130,6 +137,16 @@ POINTS = [dict(zip(NAMES, map(Fraction, point), strict=True)) for point in itert
 TARGETS = st.tuples(*[st.integers(-16, 16).map(lambda number: number / 4)] * 3)
 
 
+ZERO, TWO = Fraction(0), Fraction(2)
+MISSED_BY_THE_PRESOLVER: list[Form] = [
+    (
+        (Linear((("A", Fraction(1)), ("B", Fraction(1)), ("C", Fraction(1))), "=", ZERO),),
+        (Member("A", frozenset({ZERO}), negated=True), Range("A", ZERO, TWO, high_open=True)),
+    ),
+    ((Member("C", frozenset({ZERO, Fraction(1), TWO})),), (DOMAIN,), (Range("A", ZERO, ZERO),)),
+]
+
+
 def problem_of(
     found: Sequence[Form], target: Sequence[float], options: Mapping[str, Mapping[str, float]] | None = None
 ) -> Problem:
@@ -158,6 +175,7 @@ def nearest(problem: Problem) -> float | None:
 
 
 @given(st.lists(forms(LINEAR_ATOMS), min_size=1, max_size=4), TARGETS)
+@example(MISSED_BY_THE_PRESOLVER, (0.75, 0.25, -1.75))
 def test_the_projection_is_the_nearest_point(found: list[Form], target: tuple[float, float, float]) -> None:
     problem = problem_of(found, target)
     solution, best = next(project(problem), None), nearest(problem)
@@ -313,6 +331,7 @@ def test_products_within_a_tolerance_are_settled(people: int, rate: float) -> No
     grids = {"P": Grid(0), "R": Grid(2), "V": Grid(1)}
     found = first(hunt_of([(near,)], grids, target), lambda v: abs(v["P"] * v["R"] - v["V"]) <= 0.02)
     assert found is not None
+    assert found.stage in ("rounded", "lattice"), "the product is solved for and then rounded"
 
 
 @given(st.floats(-40, 40), st.floats(0, 40), st.integers(1, 9))
@@ -368,3 +387,14 @@ def test_a_rule_without_disjuncts_has_no_projection() -> None:
     )  # fmt: skip
     assert next(project(problem)).numbers == {"A": 0, "B": 0, "C": 0}
     assert not list(project(impossible))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs the C library's own output")
+def test_what_the_solver_prints_does_not_reach_the_output(capfd: pytest.CaptureFixture[str]) -> None:
+    library = ctypes.CDLL(None)
+    print("before", flush=True)
+    with silence():
+        library.puts(b"debugging")
+    library.puts(b"after")
+    library.fflush(None)
+    assert capfd.readouterr().out == "before\nafter\n"

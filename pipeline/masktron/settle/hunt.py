@@ -251,7 +251,7 @@ class Hunt:
         if key not in self._cases:
             grids = self._grids(pattern, chosen)
             search = replace(self.search, grids=grids, rules=rules)
-            self._cases[key] = _Case(search, recipes(list(pattern.target), equalities(chosen, grids)))
+            self._cases[key] = _Case(search, recipes(list(pattern.target), equalities(chosen, grids), grids))
         return self._cases[key]
 
     def _grids(self, pattern: Pattern, conditions: Iterable[Condition]) -> dict[str, Grid]:

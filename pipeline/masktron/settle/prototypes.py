@@ -259,7 +259,7 @@ def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> Non
             fields = ", ".join(task.variables)
             tied = f" with the unmasked {', '.join(task.conditions)}" if task.conditions else ""
             rules = task.conflict(group)
-            proof = f"; {', '.join(rules)} cannot hold together there" if rules else ""
+            proof = f"; {', '.join(rules)} cannot hold {'together ' if len(rules) > 1 else ''}there" if rules else ""
             raise InfeasibleError(
                 f"no value for {fields} satisfies the rules{tied} in a group of {len(task.members[group])} "
                 f"records{proof}",

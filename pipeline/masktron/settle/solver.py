@@ -112,7 +112,7 @@ class Model:
         at, columns, values = (list(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
         matrix = csr_array((values, (at, columns)), shape=(len(self._rows), len(self.cost)))
         rows = LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for *_, high in self._rows])
-        with _silence():
+        with silence():
             result = milp(
                 np.array(self.cost),
                 integrality=np.array(self.whole, dtype=np.int64),
@@ -124,7 +124,7 @@ class Model:
 
 
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Send what C code prints to nowhere: HiGHS 1.12 writes a line of debugging that would spoil a result in JSON."""
     flush = getattr(ctypes.CDLL(None), "fflush", None) if os.name == "posix" else None
     if flush is None:

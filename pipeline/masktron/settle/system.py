@@ -25,7 +25,7 @@ from masktron.settle.grid import Grid
 MAX_RECIPES = 8
 """Recipes that are tried for one set of equalities."""
 MAX_CHOICES = 256
-"""Orders of pivots that are looked at in search of recipes."""
+"""Choices of pivots that are looked at in search of recipes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,9 @@ def _between(one: Comparison, two: Comparison, grids: Mapping[str, Grid]) -> Equ
     return Equality(terms, approximate=True) if narrow else None
 
 
-def recipes(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe]:
+def recipes(
+    variables: Sequence[str], system: Sequence[Equality], grids: Mapping[str, Grid] | None = None
+) -> list[Recipe]:
     """List the ways to solve a system of equalities, the best first; at least one, if need be without the equalities.
 
     The equality that is solved last has a pivot that stands in no other; without it, the one before it has, and so
@@ -185,39 +187,67 @@ def recipes(variables: Sequence[str], system: Sequence[Equality]) -> list[Recipe
     """
     inside = tuple(equality for equality in system if equality.variables <= set(variables))
     exact = tuple(equality for equality in inside if not equality.approximate)
+    long = frozenset(name for name, grid in (grids or {}).items() if grid.digits is not None and not grid.among)
     found: dict[frozenset[str], Recipe] = {}
-    for equations, most in ((inside, MAX_RECIPES - (exact != inside)), (exact, MAX_RECIPES)):
-        for steps in itertools.islice(_orders(equations, ()), MAX_CHOICES):
+    for equations in dict.fromkeys((inside, exact)):
+        for steps in itertools.islice(_orders(equations, (), long, set()), MAX_CHOICES):
             pivots = frozenset(pivot for pivot, _ in steps)
             found.setdefault(pivots, Recipe(tuple(name for name in variables if name not in pivots), steps))
-            if len(found) >= most:
-                break
-    return list(found.values())
+    return _varied(list(found.values()))
+
+
+type _State = tuple[frozenset[tuple[str, Equality]], frozenset[Equality]]
+
+
+def _varied(ways: Sequence[Recipe]) -> list[Recipe]:
+    """Take the best recipe, then each that is the first to solve for some variable, then the next best."""
+    chosen: list[Recipe] = []
+    met: set[str] = set()
+    for way in ways:
+        pivots = {pivot for pivot, _ in way.steps}
+        if not chosen or pivots - met:
+            chosen.append(way)
+            met |= pivots
+    return [*chosen, *(way for way in ways if way not in chosen)][:MAX_RECIPES]
 
 
 def _orders(
-    pending: tuple[Equality, ...], solved: tuple[tuple[str, Equality], ...]
+    pending: tuple[Equality, ...],
+    solved: tuple[tuple[str, Equality], ...],
+    long: frozenset[str],
+    seen: set[_State],
 ) -> Iterator[tuple[tuple[str, Equality], ...]]:
-    """Put equalities that can be solved after all others before those that are already placed; best pivots first."""
+    """Put equalities that can be solved after all others before those that are already placed; best pivots first.
+
+    What was placed in another order before is left out. A field with a long fraction, where there is one, is the
+    best pivot: any number fits it, while an integer is hardly ever a product with a fraction.
+    """
+    state = frozenset(solved), frozenset(pending)
+    if state in seen:
+        return
+    seen.add(state)
     if not pending:
         yield solved
         return
     readers = Counter(name for equality in pending for name in equality.variables)
     options = [
-        (rank, position, pivot)
+        (pivot not in long and bool(equality.variables & long), rank, position, pivot)
         for position, equality in enumerate(pending)
         for rank, pivot in enumerate(equality.pivots())
         if readers[pivot] == 1
     ]
     if not options:
-        yield from _unwound(pending, solved)
-    for _, position, pivot in sorted(options):
+        yield from _unwound(pending, solved, long, seen)
+    for _, _, position, pivot in sorted(options):
         rest = (*pending[:position], *pending[position + 1 :])
-        yield from _orders(rest, ((pivot, pending[position]), *solved))
+        yield from _orders(rest, ((pivot, pending[position]), *solved), long, seen)
 
 
 def _unwound(
-    pending: tuple[Equality, ...], solved: tuple[tuple[str, Equality], ...]
+    pending: tuple[Equality, ...],
+    solved: tuple[tuple[str, Equality], ...],
+    long: frozenset[str],
+    seen: set[_State],
 ) -> Iterator[tuple[tuple[str, Equality], ...]]:
     """Place an equality after the others by eliminating its pivot from them, or else go on without the last one."""
     for position, equality in enumerate(pending):
@@ -225,6 +255,7 @@ def _unwound(
         for pivot in equality.pivots() if equality.linear and not equality.approximate else ():
             if all(other.linear for other in others if pivot in other.variables):
                 freed = (other.without(pivot, equality) for other in others)
-                yield from _orders(tuple(other for other in freed if other.variables), ((pivot, equality), *solved))
+                rest = tuple(other for other in freed if other.variables)
+                yield from _orders(rest, ((pivot, equality), *solved), long, seen)
                 return
-    yield from _orders(pending[:-1], solved)
+    yield from _orders(pending[:-1], solved, long, seen)
