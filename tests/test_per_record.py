@@ -207,7 +207,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("grouping", ["all", "blocks"])
+@pytest.mark.parametrize("grouping", ["all", "rules"])
 def test_other_blocks_keep_their_groups(grouping: str, tmp_path: Path) -> None:
     rows: Rows = [{**row, "F": at % 17, "G": at % 13} for at, row in enumerate(totals())]
     block = masked(tmp_path, rows, "A + S = U", "A >= 0", "F + G < 40", "B + C < 99999", roles=U, grouping=grouping)
@@ -241,7 +241,7 @@ def test_check_counts_a_solved_variable_where_no_rule_gives_it(tmp_path: Path) -
 @pytest.mark.parametrize("change", [
     lambda block: block["solved"].clear(),
     lambda block: block["solved"].append({**block["solved"][0], "field": "A"}),
-    lambda block: block["solved"].append({**block["solved"][0], "field": "S", "atom": 7}),
+    lambda block: block["solved"][0].update(atom=7),
 ])  # fmt: skip
 def test_check_does_not_believe_a_manifest_that_solves_too_much(change: Any, tmp_path: Path) -> None:
     rows: Rows = [{"A": row["A"], "S": row["S"], "U": row["U"]} for row in totals()]
@@ -348,10 +348,8 @@ def test_a_sum_has_no_reciprocal() -> None:
 
 
 def completion(grid: Grid, *, product: bool = False, codes: frozenset[Fraction] = frozenset()) -> Completion:
-    left = (
-        [((("A", 1), ("B", 1)), Fraction(1))] if product else [((("A", 1),), Fraction(1)), ((("B", 1),), Fraction(1))]
-    )
-    step = Step("B", Polynomial.of([*left, ((("U", 1),), Fraction(-1))]))
+    first, second, total = (Polynomial.variable(name) for name in "ABU")
+    step = Step("B", (first * second if product else first + second) - total)
     return Completion((step,), {"B": grid}, {"B": codes})
 
 
