@@ -76,6 +76,27 @@ def smallest_group(records: Sequence[Mapping[str, str | None]], names: Iterable[
     return min(Counter(tuple(record.get(name) for name in names) for record in records).values())
 
 
+def follow(
+    records: Sequence[Mapping[str, str | None]],
+    grouped: Iterable[str],
+    unmasked: Iterable[str],
+    solved: Iterable[str],
+    k: int,
+) -> bool:
+    """Tell whether solved fields are functions of the grouped and the unmasked ones, or shared by k records."""
+    shared, others, last = list(grouped), list(unmasked), list(solved)
+    seen: dict[tuple[str | None, ...], set[tuple[str | None, ...]]] = {}
+    for record in records:
+        key = tuple(record.get(name) for name in (*shared, *others))
+        seen.setdefault(key, set()).add(tuple(record.get(name) for name in last))
+    sizes = Counter(tuple(record.get(name) for name in (*shared, *last)) for record in records)
+    return all(
+        len(seen[tuple(record.get(name) for name in (*shared, *others))]) == 1
+        or sizes[tuple(record.get(name) for name in (*shared, *last))] >= k
+        for record in records
+    )
+
+
 def changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
     """Tell whether a field that must stay as it is differs in some record."""
     names = list(names)

@@ -20,7 +20,7 @@ from masktron import MaskResult, MasktronError
 from masktron.results import BlockResult
 from pairs.facts import Facts, blocks, facts_of
 from pairs.generate import Pair, generate
-from pairs.judge import changed, smallest_group, table, violations
+from pairs.judge import changed, follow, smallest_group, table, violations
 from pairs.proof import lonely
 from pairs.switches import Part, without
 
@@ -142,7 +142,7 @@ def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -
     return Outcome(
         seed, pair.n, pair.k, facts, labels, seconds,
         violations=found,
-        smallest=min((smallest_group(after, block.variables) for block in result.blocks), default=None),
+        smallest=min((smallest_group(after, _grouped(block)) for block in result.blocks), default=None),
         faults=_faults(pair, before, after, result),
         blocks=tuple(_block(pair, block) for block in result.blocks),
     )  # fmt: skip
@@ -185,6 +185,11 @@ def why_refused(pair: Pair, reason: str, folder: Path) -> str:
     return lonely(pair, folder) or ""
 
 
+def _grouped(block: BlockResult) -> list[str]:
+    """Return the variables that a group shares."""
+    return [name for name in block.variables if name not in {solved.field for solved in block.solved}]
+
+
 def _block(pair: Pair, block: BlockResult) -> BlockOutcome:
     aggregator, rules, reason, exits = block.aggregator, block.rules, block.reason, dict(block.exits)
     labels = {edit.id: edit.label for edit in pair.edits}
@@ -205,6 +210,11 @@ def _faults(
         return (f"{len(after)} of {len(before)} records",)
     if changed(before, after, [v.reference for v in pair.variables if not v.masked]):
         faults.append("an unmasked field changed")
+    unmasked = [v.reference for v in pair.variables if not v.masked]
+    for block in result.blocks:
+        solved = sorted({one.field for one in block.solved})
+        if solved and not follow(after, _grouped(block), unmasked, solved, pair.k):
+            faults.append(f"{', '.join(solved)} does not follow from the other fields")
     if left := {v.reference for v in pair.variables if v.masked} - {n for b in result.blocks for n in b.variables}:
         names = [variable for variable in pair.variables if variable.reference in left and variable.numbers]
         faults += [f"{variable.name} is in no block" for variable in names]

@@ -21,9 +21,9 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from masktron.classify.polynomial import Polynomial, Powers
-from masktron.classify.relations import polynomial_of, relation_of
+from masktron.classify.relations import as_polynomial, as_product, polynomial_of, relation_of
 from masktron.classify.truth import variables_of_atom
-from masktron.constraints import Atom, Form, Linear, Product, Range
+from masktron.constraints import Atom, Form, Linear, Product, Range, Relation
 from masktron.constraints import Polynomial as PolynomialAtom
 
 MAX_ASSIGNMENTS = 3
@@ -59,7 +59,7 @@ class Step:
     @property
     def linear(self) -> bool:
         """Whether the equality has no product and no power."""
-        return self.polynomial.linear
+        return is_linear(self.polynomial)
 
     def solve(self, values: Mapping[str, Fraction]) -> Fraction | None:
         """Return the value of the variable that makes the equality true; None where it takes a division by zero."""
@@ -136,7 +136,7 @@ class Elimination:
             case _:
                 return (atom,)
 
-    def _relation(self, polynomial: Polynomial, relation: str, atom: Atom) -> tuple[Atom, ...]:
+    def _relation(self, polynomial: Polynomial, relation: Relation, atom: Atom) -> tuple[Atom, ...]:
         """Return the relation after substitution; the atom itself where that cannot be written or has no variable."""
         for name, solution in self.solutions.items():
             replaced = substitute(polynomial, name, solution)
@@ -146,7 +146,9 @@ class Elimination:
         if (value := polynomial.value) is not None:
             fine = value == 0 if relation == "=" else value <= 0 if relation == "<=" else value < 0
             return () if fine else (atom,)
-        return (relation_of(polynomial, relation),)  # type: ignore[arg-type]
+        if any(power < 0 for powers, _ in polynomial.terms for _, power in powers):
+            return (as_product(polynomial, relation) or as_polynomial(polynomial, relation),)
+        return (relation_of(polynomial, relation),)
 
 
 def substitute(polynomial: Polynomial, name: str, solution: Polynomial) -> Polynomial | None:
@@ -179,6 +181,13 @@ def _product(left: Powers, right: Powers) -> Powers:
     for name, power in right:
         total[name] = total.get(name, 0) + power
     return tuple(sorted((name, power) for name, power in total.items() if power))
+
+
+def is_linear(polynomial: Polynomial) -> bool:
+    """Whether no term has a product, a quotient or a power."""
+    return all(sum(abs(power) for _, power in powers) <= 1 for powers, _ in polynomial.terms) and all(
+        power > 0 for powers, _ in polynomial.terms for _, power in powers
+    )
 
 
 def is_equality(atom: Atom) -> TypeGuard[Linear | Product | PolynomialAtom]:
@@ -299,7 +308,7 @@ def assignments(
     for looked, chosen in enumerate(_chosen(pending, own, ())):
         if chosen and _solvable(dict(forms), chosen, own):
             found.setdefault(frozenset(solved.variable for solved in chosen), chosen)
-        if looked >= MAX_LOOKED:
+        if looked + 1 >= MAX_LOOKED:
             break
     return sorted(found.values(), key=len)[:MAX_ASSIGNMENTS]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
-from masktron.classify.elimination import Elimination, Solved, eliminate, equality
+from masktron.classify.elimination import Elimination, Solved, eliminate, equality, is_linear
 from masktron.classify.forms import is_about_missing
 from masktron.classify.relations import polynomial_of
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product
@@ -135,7 +135,7 @@ def solved_parts(views: Views, block: Block) -> NDArray[np.float64]:
     for name, solution in () if elimination is None else elimination.solutions.items():
         own = [(powers[0][0], c) for powers, c in solution.terms if powers and powers[0][0] in block.grouped]
         unit = float(np.nanstd(views.values[name])) if not np.isnan(views.values[name]).all() else 0.0
-        if solution.linear and own and np.isfinite(unit) and unit > 0:
+        if is_linear(solution) and own and np.isfinite(unit) and unit > 0:
             part = np.sum([float(c) * views.values[other] for other, c in own], axis=0)
             spread = float(np.nanstd(part)) if not np.isnan(part).all() else 0.0
             if np.isfinite(spread):

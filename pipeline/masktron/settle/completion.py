@@ -81,10 +81,10 @@ class Completion:
             return None
         try:
             near = [Fraction(repr(double)) for double in _doubles(float(value))]
+            fitting = [one for one in near if significant_digits(one) <= SOLVED_DIGITS]
+            return min(fitting, key=lambda one: _flaws(step, values, one, grid.lexeme(one)), default=None)
         except OverflowError:
-            return None
-        fitting = [one for one in near if significant_digits(one) <= SOLVED_DIGITS]
-        return min(fitting, key=lambda one: _flaws(step, values, one, grid.lexeme(one)), default=None)
+            return None  # it is too large for a double
 
 
 def _doubles(value: float) -> tuple[float, float, float]:
