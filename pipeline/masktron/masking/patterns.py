@@ -32,6 +32,8 @@ class Patterns:
     pooled : ndarray of bool, shape (groups,)
         Groups with several patterns.
     box : mapping of field name to (float, float)
+    satisfied : sequence of ndarray of bool, shape (n, disjuncts)
+        Which disjuncts of each rule of the block the records satisfy.
     """
 
     views: Views
@@ -42,6 +44,7 @@ class Patterns:
     middles: NDArray[np.intp]
     pooled: NDArray[np.bool_]
     box: Mapping[str, tuple[float, float]]
+    satisfied: Sequence[NDArray[np.bool_]]
 
     @classmethod
     def of(
@@ -58,7 +61,8 @@ class Patterns:
         codes = np.stack([pattern_of(views.columns[name]) for name in block.variables], axis=1)
         numbers = {name: values for name in block.variables if (values := _known(views, name)).size}
         box = {name: (float(values.min()), float(values.max())) for name, values in numbers.items()}
-        return cls(views, block, codes, targets, centres, middles, pooled, box)
+        satisfied = [views.satisfied_by(form) for form in views.forms(block)]
+        return cls(views, block, codes, targets, centres, middles, pooled, box, satisfied)
 
     def group(self, group: int, members: NDArray[np.intp]) -> list[Pattern]:
         """Return the patterns of a group, those of most records first, among equals those that come first.
@@ -94,8 +98,8 @@ class Patterns:
             options={name: self._options(members, name) for name in categories},
             contexts=contexts,
             counts={
-                check: views.satisfied_by(form)[alike].sum(axis=0).tolist()
-                for check, form in zip(self.block.checks, views.forms(self.block), strict=True)
+                check: satisfied[alike].sum(axis=0).tolist()
+                for check, satisfied in zip(self.block.checks, self.satisfied, strict=True)
             },
             box={name: _widened(self.box[name], target[name]) for name in numbers},
         )

@@ -15,7 +15,7 @@ from masktron.aggregators.mean import Mean
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.constraints import Form, Linear, Polynomial, Product
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
+from masktron.evaluation.exact import EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.patterns import Patterns
 from masktron.masking.per_record import Reduction, Reductions
@@ -160,32 +160,26 @@ def judge_of(views: Views, block: Block) -> Judge:
     """Return what tells which records obey the rules of a block: the engines, on the original expressions."""
     if not block.checks:
         return lambda rows: np.ones(len(rows), dtype=np.bool_)
-    first = _evaluator(views, block, "auto")
-    # Both engines of XPath 1.0 have to accept a prototype; they differ only in how they read decimals.
-    second = _evaluator(views, block, "saxon") if views.rulebook.version == "1.0" else None
     fields = (*block.variables, *block.conditions)
     own = list(block.checks)
     alike = functools.cache(reads_alike)
 
-    def accepted(evaluator: BatchEvaluator, rows: Sequence[Row]) -> NDArray[np.bool_]:
-        verdicts = evaluator.verdicts(chunk_document(views.layout, rows))
+    def accepted(choice: EngineChoice, rows: Sequence[Row]) -> NDArray[np.bool_]:
+        verdicts = views.engine(block.checks, choice).verdicts(chunk_document(views.layout, rows))
         return np.asarray((verdicts[:, own] < Verdict.FAILS).all(axis=1))
 
     def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
-        fine = accepted(first, rows)
-        if second is not None:
+        fine = accepted("auto", rows)
+        # Both engines of XPath 1.0 have to accept a prototype; they differ only in how they read decimals.
+        if views.rulebook.version == "1.0":
             unlike = [
                 at for at in np.flatnonzero(fine).tolist() if not all(alike(rows[at][name] or "") for name in fields)
             ]
             if unlike:
-                fine[unlike] = accepted(second, [rows[at] for at in unlike])
+                fine[unlike] = accepted("saxon", [rows[at] for at in unlike])
         return fine
 
     return judge
-
-
-def _evaluator(views: Views, block: Block, engine: EngineChoice) -> BatchEvaluator:
-    return BatchEvaluator(views.rulebook, views.layout, checks=block.checks, original=views.original, engine=engine)
 
 
 def _tied(forms: Sequence[Form]) -> frozenset[str]:

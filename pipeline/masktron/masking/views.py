@@ -18,6 +18,7 @@ from masktron.classify.forms import form_of, satisfied
 from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
+from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.methods.encode import encode_nominal, encode_ordinal
 from masktron.methods.mdav import standardise
 from masktron.plan import Block, Plan
@@ -83,6 +84,7 @@ class Views:
         self.texts = {name: column.lexemes for name, column in self.columns.items()}
         self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
+        self._engines: dict[EngineChoice, BatchEvaluator] = {}
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
@@ -98,6 +100,16 @@ class Views:
     def forms(self, block: Block) -> list[Form]:
         """Return the forms of the rules of a block."""
         return [form_of(self.edits[check].constraint) for check in block.checks]
+
+    def engine(self, checks: tuple[int, ...], choice: EngineChoice) -> BatchEvaluator:
+        """Return what judges some checks; kept until others are asked for, as all candidates of a block need it."""
+        if any(engine.checks != frozenset(checks) for engine in self._engines.values()):
+            self._engines.clear()
+        if choice not in self._engines:
+            self._engines[choice] = BatchEvaluator(
+                self.rulebook, self.layout, checks=checks, original=self.original, engine=choice
+            )
+        return self._engines[choice]
 
     def satisfied_by(self, form: Form) -> NDArray[np.bool_]:
         """Which disjuncts each record satisfies, shape (n, disjuncts); found once, for groups and for prototypes."""
