@@ -214,6 +214,44 @@ def test_other_blocks_keep_their_groups(grouping: str, tmp_path: Path) -> None:
     assert len(block.rules) >= 1
 
 
+def generated(seed: int) -> tuple[Rows, list[str], dict[str, Any]]:
+    """Records with one or two unmasked totals, and rules on their parts that every record obeys."""
+    generator = np.random.default_rng(seed)
+    n, k = int(generator.integers(20, 80)), int(generator.integers(2, 6))
+    names = list("ABCD")[: int(generator.integers(2, 5))]
+    scale = int(generator.choice([1, 1, 10]))  # tenths add up in doubles more often than hundredths
+    sizes = generator.integers(30, 3000, n)
+    parts = np.floor(sizes[:, None] * generator.dirichlet(np.ones(len(names)), n)).astype(int)
+    if generator.random() < 0.3:
+        parts[:, 0] -= int(np.median(parts[:, 0]))  # negatives as well
+    free = generator.integers(0, 500, n)
+    rows: Rows = []
+    for own, other in zip(parts.tolist(), free.tolist(), strict=True):
+        row = dict(zip(names, own, strict=True)) | {"U": sum(own), "F": other, "T": other + own[-1]}
+        rows.append({name: value / scale if scale > 1 else value for name, value in row.items()})
+        rows[-1]["K"] = "big" if sum(own) > 800 else "small"
+    first, last = names[0], names[-1]
+    rules = [f"{' + '.join(names)} = U"]
+    optional = [f"{name} >= {min(float(str(row[name])) for row in rows)}" for name in names]
+    optional += [
+        f"F + {last} = T",
+        f"not(K = 'big') or {last} <= {max((float(str(r[last])) for r in rows if r['K'] == 'big'), default=0)}",
+        f"{first} <= U or {first} > {last}" if min(parts.min(), 0) < 0 else f"{first} <= U",
+        f"not({first} < 5) or {last} >= {min(float(str(row[last])) for row in rows)}",
+    ]
+    rules += [rule for rule in optional if generator.random() < 0.6]
+    roles = {"U": str(generator.choice(["untouched", "key"])), "K": "untouched"}
+    return rows, rules, {"k": k, "roles": roles, "invalid": "exclude", "max_observed_share": 100.0}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_generated_totals(seed: int, tmp_path: Path) -> None:
+    rows, rules, settings = generated(seed)
+    block = masked(tmp_path, rows, *rules, **settings)
+    assert block.exits["medoid"] <= 1
+    assert checked(tmp_path).complies
+
+
 # check
 
 

@@ -344,7 +344,7 @@ class BlockResult:
     ----------
     groups : int
     min_group : int
-        Smallest number of records that share one prototype as written.
+        Smallest number of records that share one prototype as written; solved fields apart.
     exits : mapping of str to int
         Groups by how settle found their prototype.
     observed_share : float

@@ -61,7 +61,7 @@ def _meaning(edit: Edit, moving: tuple[str, ...], fixed: tuple[str, ...], remove
         return f"an equality with the unmasked {names} fixes {', '.join(alone)}: it is published there as it was"
     if together:
         names = ", ".join(sorted(together))
-        return f"in one condition: groups hold one value of {names}, or are proved record by record"
+        return f"in one condition: groups hold one value of {names}, or are proved or solved record by record"
     return "in conditions of their own: the records of a group satisfy one alternative of the rule, or are proved"
 
 
