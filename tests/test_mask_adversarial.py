@@ -144,7 +144,7 @@ def test_a_record_without_values_does_not_empty_its_group(tmp_path: Path) -> Non
 
 def test_the_medoid_honours_weights(tmp_path: Path) -> None:
     rows: Rows = [{"A": 5 * at, "B": 5 * at, "C": 10, "W": 1000 if at % 10 == 9 else 1} for at in range(30)]
-    masked(tmp_path, rows, "(A + B) mod C = 0", k=10, roles={"W": "weight"})
+    masked(tmp_path, rows, "(A + B) mod C = 0", k=10, roles={"W": "weight"}, max_observed_share=100)
     records = etree.parse(tmp_path / "m.xml").getroot().findall("Record")
     assert {int(record.findtext("A") or "") % 50 for record in records} == {45}
 
