@@ -131,6 +131,19 @@ def test_one_free_number_is_enough_not_to_be_forced(tmp_path: Path) -> None:
     assert block.copied == 0
 
 
+@pytest.mark.parametrize(
+    ("numbers", "copied"), [((3, 3, 3, 3, 3), 1), ((1, 5, 3, 2, 4), 0)], ids=("constant", "free")
+)
+def test_a_combination_beside_a_constant_number_is_copied(
+    numbers: tuple[int, ...], copied: int, tmp_path: Path
+) -> None:
+    # The modes are a and A; with 3, a mean in the second case, they are the third record.
+    rows: list[Row] = [{"S": s, "R": s.upper(), "A": a} for s, a in zip("cbaad", numbers, strict=True)]
+    combinations = " or ".join(f"(S = '{s}' and R = '{s.upper()}' and A < 10)" for s in "abcd")
+    (block,) = mask(tmp_path, rows, combinations, k=5, nominal=["S", "R"]).blocks
+    assert (block.copied, block.coincident) == (copied, 1 - copied)
+
+
 def test_lists_that_another_alternative_lifts_force_nothing(tmp_path: Path) -> None:
     rows: list[Row] = [{**row, "F": 5} for row in pairs(1)]
     (block,) = mask(tmp_path, rows, f"{ALLOWED} or F > 0", "F = 5 or S > 99", k=3, max_observed_share=0).blocks

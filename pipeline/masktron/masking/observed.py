@@ -4,8 +4,8 @@ A prototype can equal a record of its group for three reasons, and only two of t
 
 1. Nothing else was found: the medoid, or medians of all fields that one record holds together. Or the rules leave no
    number free: lists of values (sets, points, domains, categories), equalities and unmasked fields settle every
-   field, so that the points that obey them are, as far as is known, the records themselves. How the search came to
-   such a point does not matter.
+   field that is not constant in the group, so that the points that obey them are, as far as is known, the records
+   themselves. How the search came to such a point does not matter.
 2. One record is the aggregate: it holds more than `DOMINANT` of the weight of its group, or it alone has a value of
    a field in a group of several patterns of missing values.
 3. Chance. Numbers on a coarse grid have few points: the rounded mean of the children of three households is the
@@ -102,7 +102,8 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
         copied = medoids | ((settled.exits == Median.name) & held.held)
         copied |= held.alone
         copied |= rare & dominated & held.equal[dominant]
-        copied |= pinned.by_lists(rare & ~copied)
+        constant = {name: held.unchanged(position) for position, name in enumerate(block.variables)}
+        copied |= pinned.by_lists(rare & ~copied, constant)
         observed, coincident = copied, held.held & ~copied
     else:
         copied, observed, coincident = medoids, medoids | held.held, np.zeros_like(medoids)

@@ -8,7 +8,7 @@ that have no normal form may list anything, so their fields count as listed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -120,13 +120,16 @@ class Pinned:
         self._lexemes = lexemes
         self._settled = functools.cache(settled_by)
 
-    def by_lists(self, groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def by_lists(self, groups: NDArray[np.bool_], constant: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
         """Tell which of some groups leave no number free: lists, unmasked fields and equalities settle all.
 
         Parameters
         ----------
         groups : ndarray of bool, shape (groups,)
             Those to look at.
+        constant : mapping of str to ndarray of bool, shape (groups,)
+            For each masked field, the groups in which all records have the value of the prototype: that value tells
+            nothing, and a combination of the others is still the choice of one record.
 
         Returns
         -------
@@ -135,13 +138,10 @@ class Pinned:
         numbers = [name for name in self._block.variables if name in self._views.numeric]
         given = frozenset(self._block.conditions) | frozenset(self._block.variables).difference(numbers)
 
-        def pinned(atoms: Atoms, present: frozenset[str]) -> frozenset[str]:
-            absent = frozenset(numbers) - present
-            return self._settled(given | absent | listed(atoms), atoms)
-
         found = np.zeros(len(groups), dtype=np.bool_)
-        for group, names in self._each(groups, pinned):
-            found[group] = names.issuperset(numbers)
+        for group, atoms in self._asked_of(groups):
+            without = {name for name in numbers if constant[name][group] or not self._has(group, name)}
+            found[group] = self._settled(given | without | listed(atoms), atoms).issuperset(numbers)
         return found
 
     def by_unmasked(self, groups: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
@@ -150,15 +150,13 @@ class Pinned:
         if not given:
             return {}
         found = {name: np.zeros(len(groups), dtype=np.bool_) for name in self._block.variables}
-        for group, names in self._each(groups, lambda atoms, _: self._settled(given, atoms)):
-            for name in names - given:
+        for group, atoms in self._asked_of(groups):
+            for name in self._settled(given, atoms) - given:
                 found[name][group] = True
         return {name: where for name, where in found.items() if where.any()}
 
-    def _each(
-        self, groups: NDArray[np.bool_], pinned: Callable[[Atoms, frozenset[str]], frozenset[str]]
-    ) -> Iterator[tuple[int, frozenset[str]]]:
-        """Yield groups with what is pinned in them by the conditions that all their records are asked for."""
+    def _asked_of(self, groups: NDArray[np.bool_]) -> Iterator[tuple[int, Atoms]]:
+        """Yield groups with the conditions that any of their records is asked for."""
         records = np.flatnonzero(groups[self._grouping.labels])
         labels = self._grouping.labels[records]
         asked: dict[int, Atoms] = dict.fromkeys(np.flatnonzero(groups).tolist(), frozenset())
@@ -167,12 +165,10 @@ class Pinned:
             # Few combinations of group and disjuncts differ, though there are many records.
             for group, *which in np.unique(np.column_stack([labels, holding]), axis=0).tolist():
                 asked[group] |= _asked(form, tuple(map(bool, which)))
-        for group, atoms in asked.items():
-            present = zip(self._block.variables, self._lexemes[group].tolist(), strict=True)
-            yield group, pinned(atoms, frozenset(name for name, text in present if self._is_number(name, text)))
+        yield from asked.items()
 
-    def _is_number(self, name: str, text: str | None) -> bool:
-        number = parse_number(text or "")
+    def _has(self, group: int, name: str) -> bool:
+        number = parse_number(self._lexemes[group, self._block.variables.index(name)] or "")
         return not np.isnan(number) and number not in self._views.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
