@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ class LexicalError(ValueError):
     """A string, comment or bracket of the expression is not closed."""
 
 
+@functools.lru_cache(maxsize=512)
 def tokenize(expression: str) -> tuple[Token, ...]:
     """Split an expression into tokens; white space and comments are left out.
 

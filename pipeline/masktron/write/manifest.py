@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import platform
@@ -23,8 +24,13 @@ PACKAGES = ("lxml", "pyschematron", "elementpath", "saxonche", "numpy", "scipy",
 
 def versions() -> dict[str, str]:
     """Versions of masktron, of Python and of the packages that decide or compute."""
-    found = {"masktron": version("masktron"), "python": platform.python_version()}
-    return found | {package: version(package) for package in PACKAGES}
+    found = {"masktron": _version("masktron"), "python": platform.python_version()}
+    return found | {package: _version(package) for package in PACKAGES}
+
+
+@functools.cache
+def _version(package: str) -> str:
+    return version(package)  # reads a file
 
 
 def file_hash(path: Path) -> str:
