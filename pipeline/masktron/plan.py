@@ -369,7 +369,8 @@ def _per_record(
     numbers = [name for name in component if masked[name].numeric]
     for solved in assignments(forms, component, numbers):
         how = ", ".join(f"{one.variable} by {names[one.check]}" for one in solved)
-        reason = f"{_reason(DERIVE_PER_RECORD, edits)}, with {how} solved in each record from its own unmasked fields"
+        kept = _reason(DERIVE_PER_RECORD, edits)
+        reason = f"{kept}, with {how} solved in each record from its own unmasked fields, if groups cannot share all"
         yield Candidate(DERIVE_PER_RECORD, reason, solved)
 
 

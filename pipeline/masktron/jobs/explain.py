@@ -175,7 +175,7 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     constraint = edit.constraint
     evaluation = facts.evaluation
     block = facts.block(check.index)
-    names = () if block is None else tuple(candidate.aggregator for candidate in block.candidates)
+    names = () if block is None else tuple(dict.fromkeys(candidate.aggregator for candidate in block.candidates))
     return RuleExplanation(
         id=check.id,
         kind=edit.name,
