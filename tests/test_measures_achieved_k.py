@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masktron.constraints import Linear
 from masktron.errors import UsageError
 from masktron.measures import achieved_k
-from masktron.measures.achieved_k import group_sizes
+from masktron.measures.achieved_k import group_sizes, shared_columns
 
 LEXEME = st.sampled_from(["5", "5.0", " 5", "", None, "é", "nan", "None"])
 
@@ -43,3 +45,13 @@ def test_bad_arguments() -> None:
         achieved_k([])
     with pytest.raises(UsageError, match="different lengths"):
         achieved_k([np.zeros(2), np.zeros(3)])
+
+
+def test_a_solved_variable_counts_where_its_equality_fails() -> None:
+    lexemes = {"A": ["1", "1", "1", "1"], "B": ["2", "3", "5", ""], "U": ["3", "4", "5", "6"]}
+    columns = {name: np.array(own, dtype=object) for name, own in lexemes.items()}
+    total = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("U", Fraction(-1))), "=", Fraction(0))
+    sizes = group_sizes(shared_columns(columns, ["A", "B"], {"B": [total]}))
+    assert sizes.tolist() == [2, 2, 1, 1]
+    assert achieved_k(shared_columns(columns, ["A", "B"], {})) == 1
+    assert achieved_k(shared_columns({"A": columns["A"], "B": columns["B"]}, ["A", "B"], {"B": [total]})) == 1

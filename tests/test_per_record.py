@@ -90,11 +90,14 @@ def test_what_is_solved_is_off_by_what_grouping_changed(tmp_path: Path) -> None:
 
 
 def test_least_totals_bind_the_group(tmp_path: Path) -> None:
-    # The smallest U of a group leaves the least for A.
+    # B = U - A has to stay between 0 and 30: groups that are near in C and D alone have no A for all their U.
     generator = np.random.default_rng(7)
-    rows: Rows = [{"A": int(u * share), "B": u - int(u * share), "U": u}
-                  for u, share in zip(range(10, 130), generator.uniform(0.7, 1, 120), strict=True)]  # fmt: skip
-    block = masked(tmp_path, rows, "A + B = U", "A >= 0", "B >= 0", "B <= 40", roles=U)
+    rows: Rows = []
+    for u in generator.permutation(np.arange(100, 1000, 9)).tolist():
+        b, c, d = int(generator.integers(0, 31)), *generator.integers(0, 100, 2).tolist()
+        rows.append({"A": u - b, "B": b, "C": c, "D": d, "U": u})
+    block = masked(tmp_path, rows, "A + B = U", "B >= 0", "B <= 30", "A + C + D >= 0", k=3, roles=U)
+    assert block.groups == 33
     assert block.exits["medoid"] == 0
 
 
@@ -163,6 +166,19 @@ def test_a_group_needs_the_equality_only_where_it_has_no_other_alternative(tmp_p
     records = etree.parse(tmp_path / "m.xml").getroot().findall("Record[K='y']")
     groups = Counter((record.findtext("A"), record.findtext("B")) for record in records)
     assert min(groups.values()) >= 4, f"{solved} was solved where nothing asks for it"
+
+
+def test_a_group_that_can_share_everything_does(tmp_path: Path) -> None:
+    # The far half obeys the equality as well, but nothing asks it to.
+    rows: Rows = [{"A": row["A"], "B": row["S"], "U": row["U"], "K": "x"} for row in totals(80)]
+    for at, row in enumerate(rows[::2]):
+        row.update(A=100_000 + 50 * at, B=100_000 + int(str(row["B"])), K="y")
+        row["U"] = int(str(row["A"])) + int(str(row["B"]))
+    rules = ("not(K = 'x') or A + B = U", "A >= 0", "B >= 0")
+    masked(tmp_path, rows, *rules, roles={**U, "K": "untouched"})
+    records = etree.parse(tmp_path / "m.xml").getroot().findall("Record[K='y']")
+    groups = Counter((record.findtext("A"), record.findtext("B")) for record in records)
+    assert min(groups.values()) >= 4
 
 
 def test_missing_values_keep_their_records_apart(tmp_path: Path) -> None:
@@ -274,6 +290,17 @@ def test_check_counts_a_solved_variable_where_no_rule_gives_it(tmp_path: Path) -
     result = checked(tmp_path)
     assert result.min_group == 1
     assert not result.complies
+
+
+def test_an_equality_gives_one_variable(tmp_path: Path) -> None:
+    masked(tmp_path, totals(), "A + S = U", "B + C = S", roles=U)
+    manifest = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    solved = manifest["result"]["blocks"][0]["solved"]
+    first = next(one for one in solved if one["rule"] == "R1")
+    solved.append({**first, "field": "S" if first["field"] == "A" else "A"})
+    (tmp_path / "m.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(masktron.MasktronError, match="an equality gives two variables"):
+        checked(tmp_path)
 
 
 @pytest.mark.parametrize("change", [
