@@ -94,7 +94,7 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
     settled : Settled
     """
     held = Held.of(views, block.variables, grouping, settled.lexemes)
-    pinned = Pinned(views, block, grouping, settled.lexemes)
+    pinned = Pinned(views, block, grouping, settled)
     medoids = np.asarray(settled.exits == Medoid.name)
     dominant, dominated = _dominance(views, grouping)
     if block.aggregator in AVERAGED:

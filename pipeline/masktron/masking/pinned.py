@@ -21,6 +21,7 @@ from masktron.masking.views import Views
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.read.lexical import parse_number
+from masktron.settle.prototypes import Settled
 
 type Atoms = frozenset[Atom]
 
@@ -109,15 +110,15 @@ class Pinned:
     views : Views
     block : Block
     grouping : Grouping
-    lexemes : ndarray of object, shape (groups, p)
+    settled : Settled
         The prototypes as written.
     """
 
-    def __init__(self, views: Views, block: Block, grouping: Grouping, lexemes: NDArray[np.object_]) -> None:
+    def __init__(self, views: Views, block: Block, grouping: Grouping, settled: Settled) -> None:
         self._views = views
         self._block = block
         self._grouping = grouping
-        self._lexemes = lexemes
+        self._prototypes = settled
         self._settled = functools.cache(settled_by)
 
     def by_lists(self, groups: NDArray[np.bool_], constant: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
@@ -141,7 +142,11 @@ class Pinned:
         found = np.zeros(len(groups), dtype=np.bool_)
         for group, atoms in self._asked_of(groups):
             without = {name for name in numbers if constant[name][group] or not self._has(group, name)}
-            found[group] = self._settled(given | without | listed(atoms), atoms).issuperset(numbers)
+            # What is solved in each record follows from the others: it neither settles them nor is left free.
+            follows = {one.variable for one in self._block.solved} & without
+            found[group] = self._settled(given | (without - follows) | listed(atoms), atoms).issuperset(
+                {*numbers} - follows
+            )
         return found
 
     def by_unmasked(self, groups: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
@@ -168,7 +173,7 @@ class Pinned:
         yield from asked.items()
 
     def _has(self, group: int, name: str) -> bool:
-        number = parse_number(self._lexemes[group, self._block.variables.index(name)] or "")
+        number = parse_number(self._prototypes.lexemes[group, self._block.variables.index(name)] or "")
         return not np.isnan(number) and number not in self._views.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -185,8 +190,7 @@ class Pinned:
     def _written(self, name: str) -> NDArray[np.object_]:
         if name not in self._block.variables:
             return self._views.texts[name]
-        column: NDArray[np.object_] = self._lexemes[self._grouping.labels, self._block.variables.index(name)]
-        return column
+        return self._prototypes.column(self._block.variables.index(name), self._grouping.labels)
 
 
 def _asked(form: Form, holding: tuple[bool, ...]) -> Atoms:
