@@ -209,7 +209,7 @@ def test_the_runner_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> No
         out.write_bytes(data.read_bytes())
         names = [variable.reference for variable in pair.variables if variable.masked]
         return SimpleNamespace(
-            blocks=[SimpleNamespace(variables=names, rules=(), aggregator="", reason="", exits={})]
+            blocks=[SimpleNamespace(variables=names, rules=(), aggregator="", reason="", exits={}, solved=())]
         )
 
     def fails(*_: object, **__: object) -> None:
