@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from masktron.jobs import mask as job
-from masktron.masking import MaskedBlock
+from masktron.masking import MaskedBlock, Repair
 from masktron.read.records import Records
 
 
@@ -16,7 +18,9 @@ class Spy:
         self.mask_records = job.mask_records
         monkeypatch.setattr(job, "mask_records", self)
 
-    def __call__(self, records: Records, *arguments: object, **options: object) -> list[MaskedBlock]:
+    def __call__(
+        self, records: Records, *arguments: Any, **options: Any
+    ) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
         self.records = records
-        self.blocks: list[MaskedBlock] = self.mask_records(records, *arguments, **options)  # type: ignore[arg-type]
-        return self.blocks
+        self.blocks, repairs = self.mask_records(records, *arguments, **options)
+        return self.blocks, repairs

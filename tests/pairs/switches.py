@@ -11,7 +11,7 @@ from unittest.mock import patch
 import masktron.jobs.mask as job
 from masktron import masking
 from masktron.config import Role
-from masktron.masking import MaskedBlock
+from masktron.masking import MaskedBlock, Repair
 from masktron.settle.prototypes import Settled
 from pairs.naive import blind_groups, raw_prototypes
 
@@ -38,6 +38,7 @@ def without(parts: Collection[Part]) -> Iterator[None]:
             stack.enter_context(patch.object(masking, "group", blind_groups))
         if "settle" in parts:
             stack.enter_context(patch.object(masking, "settle_block", _Raw(rounded="rounding" not in parts)))
+            stack.enter_context(patch.object(masking, "keep_totals", _unmended))
         if "derive" in parts:
             stack.enter_context(patch.object(job, "mask_records", _underived))
         if parts:
@@ -60,14 +61,23 @@ class _Raw:
 _mask_records = job.mask_records
 
 
-def _underived(records: Any, plan: Any, *arguments: Any, **options: Any) -> list[MaskedBlock]:
+def _unmended(_: Any, blocks: Any) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+    """Take the place of ``keep_totals``."""
+    return list(blocks), ()
+
+
+def _underived(
+    records: Any, plan: Any, *arguments: Any, **options: Any
+) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
     """Mask as ever, then replace what was derived."""
     numeric = {fact.name for fact in plan.fields if fact.numeric}
     weight = plan.by_role(Role.WEIGHT)
     weights = records.columns[weight[0]].values if weight else None
-    return [
+    blocks, repairs = _mask_records(records, plan, *arguments, **options)
+    naive = [
         replace(one, settled=raw_prototypes(records.columns, numeric, weights, one.block, one.grouping.labels))
         if one.block.aggregator.startswith("derive")
         else one
-        for one in _mask_records(records, plan, *arguments, **options)
+        for one in blocks
     ]
+    return naive, repairs
