@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
-from masktron.classify.elimination import Elimination, Solved, eliminate, equality, is_linear
+from masktron.classify.elimination import Elimination, Solved, eliminate, equality, is_equality, is_linear
 from masktron.classify.forms import is_about_missing
 from masktron.classify.relations import polynomial_of
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product
@@ -161,7 +161,7 @@ def refuse_torn(views: Views, block: Block) -> None:
         if len(places) != 1 or not views.satisfied_by(form)[:, places[0]].all():
             continue
         for atom in form[places[0]]:
-            if isinstance(atom, Linear | Product | Polynomial) and atom.relation == "=":
+            if is_equality(atom):
                 _refuse_lonely(views, block, check, atom)
 
 

@@ -14,7 +14,8 @@ from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.mean import Mean
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
-from masktron.constraints import Form, Linear, Polynomial, Product
+from masktron.classify.elimination import is_equality
+from masktron.constraints import Form
 from masktron.evaluation.exact import EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.masking.patterns import Patterns
@@ -39,8 +40,7 @@ class Hunting:
 
     Attributes
     ----------
-    hunts : mapping of int to Hunt
-        By the identity of the reduction.
+    hunts : mapping of Reduction to Hunt
     reductions : sequence of Reduction
         Of each group: what is solved in its records.
     cases : Patterns
@@ -48,7 +48,7 @@ class Hunting:
         Records of each group.
     """
 
-    hunts: Mapping[int, Hunt]
+    hunts: Mapping[Reduction, Hunt]
     reductions: Sequence[Reduction]
     cases: Patterns
     members: tuple[NDArray[np.intp], ...]
@@ -68,7 +68,7 @@ class Hunting:
         return self._hunt(group).around(self._patterns(group), texts, numbers)
 
     def _hunt(self, group: int) -> Hunt:
-        return self.hunts[id(self.reductions[group])]
+        return self.hunts[self.reductions[group]]
 
     def _patterns(self, group: int) -> list[Pattern]:
         solved = self.reductions[group].solved
@@ -95,7 +95,7 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
     if isinstance(aggregator, Mode) and not views.numeric.issuperset(block.variables):
         # Ordered categories beside others take their median, which keeps all that the mode was chosen for.
         choices = middles
-    members = tuple(np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1]))
+    members = grouping.members
     cases = Patterns.of(
         views,
         block,
@@ -107,8 +107,8 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
     search = _search(views, block, values)
     reductions = Reductions(views, block)
     of_group = [reductions.group(own) for own in members]
-    hunts = {id(one): Hunt(one.forms, search, views.domains.get, block.derived) for one in of_group}
-    completions = {id(one): _completion(one, search) for one in of_group}
+    hunts = {one: Hunt(one.forms, search, views.domains.get, block.derived) for one in of_group}
+    completions = {one: _completion(one, search) for one in of_group}
     hunting = Hunting(hunts, of_group, cases, members)
     task = Task(
         variables=block.variables,
@@ -122,7 +122,7 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         medians=None if observed else middles,
         observed=observed.name if observed else None,
         choices=choices,
-        completion=lambda group: completions[id(of_group[group])],
+        completion=lambda group: completions[of_group[group]],
     )
     return task, hunting
 
@@ -189,6 +189,6 @@ def _tied(forms: Sequence[Form]) -> frozenset[str]:
         for form in forms
         for conjunction in form
         for atom in conjunction
-        if isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
+        if is_equality(atom)
         for name in variables_of(atom)
     )

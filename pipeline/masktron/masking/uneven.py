@@ -81,7 +81,7 @@ class _Dissolving:
         self._points = np.where(np.isnan(points), 0.0, points)
         self._grouping = grouping
         self._apart = apart
-        self._members = np.split(np.argsort(grouping.labels, kind="stable"), np.cumsum(grouping.sizes)[:-1])
+        self._members = grouping.members
         self._centres = np.stack([self._points[members].mean(axis=0) for members in self._members])
         self._codes = np.array([apart[members[0]] for members in self._members])
         forms = [form for block in partition.blocks for form in views.forms(block) if len(form) > 1]

@@ -58,6 +58,11 @@ class Grouping:
         return len(self.mixed)
 
     @property
+    def members(self) -> tuple[NDArray[np.intp], ...]:
+        """Records of each group, in file order."""
+        return tuple(np.split(np.argsort(self.labels, kind="stable"), np.cumsum(self.sizes)[:-1]))
+
+    @property
     def sizes(self) -> NDArray[np.intp]:
         """Records per group, shape (groups,)."""
         return np.bincount(self.labels, minlength=self.groups)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from masktron.classify import Edit
+from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
-from masktron.constraints import CrossRecordEdit, Linear, OpaqueEdit, Polynomial, Product
+from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.preflight.findings import Tie
 
 
@@ -71,7 +72,7 @@ def _fixed(edit: Edit, moving: tuple[str, ...]) -> list[str]:
         set(variables_of_atom(atom))
         for conjunction in form_of(edit.constraint)
         for atom in conjunction
-        if isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
+        if is_equality(atom)
     ]
     alone = [names & set(moving) for names in equalities if names - set(moving)]
     return sorted(set().union(*(names for names in alone if len(names) == 1)))

@@ -61,7 +61,7 @@ class Task:
     candidates : callable
         Candidates for the prototype of a group, the best first.
     conflict : callable
-        Indices of rules that no prototype of a group can satisfy together; empty where that is not proved.
+        Ids of rules that no prototype of a group can satisfy together; empty where that is not proved.
     medians : ndarray of intp, shape (groups, p), or None
         Records that hold the lower median of each variable, where that is a way out.
     observed : str or None
