@@ -15,12 +15,11 @@ PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
     {"files"},
-    {"constraints", "config"},
+    {"constraints", "config", "kernels"},
     {"read"},
     {"classify"},
     {"evaluation"},
     {"roles"},
-    {"kernels"},
     {"aggregators", "methods"},
     {"plan"},
     {"settle"},

@@ -39,6 +39,15 @@ class Finding:
         XPath of the node from the document, with positions.
     message : str
         The rule's text with ``value-of`` filled: confidential, as it may show values.
+    column : int
+        Column, in characters from 1, of the ``<`` of the node (of its record where the node is an attribute or text);
+        0 where it is not known.
+    key : str or None
+        What the key field of the record says, where a key is asked for: confidential.
+    values : tuple of (str, str or None)
+        The fields that the check reads with their text, None where absent: confidential.
+    artefact : bool
+        Whether the check holds in exact decimals: it fails for the rounding of doubles alone.
     """
 
     check: int
@@ -47,6 +56,10 @@ class Finding:
     line: int
     location: str
     message: str
+    column: int = 0
+    key: str | None = None
+    values: tuple[tuple[str, str | None], ...] = ()
+    artefact: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

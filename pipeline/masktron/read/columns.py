@@ -1,0 +1,154 @@
+"""Batches of flat records as offsets into the bytes of the file, and the columns that are made of them on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.read.records import Layout
+
+
+class Cell(IntEnum):
+    """What stands in a field of a record, as bytes."""
+
+    ABSENT = 0
+    """No element or attribute."""
+    EMPTY = 1
+    """There, without a character in it."""
+    TEXT = 2
+    """Characters that mean themselves; white space is one of them."""
+    ODD = 3
+    """What only an XML parser should read: references, CDATA, comments, carriage returns, attributes, repetition."""
+
+
+class Form(IntEnum):
+    """Which kind of number a cell spells, white space around it apart."""
+
+    NOTHING = 0
+    """The cell is absent or odd."""
+    BLANK = 1
+    """No character but white space."""
+    INTEGER = 2
+    """``-?[0-9]+``"""
+    DECIMAL = 3
+    """``-?([0-9]+\\.[0-9]*|\\.[0-9]+)``"""
+    WORDS = 4
+    """Holds a character that no number of any XPath version has: surely not a number."""
+    OTHER = 5
+    """Anything else: exponents, plus signs, ``INF``, ``NaN``, lone signs; the engine that decides has to read it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """One field of a batch.
+
+    Attributes
+    ----------
+    start, stop : ndarray of int64, shape (n,)
+        Where the text stands in the buffer; equal where there is none.
+    status : ndarray of uint8, shape (n,)
+        `Cell` codes.
+    """
+
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    status: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """The cells of a field as numbers.
+
+    Attributes
+    ----------
+    form : ndarray of uint8, shape (n,)
+        `Form` codes.
+    double : ndarray of float64, shape (n,)
+        Correctly rounded, as XPath 2 and later read it; NaN where the form is neither INTEGER nor DECIMAL.
+    libxml2 : ndarray of float64, shape (n,)
+        As libxml2's ``number()`` reads it, bit by bit; NaN likewise.
+    mantissa : ndarray of int64, shape (n,)
+    scale : ndarray of int16, shape (n,)
+        The exact value is ``mantissa / 10**scale``; -1 where the form is neither INTEGER nor DECIMAL, or the number
+        has more than 18 digits without leading zeros.
+    """
+
+    form: NDArray[np.uint8]
+    double: NDArray[np.float64]
+    libxml2: NDArray[np.float64]
+    mantissa: NDArray[np.int64]
+    scale: NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """The cells of a field as text, each distinct one once.
+
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (n,)
+        Positions in `values`; -1 where the cell is absent or odd.
+    values : tuple of str
+        Distinct contents of this batch, exactly as an XML parser gives them; an empty cell is the empty string.
+    """
+
+    codes: NDArray[np.int32]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Consecutive records of a flat file.
+
+    Attributes
+    ----------
+    layout : Layout
+    codec : str
+        Python's codec of the bytes: UTF-8 or one byte per character.
+    buffer : ndarray of uint8
+        Whole records, with what stands between them.
+    offset : int
+        Of the buffer in the file.
+    first : int
+        Position of the first record in the file, from 0.
+    starts, stops : ndarray of int64, shape (n,)
+        Each record in the buffer: from the first byte of its start tag to behind the last of its end tag.
+    lines : ndarray of int64, shape (n,)
+        Source line (from 1) on which each record begins.
+    odd : ndarray of bool, shape (n,)
+        Records that are not plain as a whole (namespace declarations, comments, text between fields ...): only an
+        engine should read them. What the cells of these say means nothing.
+    cells : tuple of Cells
+        In the order of ``layout.fields``.
+    """
+
+    layout: Layout
+    codec: str
+    buffer: NDArray[np.uint8]
+    offset: int
+    first: int
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    odd: NDArray[np.bool_]
+    cells: tuple[Cells, ...]
+    _numbers: dict[int, Numbers] = field(default_factory=dict, init=False, repr=False)
+    _texts: dict[int, Texts] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def numbers(self, at: int) -> Numbers:
+        """Return a field, by its position in the layout, as numbers; made once."""
+        raise NotImplementedError
+
+    def texts(self, at: int) -> Texts:
+        """Return a field, by its position in the layout, as text; made once."""
+        raise NotImplementedError
+
+    def record(self, row: int) -> bytes:
+        """Return the bytes of one record."""
+        return self.buffer[self.starts[row] : self.stops[row]].tobytes()
