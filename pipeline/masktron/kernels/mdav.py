@@ -1,4 +1,4 @@
-"""MDAV by brute force: plain numpy over a compact array of the records that are still ungrouped."""
+"""MDAV: plain numpy over a compact array of the records that are still ungrouped, or a compiled tree for many."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from numpy.typing import NDArray
 
 from masktron.kernels.integers import as_integers
 
+TREE_FROM = 20_000
+"""Records from which the tree is worth loading compiled code; below, brute force takes seconds at most."""
+_TREE_GROUPS = 100
+_TREE_LARGEST = 1e17
+"""The tree squares single precision."""
 _GROUPED_SHARE = 8
 """Compact when one record in this many has been grouped: copying after every group would cost more."""
 
@@ -37,8 +42,16 @@ def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     Notes
     -----
     Source: MDAV-generic of Domingo-Ferrer and Torra (2005), as in Domingo-Ferrer and Gonzalez-Nicolas (2010),
-    section 2.2. O(n^2 d / k) time, O(n d) memory.
+    section 2.2. By brute force O(n^2 d / k) time, O(n d) memory; `masktron.kernels.mdav_tree` finds the same
+    partition with far less work where there are many records in many groups.
     """
+    if len(points) >= max(TREE_FROM, _TREE_GROUPS * k) and np.abs(points).max(initial=0.0) < _TREE_LARGEST:
+        return _through_tree(points, k)
+    return brute_force(points, k)
+
+
+def brute_force(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+    """Partition as `mdav` does, measuring every record that is left for each group."""
     rest = _Ungrouped(points)
     labels = np.empty(len(points), dtype=np.intp)
     group = 0
@@ -55,6 +68,16 @@ def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
         labels[rest.take(rest.distances(rest.points[:, first]), first, k)] = group
         group += 1
     labels[rest.remaining()] = group
+    return labels
+
+
+def _through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+    from masktron.kernels.mdav_tree import mdav_tree  # noqa: PLC0415 -- loads the compiler
+
+    labels, groups = mdav_tree(np.ascontiguousarray(points), k)
+    rest = np.flatnonzero(labels < 0)
+    # what follows depends on the records that are left alone
+    labels[rest] = groups + brute_force(points[rest], k)
     return labels
 
 
