@@ -24,7 +24,7 @@ SMALLEST = 4_000_000
 
 _SURVEY_BLOCK = 1 << 20
 """libxml2 refuses to be fed more than 10,000,000 bytes at once."""
-_BATCH_BLOCK = 1 << 24
+_BATCH_BLOCK = 1 << 23
 _BATCH_ROWS = 1 << 16
 _BATCH_CELLS = 1 << 22
 """Bounds the rows of files with many fields."""
