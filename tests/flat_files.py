@@ -33,7 +33,7 @@ TAME_VALUES = (
     *("a&amp;b", "&lt;V1&gt;", "&#65;", "&quot;&apos;", "\r\n", "a\rb", "<![CDATA[<V1>7</V1>]]>", "1<!-- </V1> -->2"),
     *("<!---->", "<?p </V1>?>", "<![CDATA[]]>", "a<![CDATA[]]]]><![CDATA[>]]>", "&#13;", "&#x9;"),
 )
-WILD_VALUES = ("1<c>9</c>2", "<R><V1>1</V1></R>", "<c xmlns='w'/>", "<V1/>", "<p:R a='>'/>", "<c a='</V1>'/>")
+WILD_VALUES = ("1<c>9</c>2", "<R><V1>1</V1></R>", "<c xmlns='w'/>", "<V1/>", "<p:R a='>'/>", "<c a='/V1>'/>")
 ATTRIBUTE_VALUES = (
     "",
     "1",
@@ -99,17 +99,19 @@ def _field(draw: st.DrawFn, name: str, values: tuple[str, ...], wild: bool) -> s
 
 
 @st.composite
-def _record(draw: st.DrawFn, tag: str, names: tuple[str, ...], wild: bool) -> str:
-    values = TAME_VALUES + WILD_VALUES if wild else TAME_VALUES[: draw(st.sampled_from((8, 17, len(TAME_VALUES))))]
-    chosen = draw(st.lists(st.sampled_from(names), max_size=6, unique=not wild))
-    inside = [draw(_field(name, values, wild)) for name in chosen]
+def _record(draw: st.DrawFn, tag: str, names: tuple[str, ...], attributes: tuple[str, ...], wild: bool) -> str:
+    values = (
+        TAME_VALUES + WILD_VALUES * 2 if wild else TAME_VALUES[: draw(st.sampled_from((8, 17, len(TAME_VALUES))))]
+    )
+    chosen = draw(st.lists(st.sampled_from(names), max_size=6, unique=not wild or draw(st.booleans())))
+    inside = [draw(_field(name, values, wild and draw(st.integers(0, 3)) == 0)) for name in chosen]
     if draw(st.integers(0, 5)) == 0:
         inside.insert(0, draw(st.sampled_from(REMARKS)))
-    if wild and draw(st.integers(0, 3)) == 0:
+    if wild and draw(st.integers(0, 5)) == 0:
         inside.append(draw(st.sampled_from(("text", "&#32;", "<![CDATA[ ]]>", "<other/>", "&amp;"))))
-    attributes = draw(st.lists(st.sampled_from(("id", "V1", "p:id")), max_size=2, unique=True))
-    opening = "".join(draw(_attribute(name)) for name in attributes)
-    opening += draw(st.sampled_from(("", "", "", " xmlns:n='n'", " xmlns:q='w'"))) if wild else ""
+    opening = "".join(draw(_attribute(name)) for name in draw(st.lists(st.sampled_from(attributes), unique=True)))
+    if wild and draw(st.integers(0, 5)) == 0:
+        opening += draw(st.sampled_from((" xmlns:n='n'", " xmlns:q='w'")))
     if not inside and draw(st.booleans()):
         return f"<{tag}{opening}{draw(_spaces())}/>"
     gap = draw(_spaces())
@@ -121,7 +123,9 @@ def flat_files(draw: st.DrawFn, *, wild: bool = False, broken: bool = False) -> 
     """Files that are flat, or with anything inside their records, or not even well-formed."""
     tag, default = draw(st.sampled_from(("R", "p:R", "é"))), draw(st.sampled_from(("", "d", "u")))
     names = NAMES if wild else draw(st.sampled_from((("V1", "V10", "V", "é", "id"), ("q:V1", "p:W", "p:V"))))
-    records = [draw(_record(tag, names, wild)) for _ in range(draw(st.integers(3, 9)))]
+    attributes = ("id", "V1", "p:id") if wild else draw(st.sampled_from((("id", "V1"), ("p:id",))))
+    kind = draw(st.lists(st.booleans(), min_size=3, max_size=9))
+    records = [draw(_record(tag, names, attributes, wild and odd)) for odd in kind]
     if broken:
         records.insert(draw(st.integers(0, len(records))), f"<{tag}>{draw(st.sampled_from(BROKEN))}</{tag}>")
     body = ""
