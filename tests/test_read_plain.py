@@ -177,6 +177,7 @@ def test_records_of_any_kind_are_read_or_called_odd(folder, file, block, rows):
     assert_cells_are_those_of_libxml2(path, layout, batches)
 
 
+CP1252 = "<?xml version='1.0' encoding='cp1252'?>"
 PLAIN_RECORDS = "<R id='{0}'><V1>{0}</V1><V2/></R>\r\n"
 
 
@@ -238,9 +239,7 @@ REFUSED = {
     "xml 1.1": document(head="<?xml version='1.1'?>"),
     "wrong encoding": b'<?xml version="1.0" encoding="ascii"?>' + document("<R><V1>\xe9</V1></R>"),
     "latin-1 without a word": document("<R><V1>\xe9</V1></R>").decode().encode("latin-1"),
-    "hole in an encoding": document("<R><V1>@</V1></R>", head="<?xml version='1.0' encoding='cp1252'?>").replace(
-        b"@", b"\x81"
-    ),
+    "hole in an encoding": document("<R><V1>@</V1></R>", head=CP1252).replace(b"@", b"\x81"),
     "surrogate": document("<R><V1>@</V1></R>").replace(b"@", b"\xed\xa0\x80"),
     "overlong": document("<R><V1>@</V1></R>").replace(b"@", b"\xc0\x80"),
     "beyond unicode": document("<R><V1>@</V1></R>").replace(b"@", b"\xf4\x90\x80\x80"),
