@@ -173,10 +173,10 @@ def _substring(arguments: Sequence[Value]) -> String:
     return _text_from(_part, [to_string(arguments[0]), *(to_number(argument) for argument in arguments[1:])])
 
 
-def _part(text: str, start: float, length: float = np.inf) -> str:
+def _part(text: str, start: float, length: float | None = None) -> str:
     """Return the characters whose position p, from 1, has ``round(start) <= p < round(start) + round(length)``."""
     begin = _nearest(start)
-    end = begin + _nearest(length)
+    end = np.inf if length is None else begin + _nearest(length)
     if np.isnan(begin) or np.isnan(end):
         return ""
     low = int(min(max(begin, 1.0), _INT_MAX))
