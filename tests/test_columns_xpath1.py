@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
-from columns_twin import TwinBatch, batch_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from rulebook_builder import layout
-from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 
+from columns_twin import TwinBatch, batch_of
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.evaluation.columns.scope import DOCUMENT, Scope
-from masktron.evaluation.columns.xpath1 import compile_let, compile_test
+from masktron.evaluation.columns.scope import Scope
+from masktron.evaluation.columns.xpath1 import compile_test
 from masktron.read.columns import Cell
 from masktron.read.records import Layout
+from rulebook_builder import layout
+from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 
 LAYOUT = layout("@id", "V1", "V2", "V3", "name")
 SCOPE = Scope((), LAYOUT, "1.0")
@@ -38,8 +39,10 @@ def every_pair() -> list[Row]:
 
 ROWS = every_pair()
 BATCH = batch_of(LAYOUT, ROWS)
+SOME = batch_of(LAYOUT, ROWS[::7])
 
 
+@lru_cache(maxsize=8)
 def nodes_of(batch: TwinBatch, focus: int | None) -> list[etree._Element | None]:
     """The node that each record is evaluated on; None where it is absent."""
     records = [etree.fromstring(b"<Records>%s</Records>" % batch.record(i))[0] for i in range(len(batch))]
@@ -74,7 +77,7 @@ OPERANDS = ["V1", "(V1|V3)", "V9", "number(V1)", "string(V1)", "boolean(V1)", "5
 @pytest.mark.parametrize("left", OPERANDS)
 @pytest.mark.parametrize("right", ["V2", "(V2|@id)", "V9", "number(V2)", "string(V2)", "boolean(V2)", "5", "'5'"])
 def test_comparisons_of_all_types(operator: str, left: str, right: str) -> None:
-    agrees(f"{left} {operator} {right}", batch_of(LAYOUT, ROWS[::7]))
+    agrees(f"{left} {operator} {right}", SOME)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +110,8 @@ def test_arithmetic_bit_by_bit(source: str) -> None:
         "substring('12345', V1, V2) = '345'",
         "substring('12345', V1, V2) = ''",
         "substring('12345', -42, 1 div 0) = '12345'",
+        "substring('12345', -1 div V1) = '12345'",
+        "substring('12345', -1 div V1, 1 div V2) = '12345'",
         "substring-before(V1, V2) = ''",
         "substring-after(V1, V2) = V1",
         "substring-before(V1, '.') = substring-after(V2, '.')",
@@ -196,7 +201,13 @@ def reversed_in_file(rows: Sequence[Row]) -> TwinBatch:
 
 @pytest.mark.parametrize(
     "source",
-    ["sum(V1 | V2 | V3) = 0.6", "sum(*[. < 1]) = 0.6", "string(V1 | V2) = V1", "number(V3 | V1) > 1", "name(*) = 'V3'"],
+    [
+        "sum(V1 | V2 | V3) = 0.6",
+        "sum(*[. < 1]) = 0.6",
+        "string(V1 | V2) = V1",
+        "number(V3 | V1) > 1",
+        "name(*) = 'V3'",
+    ],
 )
 def test_the_order_of_the_file_counts(source: str) -> None:
     values = [None, "0.1", "0.2", "0.3", "0.7", "5", ""]
@@ -210,7 +221,9 @@ def test_the_order_of_the_file_counts(source: str) -> None:
 @settings(max_examples=400)
 @given(
     booleans(texts=True),
-    st.lists(st.fixed_dictionaries(dict.fromkeys(["V1", "V2", "V3", "@id", "name"], lexemes(plain=False))), max_size=12),
+    st.lists(
+        st.fixed_dictionaries(dict.fromkeys(["V1", "V2", "V3", "@id", "name"], lexemes(plain=False))), max_size=12
+    ),
 )
 def test_any_expression_on_any_text(source: str, rows: list[Row]) -> None:
     try:
@@ -231,7 +244,9 @@ def positional(source: str) -> bool:
 @settings(max_examples=400)
 @given(
     booleans(texts=False),
-    st.lists(st.fixed_dictionaries(dict.fromkeys(["V1", "V2", "V3", "@id", "name"], lexemes(plain=True))), max_size=12),
+    st.lists(
+        st.fixed_dictionaries(dict.fromkeys(["V1", "V2", "V3", "@id", "name"], lexemes(plain=True))), max_size=12
+    ),
 )
 @example("sum(V1 | V2 | V3) = 5", [{"V1": "0.1", "V2": "0.2", "V3": "0.3", "@id": None, "name": None}])
 def test_plain_data_leave_nothing_unsure(source: str, rows: list[Row]) -> None:

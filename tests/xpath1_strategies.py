@@ -6,12 +6,39 @@ from hypothesis import strategies as st
 
 FIELDS = ("@id", "V1", "V2", "V3", "name", "V9")
 """V9 is in no file."""
-PLAIN = ("0", "1", "5", "7", "-3", "12", "2.5", "0.1", "0.2", "0.3", "1.14", "1.36", "100", "-0.5", "5.0", "007", "-0")
+PLAIN = (
+    "0",
+    "1",
+    "5",
+    "7",
+    "-3",
+    "12",
+    "2.5",
+    "0.1",
+    "0.2",
+    "0.3",
+    "1.14",
+    "1.36",
+    "100",
+    "-0.5",
+    "5.0",
+    "007",
+    "-0",
+)
 ODD = (
     *("", " ", "abc", "a b", "  a  b ", " 5 ", "5\n", "5.", ".5", "-.5", ".", "-", "--5", "- 5", "+5", "1e3", "1E-2"),
     *("1e", "e", "NaN", "INF", "-INF", "Infinity", "1_000", "٣", "5 6", "0x1F", "1.2.3", "true", "false", "\u00a05"),
     *("999999999999999999", "9007199254740993", "123456789012345678901234567890", "0.00000000000000000000000012345"),
-    *("1.7976931348623157", "4503599627370497.5", "0.49999999999999994", "2147483647", "1" * 400, "añb", "𝔸x", "5\t"),
+    *(
+        "1.7976931348623157",
+        "4503599627370497.5",
+        "0.49999999999999994",
+        "2147483647",
+        "1" * 400,
+        "añb",
+        "a\U0001d538x",
+        "5\t",
+    ),
 )
 
 
@@ -34,7 +61,7 @@ def _wrapped(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 def node_sets(inner: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
     """Sets of fields; ``inner`` are booleans for predicates."""
-    fields = st.sampled_from([f if f.startswith("@") else f for f in FIELDS])
+    fields = st.sampled_from(FIELDS)
     others = st.sampled_from(
         ["*", "@*", "*[local-name() = 'V2']", "*[name() != 'V1']", "child::V1", "attribute::id", "./V2", "V1/text()"]
     )
@@ -45,7 +72,7 @@ def node_sets(inner: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[
 
 
 _NUMBERS = st.sampled_from(["0", "1", "2", "5", "0.1", "0.3", "1.14", "12", ".5", "5.", "1000000", "0.0000000001"])
-_TEXTS = st.sampled_from(["''", "'5'", "'a'", "\"it's\"", "'0123456789'", "'.'", "' '", "'5.0'", "'abc'", "'-'"])
+_TEXTS = st.sampled_from(["''", "'5'", "'a'", '"it\'s"', "'0123456789'", "'.'", "' '", "'5.0'", "'abc'", "'-'"])
 
 
 def numbers(*, texts: bool, depth: int = 3) -> st.SearchStrategy[str]:
@@ -107,7 +134,9 @@ def booleans(*, texts: bool, depth: int = 3) -> st.SearchStrategy[str]:
         _joined(inner, st.sampled_from([" and ", " or "]), inner),
         _joined("not(", st.one_of(inner, sets, number), ")"),
         _joined("boolean(", st.one_of(inner, sets, number), ")"),
-        _joined(st.sampled_from(["contains(", "starts-with("]), node_sets(), ", ", st.one_of(_TEXTS, node_sets()), ")"),
+        _joined(
+            st.sampled_from(["contains(", "starts-with("]), node_sets(), ", ", st.one_of(_TEXTS, node_sets()), ")"
+        ),
         sets,
     ]
     if texts:
