@@ -105,14 +105,14 @@ def test_contexts(context: str, kind: Literal["assert", "report"], tmp_path: Pat
         ("comment()", "other nodes"),
         ("node()", "other nodes"),
         (".", "other nodes"),
-        ("Record[1]", "position"),
-        ("Record[position() < 5]", "position"),
-        ("Record/*[1]", "position"),
+        ("Record[1]", "for Saxon"),
+        ("Record[position() < 5]", "for Saxon"),
+        ("Record/*[1]", "for Saxon"),
         ("Records[Record]/Record", "above the records"),
         ("Record[../Record/V1 = 5]", "parent of the record"),
         ("Record[count(preceding-sibling::Record) = 0]", "no evaluation"),
-        ("V1/..", "not a plain path"),
-        ("V1/parent::Record", "not a plain path"),
+        ("V1/..", "for Saxon"),
+        ("V1/parent::Record", "for Saxon"),
     ],
 )
 def test_contexts_that_only_an_engine_follows(context: str, why: str) -> None:
@@ -158,7 +158,7 @@ def test_a_node_fires_the_first_rule_that_takes_it(rules: list[tuple[str, str]],
 def test_what_only_an_engine_follows_closes_the_later_rules_on_its_nodes() -> None:
     rules = [
         ("V1", ". = 5"),
-        ("Record[1]", "V1"),
+        ("Record[../Record]", "V1"),
         ("V2 | Record", "true()"),
         ("V3", ". = 5"),
         (".", "1"),
@@ -167,6 +167,16 @@ def test_what_only_an_engine_follows_closes_the_later_rules_on_its_nodes() -> No
     _, reasons = agrees(rulebook(rules), ROWS)
     assert [bool(reason) for reason in reasons] == [False, True, True, False, True, True]
     assert reasons[2].startswith("an earlier rule of the pattern: ") and reasons[5].startswith("an earlier rule")
+
+
+def test_a_pattern_that_saxon_decides_is_not_evaluated_as_libxml2_would() -> None:
+    # libxml2 reads 1.14 one unit in the last place off, and Saxon does not
+    book = rulebook([("V1", ". = 114 div 100"), ("Record[1]", "V1")])
+    rows = [{"V1": "1.14"}]
+    assert BatchEvaluator(book, LAYOUT, checks=[0, 1]).verdicts(chunk_document(LAYOUT, rows))[0, 0] == Verdict.HOLDS
+    assert all(agrees(book, rows)[1])
+    alone, reasons = agrees(rulebook([("V1", ". = 114 div 100")]), rows)
+    assert not any(reasons) and alone.failed.tolist() == [[1]]
 
 
 def test_a_context_above_the_records_takes_records_from_later_rules() -> None:
@@ -320,3 +330,28 @@ def test_any_rulebook(rules: list[tuple[str, str]], rows: list[Row], kind: Liter
 def test_empty_batches() -> None:
     outcome, _ = agrees(rulebook([("Record[V1 = V2]", "string(V1) = 'x'"), ("V3", "sum(../V1 | . | ../V2) = 5")]), [])
     assert outcome.fired.shape == (0, 2)
+
+
+XPATH2 = [
+    [("Record[V1 = 5]", "V2 = 5"), ("Record[V2 = 5]", "V3 > 2"), ("Record", "V1 = 7")],
+    [("Record[V1 > 4]", "V2"), ("Record/V3[. > 2]", ". = 5"), ("V3", "number(.) = number(.)")],
+    [("V3[xs:integer(.) = 5]", "true()"), ("V3 | V1", ". = '5'"), ("Record", "V1 = 5")],
+    [("Record[V1 = 'x'] | Record[xs:decimal(V1) > 4]", "exists(V2)"), ("Record", "empty(V2)")],
+    [("Record[every $f in (V1, V2) satisfies $f = '5']", "V3"), ("Record/@id[. = ('5', '7')]", ". eq ../V1")],
+    [("V3[1]", ". = '5'"), ("*:V1", ". = '5'"), ("Record[@id castable as xs:integer]", "xs:integer(@id) > 4")],
+]
+
+
+@pytest.mark.parametrize("rules", XPATH2)
+@pytest.mark.parametrize("kind", ["assert", "report"])
+def test_rules_of_later_versions(rules: list[tuple[str, str]], kind: Literal["assert", "report"]) -> None:
+    """An error in a context, or in one of its alternatives, leaves the later rules to Saxon."""
+    outcome, reasons = agrees(rulebook(rules, version="2.0", kind=kind), ROWS)
+    assert not all(reasons)
+    assert outcome.fired.any()
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_contexts_of_later_versions(context: str) -> None:
+    book = rulebook([(context, "true()")], version="2.0", kind="report", namespaces={"p": "urn:p"})
+    agrees(book, ROWS)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.contexts import Context, Target, TestCompiler, compile_context, is_certain
 from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test
 from masktron.evaluation.columns.scope import DOCUMENT, Scope
+from masktron.evaluation.stylesheet import needs_saxon
 from masktron.read.columns import Batch, Cell
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, XPathVersion
@@ -169,7 +170,7 @@ def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int])
     tuple of str
         For each check of the rulebook why it is not in the program; empty where it is.
     """
-    builder = _Builder(_language(rulebook.version), layout, frozenset(checks))
+    builder = _Builder(rulebook, _language(rulebook.version), layout, frozenset(checks))
     scope = Scope(rulebook.namespaces, layout, rulebook.version)
     scope = builder.bound(rulebook.lets, scope.on(DOCUMENT))
     walks = [walk for pattern in rulebook.patterns for walk in builder.pattern(pattern, scope)]
@@ -200,6 +201,7 @@ def _language(version: XPathVersion) -> _Language:
 class _Builder:
     """What the compilation of the patterns of a rulebook shares."""
 
+    rulebook: Rulebook
     language: _Language
     layout: Layout
     checks: frozenset[int]
@@ -218,6 +220,10 @@ class _Builder:
         """Compile a pattern to the walks of the nodes that may fire its rules."""
         if not any(check.index in self.checks for rule in pattern.rules for check in rule.checks):
             return []
+        if self.is_foreign(pattern):
+            asked = (check.index for rule in pattern.rules for check in rule.checks if check.index in self.checks)
+            self.reasons.update(dict.fromkeys(asked, "a context of its pattern is for Saxon in XPath 1.0 mode"))
+            return []
         scope = self.bound(pattern.lets, outer)
         stages: dict[Target, list[_Stage]] = {}
         closed: dict[Target, str] = {}
@@ -230,6 +236,11 @@ class _Builder:
             for target, reason in context.unknown.items():
                 closed.setdefault(target, f"an earlier rule of the pattern: {reason}")
         return [walk for target, made in stages.items() if (walk := _trimmed(target, made)).stages]
+
+    def is_foreign(self, pattern: Pattern) -> bool:
+        """Tell whether another engine decides a pattern than the one whose semantics the compilers have."""
+        asked = self.rulebook.version == "1.0"
+        return asked and any(needs_saxon(rule, self.rulebook, self.layout) for rule in pattern.rules)
 
     def rule(
         self, rule: Rule, context: Context, closed: Mapping[Target, str], scope: Scope
