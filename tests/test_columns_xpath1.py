@@ -183,6 +183,11 @@ def test_functions_on_texts(source: str) -> None:
         "namespace-uri(V1) = ''",
         ".",
         "V1/V2 or V1/@x",
+        ".//V1 = 5",
+        "count(.//V1[. > 5] | .//V9) = 1",
+        "descendant::V2[1] > 3",
+        ".//*[local-name() = 'V2'] = V1",
+        "ancestor::V1",
     ],
 )
 def test_paths_and_sets(source: str) -> None:
@@ -201,6 +206,8 @@ def test_paths_and_sets(source: str) -> None:
         "local-name() = 'V3' and name(..) = 'Record'",
         "self::V3[. > 2] or self::V1",
         "parent::Record/V2 = 5 or parent::V1",
+        "ancestor::Record[1]/V2 = 5",
+        "ancestor::V1 or .//V1 or descendant::V1",
         "normalize-space() = ''",
         "..",
         "V1 or @id or node() or *",
@@ -211,6 +218,19 @@ def test_paths_and_sets(source: str) -> None:
 )
 def test_fields_as_focus(source: str) -> None:
     agrees(source, BATCH, focus=3)
+
+
+@pytest.mark.parametrize(
+    "source", ["ancestor::*", "ancestor::Records", "..", "ancestor::Record", ".//@id", ".//text()"]
+)
+def test_steps_that_leave_the_record(source: str) -> None:
+    with pytest.raises(NotColumnar):
+        compile_test(source, SCOPE)
+
+
+def test_descendants_are_read_in_odd_cells_too() -> None:
+    assert compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
+    assert compile_test("V1", SCOPE).fields == {1}
 
 
 def reversed_in_file(rows: Sequence[Row]) -> TwinBatch:

@@ -21,7 +21,17 @@ from masktron.evaluation.columns.outcome import NotColumnar, Test, Truth
 from masktron.evaluation.columns.scope import Scope
 from masktron.evaluation.columns.xpath1_compare import RELATIONS, compare
 from masktron.evaluation.columns.xpath1_functions import call
-from masktron.evaluation.columns.xpath1_paths import current, from_each, here, is_step, kept, step, union
+from masktron.evaluation.columns.xpath1_paths import (
+    current,
+    deeper,
+    from_each,
+    here,
+    is_child,
+    is_step,
+    kept,
+    step,
+    union,
+)
 from masktron.evaluation.columns.xpath1_values import (
     Boolean,
     Figures,
@@ -132,7 +142,7 @@ class _Compiler:
             return self(token[0])
         if symbol == "$":
             return self.variable(str(token[0].value))
-        if symbol in ("/", "["):
+        if symbol in ("/", "//", "["):
             return self.path(token)
         if is_step(token):
             return step(token, self.scope)
@@ -201,15 +211,18 @@ class _Compiler:
         start = self(token[0])
         if not isinstance(start, Nodes):
             raise NotColumnar("a step or a predicate on what are no nodes")
-        if token.symbol == "/":
-            return from_each(start, lambda member: self.onward(member, token[1]))
+        if token.symbol != "[":
+            if token.symbol == "//" and not is_child(token[1]):
+                raise NotColumnar("'//' before what is no name")
+            return from_each(start, lambda member: self.onward(member, token[1], below=token.symbol == "//"))
         return self.filtered(start, token[1])
 
-    def onward(self, member: Member, token: Any) -> Nodes:
-        reached = replace(self, scope=self.scope.at(member.node), alone=False)(token)
+    def onward(self, member: Member, token: Any, *, below: bool) -> Nodes:
+        scope = self.scope.at(member.node)
+        reached = replace(self, scope=scope, alone=False)(token)
         if not isinstance(reached, Nodes):
             raise NotColumnar("a path that ends in what is no node")
-        return reached
+        return deeper(reached, scope) if below else reached
 
     def filtered(self, nodes: Nodes, predicate: Any) -> Nodes:
         alone = len(nodes.members) == 1

@@ -22,7 +22,7 @@ from masktron.read.columns import Batch
 
 _KINDS = frozenset({"text", "node", "comment", "processing-instruction"})
 _WORDLESS = {"(name)": "child", "*": "child", ":": "child", "@": "attribute", ".": "self", "..": "parent"}
-_AXES = frozenset({"child", "attribute", "self", "parent"})
+_AXES = frozenset({"child", "attribute", "self", "parent", "ancestor", "descendant"})
 
 
 def is_step(token: Any) -> bool:
@@ -60,6 +60,10 @@ def step(token: Any, scope: Scope) -> Nodes:
             if scope.focus is None:
                 raise NotColumnar("a step to the parent of the record")
             return Nodes((the_record(),)) if symbol == ".." else _tested([the_record()], test, scope)
+        case "ancestor":
+            return _ancestors(test, scope)
+        case "descendant":
+            return deeper(_below("child", test, scope), scope)
         case _:
             return _below(axis, test, scope)
 
@@ -78,6 +82,29 @@ def _node(focus: int | None) -> Member:
 def current(scope: Scope) -> Nodes:
     """Return the node that the rule fired on."""
     return Nodes((_node(scope.current),))
+
+
+def _ancestors(test: Any, scope: Scope) -> Nodes:
+    """Return the record of a field, where the name that is asked for is not also that of an element above it."""
+    local = _expanded(test, scope)[1]
+    above = scope.layout.record_path[: -1 if scope.focus is not None else None]
+    if local is None or any(tag.rpartition("}")[2] == local for tag in above):
+        raise NotColumnar("a step to elements above the record")
+    return _tested([the_record()] if scope.focus is not None else [], test, scope)
+
+
+def deeper(children: Nodes, scope: Scope) -> Nodes:
+    """Return children as all descendants of their name: fields have no elements but where they are odd."""
+    fields = scope.layout.fields
+    elements = frozenset(at for at, field in enumerate(fields) if not field.attribute)
+    return Nodes(children.members, children.reads | (elements if scope.focus is None else {scope.focus}))
+
+
+def is_child(token: Any) -> bool:
+    """Tell whether a token is a step to children by name, with or without predicates."""
+    while token.symbol == "[" and len(token) == 2:
+        token = token[0]
+    return is_step(token) and _WORDLESS.get(token.symbol, token.symbol) == "child"
 
 
 def _tested(members: Iterable[Member], test: Any, scope: Scope) -> Nodes:
