@@ -103,11 +103,13 @@ def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools
         return _untyped(_MIRRORED[sign], b, a, source, doubt)
     mine = Doubt()
     if isinstance(b, Exact | Double):
-        holds = _numbers(sign, as_double(a, source, mine), b, doubt)
+        number, other = as_double(a, source, mine), as_double(b, source, mine)
+        mine.add(_signed_zeros(number.value, other.value))
+        holds = np.asarray(RELATIONS[sign](number.value, other.value))
     else:
-        other = as_boolean(b, source, mine)
-        holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, other.holds))
-    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & b.present))
+        truth = as_boolean(b, source, mine)
+        holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
+    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & together(a, b)))
     return holds
 
 
@@ -118,15 +120,15 @@ def _numbers(sign: str, a: Number, b: Number, doubt: Doubt) -> Bools:
         m, n, _ = aligned(a, b, mine)
         holds = RELATIONS[sign](m, n)
     else:
-        x, y = promoted(a, b, mine)
-        mine.add(_signed_zeros(x, y))
-        holds = RELATIONS[sign](x, y)
+        holds = RELATIONS[sign](*promoted(a, b, mine))
     doubt.add(mine.mask if mine.mask is NO else some(mine.mask & present))
     return np.asarray(holds)
 
 
 def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
-    """Return where a negative zero meets a zero: Saxon's answer depends on how the numbers came about."""
+    """Return where a negative zero meets a zero: to Saxon they differ where one of them comes from an untyped value,
+    unless the other is an integer literal.
+    """
     zeros = some((a == 0) & (b == 0))
     return NO if zeros is NO else some(zeros & (np.signbit(a) | np.signbit(b)))
 

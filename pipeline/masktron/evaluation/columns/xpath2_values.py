@@ -224,8 +224,8 @@ def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
 
 
 def constant_of(item: Item) -> Atomic | None:
-    """Return the value of a constant."""
-    return None if isinstance(item, Node | Untyped) else item.constant
+    """Return the value of a constant that is there in every record."""
+    return None if isinstance(item, Node | Untyped) or item.present is not YES else item.constant
 
 
 class Source(Protocol):
