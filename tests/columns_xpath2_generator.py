@@ -43,7 +43,7 @@ class Generator:
         kind = self.one("xs:integer", "xs:decimal", "xs:double", "number")
         return f"{kind}({self.number(depth - 1) if depth > 0 and self.random.random() < 0.5 else self.one(*FIELDS)})"
 
-    def number(self, depth: int) -> str:
+    def number(self, depth: int) -> str:  # noqa: PLR0911, PLR0912
         """What arithmetic takes."""
         if depth <= 0:
             return self.one(self.one(*FIELDS), self.one(*NUMBERS), self.typed(0))
@@ -78,7 +78,7 @@ class Generator:
             case _:
                 return f"{self.sequence(depth - 1)}[{self.one('1', '2')}]"
 
-    def string(self, depth: int) -> str:
+    def string(self, depth: int) -> str:  # noqa: PLR0911
         """What functions of strings take."""
         if depth <= 0:
             return self.one(self.one(*FIELDS), self.one(*STRINGS), f"string({self.one(*FIELDS)})")
@@ -107,7 +107,7 @@ class Generator:
             case _:
                 return f"(if ({self.condition(depth - 1)}) then {a} else {self.string(depth - 1)})"
 
-    def sequence(self, depth: int) -> str:
+    def sequence(self, depth: int) -> str:  # noqa: PLR0911
         """Fields and numbers."""
         if depth <= 0 or self.random.random() < 0.3:
             few = ", ".join(self.one(*FIELDS) for _ in range(self.random.randint(1, 3)))
@@ -128,7 +128,7 @@ class Generator:
             case _:
                 return f"({self.number(depth - 1)}, {self.number(depth - 1)})"
 
-    def condition(self, depth: int) -> str:
+    def condition(self, depth: int) -> str:  # noqa: PLR0911, PLR0912
         """What has a truth value."""
         if depth <= 0:
             field = self.one(*FIELDS)

@@ -126,8 +126,9 @@ def _numbers(sign: str, a: Number, b: Number, doubt: Doubt) -> Bools:
 
 
 def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
-    """Return where a negative zero meets a zero: to Saxon they differ where one of them comes from an untyped value,
-    unless the other is an integer literal.
+    """Return where a negative zero meets a zero.
+
+    To Saxon they differ where one of them comes from an untyped value, unless the other is an integer literal.
     """
     zeros = some((a == 0) & (b == 0))
     return NO if zeros is NO else some(zeros & (np.signbit(a) | np.signbit(b)))
