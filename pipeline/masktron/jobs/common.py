@@ -138,7 +138,7 @@ def notes_of(job: Job) -> tuple[str, ...]:
 
 def fired_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
     """Say which rules were never put to the test, as a wrong name in a context makes them."""
-    if not len(evaluation.verdicts):
+    if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
     silent = [
         edit for edit in job.edits if not evaluation.fired[edit.check.index] + evaluation.errors[edit.check.index]

@@ -66,7 +66,7 @@ def run_validate(
     hard, soft = violations(results)
     return ValidateResult(
         data=shown(data),
-        records=len(evaluation.verdicts),
+        records=evaluation.records,
         violations=hard,
         warnings=soft,
         rules=results,

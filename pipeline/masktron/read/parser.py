@@ -210,6 +210,17 @@ def parse_tree(path: str | Path, error: type[MasktronError] = DocumentError) -> 
             raise from_lxml(path, problem, error) from None
 
 
+def parse_text(text: bytes) -> etree._Element:
+    """Parse a small document of ours in UTF-8, made of parts of a file, with the limits of `parse_tree`.
+
+    Raises
+    ------
+    XMLSyntaxError
+        The parts are not what they were taken for.
+    """
+    return etree.fromstring(text, etree.XMLParser(encoding="utf-8", **_HARDENED))
+
+
 def pulled(path: Path, tag: str | None, error: type[MasktronError] = DocumentError) -> Iterator[etree._Element]:
     """Yield each element with this Clark name after its end tag, while the file is being read.
 

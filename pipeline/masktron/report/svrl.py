@@ -59,10 +59,7 @@ def _summary(rulebook: Rulebook, evaluation: Evaluation, findings: Mapping[int, 
     wrong = evaluation.failed + evaluation.errors
     soft = int(sum(wrong[check.index] for check in rulebook.checks if check.soft))
     hard = int(wrong.sum()) - soft
-    yield (
-        f"{evaluation.verdicts.shape[0]} records, {hard} violations, {soft} warnings of soft rules, "
-        f"by {evaluation.engine}"
-    )
+    yield (f"{evaluation.records} records, {hard} violations, {soft} warnings of soft rules, by {evaluation.engine}")
     for check in rulebook.checks:
         fired, failed = int(evaluation.fired[check.index]), int(evaluation.failed[check.index])
         errors = int(evaluation.errors[check.index])
