@@ -144,7 +144,8 @@ class RecordFinding:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
-        return {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        values = {name: list(text) if isinstance(text, tuple) else text for name, text in self.values.items()}
+        return {slot.name: getattr(self, slot.name) for slot in fields(self)} | {"values": values}
 
 
 def by_field(values: Iterable[tuple[str, str | None]]) -> dict[str, str | tuple[str, ...] | None]:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
 
 from masktron.errors import RulebookError
 from masktron.evaluation.arithmetic import FUNCTIONS, Number, Unclear, computed, size
@@ -44,9 +43,13 @@ from masktron.read.xpath_scope import ROOT
 
 type Item = Untyped | str | Number
 type Items = tuple[Item, ...]
+type _Values = tuple[tuple[str, str | None], ...]
 
 _PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _NEAR = 1e-9
+"""Relative distance beyond which two numbers that are read have the same order exactly and in doubles."""
+_REMEMBERED = 20_000
+"""Verdicts on equal cells that are kept."""
 _NUMERIC_CASTS = frozenset({"decimal", "double", "integer", "float"})
 _ORDERS: Mapping[str, Callable[[Number, Number], bool]] = {
     "=": lambda left, right: left == right,
@@ -66,10 +69,35 @@ class Untyped(str):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A test, and whether its being true is what the rule wants."""
+    """A test, whether the rule wants it to be true, and the two fields that it compares if it does no more."""
 
     test: Expression
     wanted: bool
+    pair: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, test: Expression, wanted: bool) -> _Asked:
+        names = (_field_of(test.left), _field_of(test.right)) if isinstance(test, Comparison) else ()
+        return cls(test, wanted, (names[0], names[1]) if len(names) == 2 and names[0] and names[1] else None)
+
+    def is_clear(self, values: _Values) -> bool:
+        """Whether the two fields are one number each, and far apart: they have the same order in every reading."""
+        cells = dict(values)
+        if self.pair is None or len(cells) != len(values):
+            return False
+        try:
+            one, other = (float(cells[name] or "") for name in self.pair)
+        except (ValueError, KeyError):
+            return False
+        return abs(one - other) > _NEAR * max(abs(one), abs(other))
+
+
+def _field_of(operand: Expression) -> str | None:
+    match operand:
+        case FieldRef(name=name) | Call(name="number", arguments=(FieldRef(name=name),)):
+            return name
+        case _:
+            return None
 
 
 class Artefacts:
@@ -85,6 +113,7 @@ class Artefacts:
     def __init__(self, rulebook: Rulebook, layout: Layout) -> None:
         self._old = rulebook.version == "1.0"
         self._asked = dict(_tests(rulebook, layout))
+        self._known: dict[tuple[int, _Values], bool] = {}
 
     def marked(self, finding: Finding) -> Finding:
         """Return the finding, with `Finding.artefact` where it is one."""
@@ -93,18 +122,28 @@ class Artefacts:
     def is_artefact(self, finding: Finding) -> bool:
         """Whether what failed holds in exact decimals; False where the tree cannot tell."""
         asked = self._asked.get(finding.check)
-        if asked is None or finding.kind == "error" or not finding.values:
+        if asked is None or finding.kind == "error" or not finding.values or asked.is_clear(finding.values):
             return False
+        cells = finding.check, finding.values
+        known = self._known.get(cells)
+        if known is None:
+            known = self._decide(asked, finding.values)
+            if len(self._known) < _REMEMBERED:
+                self._known[cells] = known
+        return known
+
+    def _decide(self, asked: _Asked, values: _Values) -> bool:
         fields: dict[str, Items] = {}
-        for name, text in finding.values:
+        for name, text in values:
             fields[name] = (*fields.get(name, ()), *(() if text is None else (Untyped(text),)))
-        readings = (libxml2_number, parse_number) if self._old else (parse_number,)
-        doubtful = False
-        for reading in readings:
-            doubles = _Evaluation(fields, reading, self._old)
-            # where the doubles say what the rule wants, nothing that is known here made it fail
-            doubtful |= doubles.truth(asked.test) is not asked.wanted and doubles.doubtful
-        return doubtful and _Evaluation(fields, _fraction, self._old).truth(asked.test) is asked.wanted
+        doubles = _Evaluation(fields, float, self._old)
+        said = doubles.truth(asked.test)
+        if not doubles.doubtful or _Evaluation(fields, Fraction, self._old).truth(asked.test) is not asked.wanted:
+            return False
+        if said is asked.wanted and self._old:
+            said = _Evaluation(fields, libxml2_number, self._old).truth(asked.test)
+        # where the doubles say what the rule wants, nothing that is known here made it fail
+        return said is not asked.wanted
 
 
 def _tests(rulebook: Rulebook, layout: Layout) -> Iterable[tuple[int, _Asked]]:
@@ -124,7 +163,7 @@ def _tests(rulebook: Rulebook, layout: Layout) -> Iterable[tuple[int, _Asked]]:
                 except (RulebookError, RecursionError):
                     continue  # what the tree cannot say is no artefact
                 if test is not None:
-                    yield check.index, _Asked(test, check.kind == "assert")
+                    yield check.index, _Asked.of(test, check.kind == "assert")
 
 
 def _test(
@@ -145,14 +184,6 @@ def _bound(scope: Scope, lets: Iterable[Let]) -> Scope:
     return scope
 
 
-def _fraction(lexeme: str) -> Number:
-    return Fraction(lexeme)
-
-
-class _Reading(Protocol):
-    def __call__(self, lexeme: str) -> Number: ...
-
-
 class _Evaluation:
     """A test on the fields of a record, with numbers of one kind.
 
@@ -162,7 +193,7 @@ class _Evaluation:
         Whether a comparison was made that exact numbers might decide otherwise.
     """
 
-    def __init__(self, fields: Mapping[str, Items], reading: _Reading, old: bool) -> None:
+    def __init__(self, fields: Mapping[str, Items], reading: Callable[[str], Number], old: bool) -> None:
         self.fields = fields
         self.reading = reading
         self.old = old

@@ -73,7 +73,7 @@ class CsvReport:
                 "true" if finding.artefact else "false",
                 _legal(values_text(finding.values)),
                 _legal(finding.message),
-                finding.location,
+                _legal(finding.location),
             )
         )
 
