@@ -98,7 +98,7 @@ def test_texts_that_xml_cannot_hold(tmp_path: Path) -> None:
     assert result.get("location") == f"/Data/{shown}"
     assert result[-1].text == shown
     assert properties_of(result)["key"] == shown
-    assert (tmp_path / "o.csv").read_text(encoding="utf-8")
+    assert shown.replace('"', '""') in (tmp_path / "o.csv").read_bytes().decode()
 
 
 def _result(rulebook: object, failed: int) -> ValidateResult:
@@ -112,26 +112,26 @@ def _result(rulebook: object, failed: int) -> ValidateResult:
 
 
 def test_memory_does_not_grow_with_the_findings(tmp_path: Path) -> None:
-    """100,000 findings of two rules in turn make 90 MB of SVRL; a part of that is ever in memory."""
+    """20,000 findings of two rules in turn make 30 MB of SVRL; a small part of that is ever in memory."""
     rulebook = read_rules(write_rules(tmp_path / "r.sch", "A", "B"))
     layout = Layout(("Data", "Record"), ())
     wanted = Outputs(svrl=tmp_path / "o.svrl", csv=tmp_path / "o.csv", json=tmp_path / "o.json", limit=None)
     tracemalloc.start()
     try:
         with wanted.opened(rulebook, layout, "d.xml") as reports:
-            for at in range(50_000):
+            for at in range(10_000):
                 for check in (0, 1):
                     where = f"/Data/Record[{at + 1}]"
-                    reports.add(Finding(check, "failed-assert", at, at, where, "x" * 200, 3, "K", (("A", f"{at}"),)))
-            reports.finish(_result(rulebook, 50_000))
+                    reports.add(Finding(check, "failed-assert", at, at, where, "x" * 1000, 3, "K", (("A", f"{at}"),)))
+            reports.finish(_result(rulebook, 10_000))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     size = (tmp_path / "o.svrl").stat().st_size
-    assert size > 50_000_000
-    assert peak < 12_000_000
+    assert size > 25_000_000
+    assert peak < 6_000_000
     records = [int(p[0].text or 0) for _, p in etree.iterparse(tmp_path / "o.svrl") if p.get("property") == "record"]
-    assert records == [*range(1, 50_001)] * 2
+    assert records == [*range(1, 10_001)] * 2
 
 
 def test_a_spool_gives_back_what_came(tmp_path: Path) -> None:
