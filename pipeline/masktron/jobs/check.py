@@ -66,7 +66,7 @@ def run_check(
     audit.against_original(data)
     return CheckResult(
         data=shown(masked),
-        records=len(evaluation.verdicts),
+        records=evaluation.records,
         violations=hard,
         warnings=soft,
         min_group=min_group,
@@ -131,7 +131,7 @@ class _Audit:
 
     def rules_fired(self, evaluation: Evaluation) -> None:
         """Say what the rules were put to; a rulebook that never fires proves nothing."""
-        records = len(evaluation.verdicts)
+        records = evaluation.records
         counted = [edit.check for edit in self.job.edits if edit.check.index not in self.left_out]
         silent = [c.id for c in counted if not evaluation.fired[c.index] + evaluation.errors[c.index]]
         if not records:

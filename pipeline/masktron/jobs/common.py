@@ -12,12 +12,14 @@ from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.report_reader import outside_names
+from masktron.evaluation.report_reader import Shown, outside_names
+from masktron.evaluation.tally import Sink
 from masktron.read.layout import Shape, survey
 from masktron.read.locality import locality
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
+from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 
 type Progress = Callable[[str, int], None]
@@ -68,7 +70,16 @@ class Job:
             hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
         )
 
-    def evaluate(self, path: Path, original: Path | None, progress: Progress, *, limit: int = 1000) -> Evaluation:
+    def evaluate(
+        self,
+        path: Path,
+        original: Path | None,
+        progress: Progress,
+        *,
+        limit: int | None = 1000,
+        shown: Shown | None = None,
+        sink: Sink | None = None,
+    ) -> Evaluation:
         """Evaluate every rule on every record of a file of the same layout."""
         stage = f"validating {path.name}"
         return evaluate(
@@ -77,6 +88,8 @@ class Job:
             self.layout,
             original=original,
             limit=limit,
+            shown=shown,
+            sink=sink,
             progress=lambda done: progress(stage, done),
         )
 
@@ -100,6 +113,7 @@ class Job:
                 errors=int(evaluation.errors[edit.check.index]),
                 soft=edit.check.soft,
                 origin=str(edit.check.origin),
+                text=rule_text(edit.check),
             )
             for edit in self.edits
             if edit.check.index not in without
@@ -138,7 +152,7 @@ def notes_of(job: Job) -> tuple[str, ...]:
 
 def fired_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
     """Say which rules were never put to the test, as a wrong name in a context makes them."""
-    if not len(evaluation.verdicts):
+    if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
     silent = [
         edit for edit in job.edits if not evaluation.fired[edit.check.index] + evaluation.errors[edit.check.index]

@@ -61,7 +61,7 @@ def revalidate(
         progress=lambda done: progress("re-validating the written file", done),
     )
     engines = [
-        EngineResult(decided.engine, len(decided.verdicts), _violations(decided, rules), True),
+        EngineResult(decided.engine, decided.records, _violations(decided, rules), True),
     ]
     if job.rulebook.version == "1.0":
         other = evaluate(path, job.rulebook, layout, original=original, engine="saxon", limit=0)
@@ -81,13 +81,13 @@ def _second(decided: Evaluation, other: Evaluation, rules: list[int], job: Job) 
         for index in rules
         if decided.fired[index] != other.fired[index] or other.failed[index] + other.errors[index]
     )
-    return EngineResult(other.engine, len(other.verdicts), _violations(other, rules), not notes, notes)
+    return EngineResult(other.engine, other.records, _violations(other, rules), not notes, notes)
 
 
 def _third(
     path: Path, job: Job, layout: Layout, original: Path, decided: Evaluation, rules: list[int], progress: Progress
 ) -> EngineResult:
-    n = len(decided.verdicts)
+    n = decided.records
     sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
     opinion = evaluate_with_pyschematron(
         path,

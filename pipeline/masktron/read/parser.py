@@ -250,3 +250,14 @@ def pulled(path: Path, tag: str | None, error: type[MasktronError] = DocumentErr
 def _ended(parser: Any) -> Iterator[etree._Element]:
     for _event, element in parser.read_events():
         yield element
+
+
+def parse_text(text: bytes) -> etree._Element:
+    """Parse a small document of ours in UTF-8, made of parts of a file, with the limits of `parse_tree`.
+
+    Raises
+    ------
+    XMLSyntaxError
+        The parts are not what they were taken for.
+    """
+    return etree.fromstring(text, etree.XMLParser(encoding="utf-8", **_HARDENED))

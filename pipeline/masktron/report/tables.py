@@ -43,18 +43,27 @@ def show(parts: Iterable[RenderableType], console: Console) -> None:
 
 def validate_tables(result: ValidateResult) -> list[RenderableType]:
     """One row per rule, the verdict below."""
-    if result.violations:
-        verdict = f"[red]{_count(result.violations, 'violation')}[/]"
-    elif any(rule.fired for rule in result.rules):
-        verdict = "[green]valid[/]"
+    fired = any(rule.fired for rule in result.rules)
+    if not result.valid:
+        verdict = f"[red]{_wrong(result)}[/]"
+    elif result.violations:
+        verdict = f"[green]valid[/]: {_count(result.violations, 'violation')}, all within what is allowed"
     else:
-        verdict = "[yellow]valid, but no rule fired[/]"
+        verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
     soft = f", {_count(result.warnings, 'warning')} of soft rules" if result.warnings else ""
     return [
         _rules(result.rules),
         *_notes("note", result.notes),
         f"{plain(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
+
+
+def _wrong(result: ValidateResult) -> str:
+    """Return the violations, and which rules have more than they may, where any may have some."""
+    said = _count(result.violations, "violation")
+    if all(rule.allowed is None for rule in result.rules):
+        return said
+    return f"{said}; too many of {plain(', '.join(rule.id for rule in result.rules if not rule.passes))}"
 
 
 def explain_tables(result: ExplainResult) -> list[RenderableType]:
@@ -271,12 +280,15 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
 
 
 def _rules(rules: Sequence[RuleResult]) -> Table:
-    table = _table("rule", "class", "fired", "failed", "errors", "where")
+    bounded = any(rule.allowed is not None for rule in rules)
+    allowed = ("allowed",) if bounded else ()
+    table = _table("rule", "class", "fired", "failed", "errors", *allowed, "where")
     for rule in rules:
-        failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.soft else f"{rule.failed}"
+        failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.passes else f"{rule.failed}"
         name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
-        errors = f"[red]{rule.errors}[/]" if rule.errors and not rule.soft else f"{rule.errors}"
-        table.add_row(name, rule.kind, f"{rule.fired}", failed, errors, plain(_bare(rule.origin)))
+        errors = f"[red]{rule.errors}[/]" if rule.errors and not rule.passes else f"{rule.errors}"
+        bound = (str(rule.allowed or "-"),) if bounded else ()
+        table.add_row(name, rule.kind, f"{rule.fired}", failed, errors, *bound, plain(_bare(rule.origin)))
     return _unbroken(table, [rule.id for rule in rules])
 
 
@@ -295,6 +307,7 @@ NUMERIC = {
     "fired",
     "failed",
     "errors",
+    "allowed",
     "groups",
     "min",
     "observed %",
