@@ -39,8 +39,8 @@ from masktron.read.slices import Frame, NotSlicedError, framed, framed_test, nam
 SMALL = 4_000_000
 """Bytes up to which `evaluate` reads a file: there is nothing to win."""
 _SLICE = 1 << 18
-_ORIGINAL_SLICE = 1 << 26
-"""libxml2 reads the original again for each slice, if rules ask for it."""
+_ORIGINAL_SLICE = 1 << 24
+"""If rules ask for the original, libxml2 reads it again for each slice, and Saxon looks through it again."""
 _MOST_THREADS = 8
 
 type Judge = Callable[[bytes], Events]
@@ -192,7 +192,7 @@ class _Whole:
             events = Events.of(self._program(run).run(parse_tree(self.frame.path).getroot()))
             total.add(events, 0)
             return events.records
-        if run.engine == "libxml2" and self.original is not None:
+        if self.original is not None:
             threads, size = 1, max(size, _ORIGINAL_SLICE)
         judge = self._judge(run)
         if judge(b"").records:
