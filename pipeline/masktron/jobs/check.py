@@ -16,6 +16,7 @@ from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
+from masktron.jobs.revalidate import second_opinions
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.unchanged import published_as_it_was
 from masktron.read.layout import Shape, survey
@@ -60,6 +61,7 @@ def run_check(
     results = job.rule_results(evaluation, audit.left_out)
     hard, soft = violations(results)
     audit.rules_fired(evaluation)
+    audit.second_opinions(evaluation, progress)
     audit.identity()
     data = read_records(masked, job.layout) if job.shape.flat else None
     min_group = audit.groups(data)
@@ -148,6 +150,22 @@ class _Audit:
             self.checked.append(f"{_number(tested, 'rule')} on {_number(records, 'record')}")
         elif records and not counted:
             self.not_checked.append("the rules: none of them applies")
+
+    def second_opinions(self, evaluation: Evaluation, progress: Progress) -> None:
+        """Let engines that are not ours read every record: what only one engine says is no proof."""
+        rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
+        for opinion in second_opinions(
+            self.job.data,
+            self.job,
+            self.job.layout,
+            evaluation,
+            rules,
+            original=self.original,
+            progress=progress,
+        ):
+            if opinion.agrees:
+                self.checked.append(f"{opinion.engine} counts the same on {_number(opinion.records, 'record')}")
+            self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
 
     # the contract
 

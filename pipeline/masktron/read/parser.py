@@ -193,6 +193,11 @@ def from_lxml(path: Path, problem: etree.XMLSyntaxError, error: type[MasktronErr
     return error(text, where=f"{path}:{line}:{max(column, 1)}", hint=hint)
 
 
+def tree_parser() -> etree.XMLParser:
+    """Return a parser with the limits of `parse_tree`, for documents in memory; not for two threads at a time."""
+    return etree.XMLParser(**_HARDENED)
+
+
 def parse_tree(path: str | Path, error: type[MasktronError] = DocumentError) -> etree._ElementTree:
     """Parse a whole file into a tree: no DTD, no entities, no network, bounded depth and size.
 
@@ -211,7 +216,7 @@ def parse_tree(path: str | Path, error: type[MasktronError] = DocumentError) -> 
     scan(path, None, error)
     with opened(path, error) as (stream, _):
         try:
-            return etree.parse(stream, etree.XMLParser(**_HARDENED), base_url=str(path))
+            return etree.parse(stream, tree_parser(), base_url=str(path))
         except etree.XMLSyntaxError as problem:
             raise from_lxml(path, problem, error) from None
 
