@@ -1,0 +1,81 @@
+"""The contenders: masktron's own evaluation, tier by tier. The one place that knows its interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from masktron.errors import RulebookError
+from masktron.evaluation import exact
+from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.stylesheet import needs_saxon
+from masktron.read.layout import survey
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+from masktron.read.schematron import read_rules
+
+from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
+
+_MARKS = {Verdict.NOT_FIRED: NOT_FIRED, Verdict.HOLDS: HOLDS, Verdict.FAILS: FAILS, Verdict.ERROR: ERROR}
+_CHUNK = 17
+"""Records in a chunk: few, so that small files have several."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Files:
+    """A file and a rulebook, read."""
+
+    data: Path
+    rulebook: Rulebook
+    layout: Layout
+
+
+type Tier = Callable[[Files], Evaluation]
+
+
+def read(data: Path, rules: Path) -> Files:
+    """Read both.
+
+    Raises
+    ------
+    RulebookError
+    """
+    return Files(data, read_rules(rules), survey(data, record="Record")[0])
+
+
+def _exact(engine: exact.EngineChoice) -> Tier:
+    return lambda f: exact.evaluate(f.data, f.rulebook, f.layout, engine=engine, chunk=_CHUNK)
+
+
+def tiers(version: str) -> Mapping[str, Tier]:
+    """Return the ways of evaluation that are compared; the first is the reference of the others."""
+    other = {"saxon": _exact("saxon")} if version == "1.0" else {}
+    return {"tier2": _exact("auto"), **other}
+
+
+def told(done: Evaluation, rulebook: Rulebook) -> dict[str, Told]:
+    """Return what an evaluation says of each check."""
+    table = np.array([_MARKS[v] for v in sorted(_MARKS)])
+    return {
+        check.id: Told(
+            int(done.fired[k]), int(done.failed[k]), int(done.errors[k]), "".join(table[done.verdicts[:, k]])
+        )
+        for k, check in enumerate(rulebook.checks)
+    }
+
+
+def by_saxon(rulebook: Rulebook, layout: Layout) -> frozenset[str]:
+    """Return the checks of XPath 1.0 that Saxon has to decide, because of a context in their pattern."""
+    return frozenset(
+        check.id
+        for pattern in rulebook.patterns
+        if any(needs_saxon(rule, rulebook, layout) for rule in pattern.rules)
+        for rule in pattern.rules
+        for check in rule.checks
+    )
+
+
+__all__ = ["Files", "RulebookError", "by_saxon", "read", "tiers", "told"]
