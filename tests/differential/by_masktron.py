@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from masktron.errors import RulebookError
 from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.stylesheet import needs_saxon
@@ -33,7 +32,8 @@ class Files:
     layout: Layout
 
 
-type Tier = Callable[[Files], Evaluation]
+type Tier = Callable[[Files], tuple[Evaluation, dict[str, int]]]
+"""Yields the outcome, and how many records the columns decided themselves, by check."""
 
 
 def read(data: Path, rules: Path) -> Files:
@@ -47,13 +47,25 @@ def read(data: Path, rules: Path) -> Files:
 
 
 def _exact(engine: exact.EngineChoice) -> Tier:
-    return lambda f: exact.evaluate(f.data, f.rulebook, f.layout, engine=engine, chunk=_CHUNK)
+    return lambda f: (exact.evaluate(f.data, f.rulebook, f.layout, engine=engine, chunk=_CHUNK), {})
 
 
 def tiers(version: str) -> Mapping[str, Tier]:
     """Return the ways of evaluation that are compared; the first is the reference of the others."""
     other = {"saxon": _exact("saxon")} if version == "1.0" else {}
     return {"tier2": _exact("auto"), **other}
+
+
+def same_as_reference(tier: str) -> bool:
+    """Whether a tier has to equal the reference in everything, findings and messages included."""
+    return tier == "tier1"
+
+
+def everything(done: Evaluation, check: int) -> tuple[object, ...]:
+    """Return all that an evaluation says of a check."""
+    verdicts = tuple(done.verdicts[:, check].tolist())
+    findings = tuple((f.kind, f.record, f.line, f.location, f.message) for f in done.findings if f.check == check)
+    return int(done.fired[check]), int(done.failed[check]), int(done.errors[check]), verdicts, findings
 
 
 def told(done: Evaluation, rulebook: Rulebook) -> dict[str, Told]:
@@ -78,4 +90,3 @@ def by_saxon(rulebook: Rulebook, layout: Layout) -> frozenset[str]:
     )
 
 
-__all__ = ["Files", "RulebookError", "by_saxon", "read", "tiers", "told"]
