@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from masktron.read.schematron import read_rules
 from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
 
 _MARKS = {Verdict.NOT_FIRED: NOT_FIRED, Verdict.HOLDS: HOLDS, Verdict.FAILS: FAILS, Verdict.ERROR: ERROR}
-_CHUNK = 17
+CHUNK = 17
 """Records in a chunk: few, so that small files have several."""
 
 
@@ -32,8 +33,24 @@ class Files:
     layout: Layout
 
 
-type Tier = Callable[[Files], tuple[Evaluation, dict[str, int]]]
-"""Yields the outcome, and how many records the columns decided themselves, by check."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a tier says.
+
+    Attributes
+    ----------
+    decided : mapping of str to int
+        How many records the columns decided themselves, for each check that they have.
+    broken : mapping of str to str
+        Checks on which columns and engine disagreed, with the error that says so.
+    """
+
+    done: Evaluation
+    decided: Mapping[str, int] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+
+
+type Tier = Callable[[Files], Answer | None]
 
 
 def read(data: Path, rules: Path) -> Files:
@@ -47,12 +64,16 @@ def read(data: Path, rules: Path) -> Files:
 
 
 def _exact(engine: exact.EngineChoice) -> Tier:
-    return lambda f: (exact.evaluate(f.data, f.rulebook, f.layout, engine=engine, chunk=_CHUNK), {})
+    return lambda f: Answer(exact.evaluate(f.data, f.rulebook, f.layout, engine=engine, chunk=CHUNK))
 
 
 def tiers(version: str) -> Mapping[str, Tier]:
     """Return the ways of evaluation that are compared; the first is the reference of the others."""
-    other = {"saxon": _exact("saxon")} if version == "1.0" else {}
+    other: dict[str, Tier] = {"saxon": _exact("saxon")} if version == "1.0" else {}
+    if find_spec("masktron.evaluation.tiered"):
+        from differential.by_columns import columns
+
+        other["tier1"] = columns
     return {"tier2": _exact("auto"), **other}
 
 
@@ -88,5 +109,3 @@ def by_saxon(rulebook: Rulebook, layout: Layout) -> frozenset[str]:
         for rule in pattern.rules
         for check in rule.checks
     )
-
-

@@ -86,7 +86,9 @@ def _written(expression: str) -> str:
 def _lets(outer: tuple[Let, ...], own: tuple[Let, ...] = ()) -> str:
     """Return the clauses that bind variables at the context node; those of patterns and schema see the document."""
     above = (f"let ${let.name} := root(.) ! ({_written(let.value.text)})" for let in outer)
-    return " ".join(("let $m-current := .", *above, *(f"let ${let.name} := ({_written(let.value.text)})" for let in own)))
+    return " ".join(
+        ("let $m-current := .", *above, *(f"let ${let.name} := ({_written(let.value.text)})" for let in own))
+    )
 
 
 @dataclass(frozen=True, slots=True)

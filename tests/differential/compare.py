@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from masktron.errors import MasktronError, RulebookError
+from masktron.evaluation.findings import Evaluation
 
 from differential import by_libxml2, by_masktron, by_xquery
 from differential.case import Case, Check, Pattern, Rule
@@ -40,11 +41,11 @@ class Compared:
     checks: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
-    generated: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Checks by (version, label)."""
     told: dict[str, Told] = field(default_factory=dict)
+    columns: bool = False
+    """Whether the file is flat enough for columns."""
     decided: dict[str, int] = field(default_factory=dict)
-    """Records that the columns decided themselves, by check, where they were asked."""
+    """Records that the columns decided themselves, by check that they have."""
 
     @property
     def unrecorded(self) -> list[Disagreement]:
@@ -69,20 +70,23 @@ def compare(case: Case, folder: Path) -> tuple[Case, Compared]:
     oracle = by_libxml2.evaluate(case) if case.version == "1.0" else by_xquery.evaluate(case)
     name = "libxml2 by node" if case.version == "1.0" else "xquery"
     saxon = by_masktron.by_saxon(files.rulebook, files.layout) if case.version == "1.0" else frozenset()
-    reference: by_masktron.Evaluation | None = None
+    reference: Evaluation | None = None
     for tier, evaluate in by_masktron.tiers(case.version).items():
         try:
-            done, decided = evaluate(files)
+            answer = evaluate(files)
         except MasktronError as error:
             result.disagreements.append(Disagreement(case.seed, "", "", "", name, tier, ("", str(error)), ""))
             continue
-        result.decided |= decided
-        if by_masktron.same_as_reference(tier):
-            result.disagreements += _tiers_apart(case, reference, done, tier)
+        if answer is None:
             continue
-        told = by_masktron.told(done, files.rulebook)
+        if by_masktron.same_as_reference(tier):
+            result.columns = True
+            result.decided |= answer.decided
+            result.disagreements += _tiers_apart(case, reference, answer, tier)
+            continue
+        told = by_masktron.told(answer.done, files.rulebook)
         if reference is None:
-            reference, result.told = done, told
+            reference, result.told = answer.done, told
         for check in case.checks:
             mode = "saxon 1.0" if case.version == "1.0" and (tier == "saxon" or check.id in saxon) else tier
             result.disagreements += _apart(case, check, (name, mode), (oracle[check.id], told[check.id]))
@@ -138,24 +142,23 @@ def situation(case: Case, name: str) -> tuple[int, Pattern, Rule, Check]:
     return next((i, p, r, c) for i, p, r in case.rules for c in r.checks if c.id == name)
 
 
-def _apart(
-    case: Case, check: Check, engines: tuple[str, str], said: tuple[Told, Told]
-) -> Iterator[Disagreement]:
+def _apart(case: Case, check: Check, engines: tuple[str, str], said: tuple[Told, Told]) -> Iterator[Disagreement]:
     first, second = said
     if first == second:
         return
     _, pattern, rule, _ = situation(case, check.id)
     earlier = pattern.rules[: pattern.rules.index(rule) + 1]
-    trees = [check.test, *(let.value for let in (*case.lets, *pattern.lets, *rule.lets))]
+    lets = [let.value for let in (*case.lets, *pattern.lets, *rule.lets)]
+    trees = [check.test, *lets]
     trees += [p for r in earlier for s in r.context for p in (s.predicate, s.above) if p is not None]
     text = " ; ".join(tree.text for tree in trees)
-    labels = frozenset(label for tree in trees for label in tree.used())
+    labels, let_labels = (frozenset(label for tree in some for label in tree.used()) for some in (trees, lets))
     rows = [i for i, (a, b) in enumerate(zip(first.marks, second.marks, strict=True)) if a != b]
     found: set[str] = set()
     for row in rows or range(len(case.table.rows)):
         marks = (first.marks[row], second.marks[row])
         lexemes = tuple(cell.lexeme for cell in case.table.rows[row].cells)
-        difference = Difference(engines, text, labels, lexemes, marks)
+        difference = Difference(engines, text, labels, let_labels, lexemes, marks)
         if "E" in marks and case.version != "1.0":
             difference = replace(difference, confirmed=by_xquery.confirms(case, check.id, row, second))
         found.add(explained(difference))
@@ -166,15 +169,18 @@ def _apart(
 
 
 def _tiers_apart(
-    case: Case, reference: by_masktron.Evaluation | None, done: by_masktron.Evaluation, tier: str
+    case: Case, reference: Evaluation | None, answer: by_masktron.Answer, tier: str
 ) -> Iterator[Disagreement]:
     """Compare every number and every finding: tiers have to be equal, in whatever the engines disagree."""
     if reference is None:
         return
     for k, check in enumerate(case.checks):
-        one, two = by_masktron.everything(reference, k), by_masktron.everything(done, k)
-        if one != two:
-            context = situation(case, check.id)[2].context_text
+        one, two = by_masktron.everything(reference, k), by_masktron.everything(answer.done, k)
+        context = situation(case, check.id)[2].context_text
+        if check.id in answer.broken:
+            said = (answer.broken[check.id], "")
+            yield Disagreement(case.seed, check.id, check.test.text, context, "tier2", tier, said, "")
+        elif one != two:
             where = next((f"{a!r} / {b!r}" for a, b in zip(one, two, strict=True) if a != b), "")
             yield Disagreement(case.seed, check.id, check.test.text, context, "tier2", tier, (where, ""), "")
 

@@ -15,12 +15,36 @@ URI = "urn:example:data"
 ODD = (
     *("1e3", "1E3", "1e-2", "1e", "+5", "INF", "-INF", "NaN", "+INF", "inf", " 5 ", "05", "5.", ".5", "-.5", "-0"),
     *("-0.0", "0.0", ".", "-", "+", "--1", "- 5", "5 5", "1,5", "0x10", "١٢", "\u00a05", "5\t", "1_000"),
-    *("12345678901234567890", "999999999999999999", "9007199254740993", "-9223372036854775808", "9223372036854775807"),
+    *(
+        "12345678901234567890",
+        "999999999999999999",
+        "9007199254740993",
+        "-9223372036854775808",
+        "9223372036854775807",
+    ),
     *("1.14", "1.36", "0.1", "0.30", "1.10", "0.00000000000000000001", "123456789.123456789", "00000000000000000001"),
     *("true", "false", "", " ", "5e", "1.5E2", "-1e400", "1e400", "2.50", "1.000000000000000000001"),
 )
 _CATEGORIES = (("a", "b", "c"), ("1", "2", "3", "9"), ("M", "F", ""), ("x", "X", "é"), ("A01", "A02", "B01"))
-_WORDS = ("", "abc", "ABC", "a b", " a  b ", "Zoë", "a&b", "<x>", "10 km", "a\tb", "日本", "aa", "b", "'", '"', "ab", "\U0001f600")
+_WORDS = (
+    "",
+    "abc",
+    "ABC",
+    "a b",
+    " a  b ",
+    "Zoë",
+    "a&b",
+    "<x>",
+    "10 km",
+    "a\tb",
+    "日本",
+    "aa",
+    "b",
+    "'",
+    '"',
+    "ab",
+    "\U0001f600",
+)
 _NAMES = ("V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8")
 _ODD_NAMES = ("div", "V-1", "and", "V.2", "Größe", "text", "count", "mod", "_x", "if", "V11", "for")
 
@@ -160,7 +184,9 @@ def _rows(rng: Random, columns: tuple[Column, ...], count: int) -> tuple[Row, ..
     late = {c.name: rng.randint(1, count // 2) if rng.random() < 0.1 else 0 for c in columns}
     odd = rng.choice((0.0, 0.0, 0.02, 0.06))
     spelled = rng.choice((0.0, 0.0, 0.02, 0.08))
-    repeated = rng.choice((0.0, 0.0, 0.0, 0.03))
+    # the rest of the files is flat
+    repeated = rng.choice((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03))
+    mixed = rng.random() < 0.1
     rows: list[Row] = []
     for i in range(count):
         cells: list[Cell] = []
@@ -171,17 +197,20 @@ def _rows(rng: Random, columns: tuple[Column, ...], count: int) -> tuple[Row, ..
                 lexeme = "" if rng.random() < empty[c.name] else rng.choice(pools[c.name])
                 if rng.random() < odd:
                     lexeme = rng.choice(ODD)
-                cells.append(Cell(c.name, lexeme, _spelling(rng) if rng.random() < spelled else "plain"))
+                cells.append(Cell(c.name, lexeme, _spelling(rng, mixed=mixed) if rng.random() < spelled else "plain"))
         if rng.random() < spelled / 4:
             rng.shuffle(cells)
-        inside = rng.choice(("<!-- c -->", "<?p x?>", "5", " ")) if rng.random() < spelled / 4 else ""
+        inside = (
+            rng.choice(("<!-- c -->", "<?p x?>", " ", "5" if mixed else "\n")) if rng.random() < spelled / 4 else ""
+        )
         before = rng.choice(("<!-- <Record/> -->", "<?p x?>", " ")) if rng.random() < spelled / 4 else ""
         rows.append(Row(tuple(cells), inside, before))
     return tuple(rows)
 
 
-def _spelling(rng: Random) -> Spelling:
-    return rng.choice(("reference", "cdata", "comment", "instruction", "return", "attribute", "split"))
+def _spelling(rng: Random, *, mixed: bool) -> Spelling:
+    chosen: Spelling = rng.choice(("reference", "cdata", "comment", "instruction", "return", "attribute", "split"))
+    return "reference" if chosen == "attribute" and not mixed else chosen
 
 
 def pool(rng: Random, kind: FieldKind) -> tuple[str, ...]:
@@ -201,6 +230,8 @@ def pool(rng: Random, kind: FieldKind) -> tuple[str, ...]:
         case "text":
             return _WORDS
         case "date":
-            return tuple(f"20{rng.randint(10, 13)}-{rng.randint(1, 13):02d}-{rng.randint(1, 29):02d}" for _ in range(8))
+            return tuple(
+                f"20{rng.randint(10, 13)}-{rng.randint(1, 13):02d}-{rng.randint(1, 29):02d}" for _ in range(8)
+            )
         case "odd":
             return tuple(rng.choice(ODD) for _ in range(14))

@@ -25,8 +25,8 @@ class Difference:
         Who disagree, for example libxml2 and saxon.
     expressions : str
         Test, context and variables.
-    labels : frozenset of str
-        Operators in them.
+    labels, let_labels : frozenset of str
+        Operators in them, and in the variables alone.
     lexemes : tuple of str
         Values of the record.
     marks : tuple of (str, str)
@@ -38,6 +38,7 @@ class Difference:
     engines: tuple[str, str]
     expressions: str
     labels: frozenset[str]
+    let_labels: frozenset[str]
     lexemes: tuple[str, ...]
     marks: tuple[str, str]
     confirmed: bool = False
@@ -123,6 +124,13 @@ DEVIATIONS = (
         "sum() of a text is an error in its 1.0 mode, where the standard has NaN.",
         "XPath 1.0, 4.4",
         lambda d: _saxon_1(d) and "sum" in d.labels and ERROR in d.marks,
+    ),
+    Deviation(
+        "saxon-variable-type",
+        "Saxon",
+        "A variable that is floor(), ceiling() or round() of an integer is an error in its 1.0 mode: a false type.",
+        "XPath 1.0, 4.4",
+        lambda d: _saxon_1(d) and d.marks[1] == ERROR and bool(d.let_labels & {"floor", "ceiling", "round"}),
     ),
     Deviation(
         "errors-and-optimisation",

@@ -14,7 +14,19 @@ type Node = Literal["record", "field", "attribute", "document"]
 type Maker = Callable[["Words"], Expr]
 
 _NUMERIC = frozenset({"integer", "decimal", "amount", "odd"})
-_PATTERNS = ("^[0-9]+$", "[a-c]", "^-?\\d+(\\.\\d+)?$", "^A", "b$", "\\s", "^.{1,3}$", "^$", "^(a|b|1)$", "[^0-9.]", "\\p{L}")
+_PATTERNS = (
+    "^[0-9]+$",
+    "[a-c]",
+    "^-?\\d+(\\.\\d+)?$",
+    "^A",
+    "b$",
+    "\\s",
+    "^.{1,3}$",
+    "^$",
+    "^(a|b|1)$",
+    "[^0-9.]",
+    "\\p{L}",
+)
 _TYPES = ("xs:integer", "xs:decimal", "xs:double", "xs:date", "xs:string", "xs:boolean", "xs:nonNegativeInteger")
 
 
@@ -259,7 +271,9 @@ def _let_or(kind: Kind, other: str) -> Maker:
 
 def _nodes_truth(w: Words) -> Expr:
     field = w.field()
-    return expr("boolean", "boolean", "boolean(", field, ")") if w.rng.random() < 0.5 else replace(field, kind="boolean")
+    return (
+        expr("boolean", "boolean", "boolean(", field, ")") if w.rng.random() < 0.5 else replace(field, kind="boolean")
+    )
 
 
 def _parent(w: Words) -> Expr:
@@ -432,7 +446,9 @@ def _of_boolean(w: Words) -> Expr:
 
 
 def _count(w: Words) -> Expr:
-    paths = ("*", "../*", "@*", "node()") if w.node != "record" else ("*", "@*", "*[. = '']", "*[not(text())]", "text()")
+    paths = (
+        ("*", "../*", "@*", "node()") if w.node != "record" else ("*", "@*", "*[. = '']", "*[not(text())]", "text()")
+    )
     if w.rng.random() < 0.4:
         return expr("number", "count", f"count({w.rng.choice(paths)})")
     return expr("number", "count", "count(", w.field(), ")")
@@ -546,9 +562,11 @@ _NUMBERS_2: tuple[Maker, ...] = (
     _plus,
     _call("number", "compare", "string", "string"),
     _call("number", "count", "items"),
-    lambda w: expr("number", "[position]sequence", w.items(), f"[{w.rng.randint(1, 2)}] ! number(.)")
-    if w.version == "3.1"
-    else expr("number", "[position]sequence number", "number(", w.items(), f"[{w.rng.randint(1, 2)}])"),
+    lambda w: (
+        expr("number", "[position]sequence", w.items(), f"[{w.rng.randint(1, 2)}] ! number(.)")
+        if w.version == "3.1"
+        else expr("number", "[position]sequence number", "number(", w.items(), f"[{w.rng.randint(1, 2)}])")
+    ),
     _math,
     _call("number", "math:pow", "guarded", "constant", label="3.1:math:pow"),
 )
@@ -615,7 +633,9 @@ _STRINGS: tuple[Maker, ...] = (
 _STRINGS_2: tuple[Maker, ...] = (
     _call("string", "upper-case", "string"),
     _call("string", "lower-case", "string"),
-    lambda w: expr("string", "replace", "replace(", w.string(), f", '{w.rng.choice(('a', '[0-9]', ' +', 'b$'))}', 'z')"),
+    lambda w: expr(
+        "string", "replace", "replace(", w.string(), f", '{w.rng.choice(('a', '[0-9]', ' +', 'b$'))}', 'z')"
+    ),
     lambda w: expr("string", "string-join", "string-join((", w.string(), ", ", w.string(), "), '-')"),
     lambda w: expr("string", "tokenize", "(tokenize(", w.string(), ", '[ .]'), '')[1]"),
     _if("string"),

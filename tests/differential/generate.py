@@ -15,6 +15,11 @@ VERSIONS: tuple[Version, ...] = ("1.0", "2.0", "3.1")
 _LET_KINDS: tuple[Kind, ...] = ("number", "string", "boolean", "number")
 
 
+_PATHS = frozenset(
+    {".", "@", "child", "../", "child::", "./", "*[name()]", "*[local-name()]", "[position]", "text()", "[predicate]"}
+)
+
+
 def generate(seed: int) -> Case:
     """Return the case of a seed, always the same one; versions take turns."""
     rng = Random(f"masktron differential {seed}")
@@ -39,6 +44,9 @@ def _lets(words: Words, prefix: str, count: int) -> tuple[Let, ...]:
     for i in range(count):
         kind = words.rng.choice(_LET_KINDS)
         value = _constant(words, kind) if words.node == "document" else getattr(words, kind)()
+        if value.labels and value.labels[0] in _PATHS:
+            # lxml takes no attributes and text nodes as values of variables
+            value = expr(kind, kind, f"{kind}(", value, ")")
         made.append(Let(f"{prefix}{i}", value))
         words = words.bind(made[-1].name, kind)
     return tuple(made)

@@ -61,7 +61,10 @@ def _only(case: Case, wanted: set[str]) -> Case:
     for pattern in case.patterns:
         rules = [replace(r, checks=tuple(c for c in r.checks if c.id in wanted)) for r in pattern.rules]
         last = max((i for i, r in enumerate(rules) if r.checks), default=-1)
-        kept = [r if r.checks else replace(r, checks=full.checks[:1]) for r, full in zip(rules, pattern.rules, strict=True)]
+        kept = [
+            r if r.checks else replace(r, checks=full.checks[:1])
+            for r, full in zip(rules, pattern.rules, strict=True)
+        ]
         if last >= 0:
             patterns.append(replace(pattern, rules=tuple(kept[: last + 1])))
     return replace(case, patterns=tuple(patterns))

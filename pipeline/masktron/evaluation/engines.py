@@ -11,7 +11,7 @@ from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
 from masktron.read.parser import parse_tree
-from masktron.read.saxon import SaxonError, compile_stylesheet, processor
+from masktron.read.saxon import SaxonError, careful_processor, compile_stylesheet, processor
 
 _BASE_URL = "/masktron/rules.xsl"
 _lxml: Any = etree
@@ -114,19 +114,27 @@ def _messages(error: etree.LxmlError) -> str:
 
 
 class _Saxon:
-    def __init__(self, text: str, original: Original | None) -> None:
+    def __init__(self, text: str, original: Original | None, *, careful: bool = False) -> None:
+        self._text = text
+        self._original = original
+        self._processor = careful_processor() if careful else processor()
+        self._careful: _Saxon | None = self if careful else None
         try:
-            self._executable = compile_stylesheet(text)
+            self._executable = compile_stylesheet(text, careful=careful)
         except SaxonError as error:
             raise EngineError(error.first) from None
         if original is not None:
-            self._executable.set_parameter(ORIGINAL, processor().parse_xml(xml_text=original.text))
+            self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:
         from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
 
         try:
-            node = processor().parse_xml(xml_text=etree.tostring(root, encoding="unicode"))
+            node = self._processor.parse_xml(xml_text=etree.tostring(root, encoding="unicode"))
             return str(self._executable.transform_to_string(xdm_node=node) or "")
         except PySaxonApiError as error:
-            raise EngineError(SaxonError(str(error)).first) from None
+            problem = SaxonError(str(error))
+        if not problem.internal or self._careful is self:
+            raise EngineError(problem.first)
+        self._careful = self._careful or _Saxon(self._text, self._original, careful=True)
+        return self._careful.run(root)
