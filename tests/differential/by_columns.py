@@ -6,18 +6,18 @@ import re
 from collections.abc import Collection, Iterable
 from functools import partial
 
-from masktron.errors import RulebookError
-from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import Frame
 from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.tiers import Program
-from masktron.read.columns import Batch
 from masktron.read.plain import iter_batches, survey_plain
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
 
 from differential.by_masktron import CHUNK, Answer, Files
+from masktron.errors import RulebookError
+from masktron.evaluation.columns.outcome import Outcome
+from masktron.read.columns import Batch
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
 
 _BLOCK = 1 << 10
 _APART = re.compile(r"the columns and .* disagree .*\((\w+)\)", re.DOTALL)
@@ -46,7 +46,10 @@ class _Watched:
 
 
 def columns(files: Files) -> Answer | None:
-    """Evaluate over columns, however small the file; None where it is not flat."""
+    """Evaluate over columns, however small the file; None where it is not flat.
+
+    A check on which the engine contradicts the columns is noted, and the rest evaluated once more without it.
+    """
     found = survey_plain(files.data, record="Record")
     frame = Frame.of(files.data, files.layout)
     if found is None or frame is None:
@@ -55,17 +58,9 @@ def columns(files: Files) -> Answer | None:
     if layout != files.layout:
         raise AssertionError(f"the fast survey finds another layout: {layout}, {files.layout}")
     broken: dict[str, str] = {}
+    names = [check.id for check in files.rulebook.checks]
     while True:
-        watched: list[_Watched] = []
-        compiled: list[int] = []
-
-        def compiler(rulebook: Rulebook, layout: Layout, checks: Collection[int]) -> tuple[Program, tuple[str, ...]]:
-            program, reasons = compile_program(rulebook, layout, checks)
-            names = [c.id for c in rulebook.checks]
-            watched.append(_Watched(program, [names.index(name) for name in broken]))  # noqa: B023 - called at once
-            compiled.extend(k for k in checks if not reasons[k])  # noqa: B023 - called at once
-            return watched[-1], reasons
-
+        compiler = _Compiler([names.index(name) for name in broken])
         try:
             done = evaluate_columns(
                 files.data,
@@ -82,5 +77,25 @@ def columns(files: Files) -> Answer | None:
                 raise
             broken[name[1]] = str(error)
             continue
-        decided = {files.rulebook.checks[k].id: watched[0].decided.get(k, 0) for k in compiled}
-        return Answer(done, decided, broken)
+        return Answer(done, {names[k]: count for k, count in compiler.decided().items()}, broken)
+
+
+class _Compiler:
+    """Compiles as `compile_program` does, and keeps an eye on the program."""
+
+    def __init__(self, open_checks: Collection[int]) -> None:
+        self._open = open_checks
+        self._compiled: list[int] = []
+        self._watched: list[_Watched] = []
+
+    def __call__(
+        self, rulebook: Rulebook, layout: Layout, checks: Collection[int]
+    ) -> tuple[Program, tuple[str, ...]]:
+        program, reasons = compile_program(rulebook, layout, checks)
+        self._watched.append(_Watched(program, self._open))
+        self._compiled += [k for k in checks if not reasons[k]]
+        return self._watched[-1], reasons
+
+    def decided(self) -> dict[int, int]:
+        """Return how many records the columns decided, for each check that they have."""
+        return {k: sum(watched.decided.get(k, 0) for watched in self._watched) for k in self._compiled}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
 from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.stylesheet import needs_saxon
@@ -16,8 +17,6 @@ from masktron.read.layout import survey
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
-
-from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
 
 _MARKS = {Verdict.NOT_FIRED: NOT_FIRED, Verdict.HOLDS: HOLDS, Verdict.FAILS: FAILS, Verdict.ERROR: ERROR}
 CHUNK = 17

@@ -15,7 +15,7 @@ from typing import Any
 
 from saxonche import PySaxonApiError, PySaxonProcessor
 
-from differential.case import Case, Check, Let, Pattern, Rule, Step
+from differential.case import Case, Check, Let, Rule, Step
 from differential.told import ERROR, FAILS, HOLDS, Tally, Told
 
 _FUNCTIONS = "http://www.w3.org/2005/xpath-functions"
@@ -37,7 +37,7 @@ def _processor(*, optimised: bool = False) -> PySaxonProcessor:
     return created
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - an outcome, not an error
     """Saxon cannot compile a query."""
 
 
@@ -123,10 +123,10 @@ def _stepwise(scope: _Scope, step: Step) -> str:
     )
     above = f"exists(..[{_written(step.above.text)}])" if step.above else "true()"
     own = f"exists(.[{_written(step.predicate.text)}])" if step.predicate else "true()"
+    truth = f"{_lets(scope.outer)} return if ({above}) then if ({own}) then 'T' else 'F' else 'F'"
     return (
         f"string-join(let $m-bare := {bare} for $m-n in $m-all return $m-n ! (if (not(generate-id(.) = $m-bare)) "
-        f"then 'F' else try {{ {_lets(scope.outer)} return if ({above}) then if ({own}) then 'T' else 'F' else 'F' }} "
-        "catch * { 'E' }))"
+        f"then 'F' else try {{ {truth} }} catch * {{ 'E' }}))"
     )
 
 
@@ -213,7 +213,7 @@ class _Walk:
         at = 0
         for pattern in self.case.patterns:
             taken: set[int] = set()
-            for rule in pattern.rules:
+            for _ in pattern.rules:
                 marks = matches[at]
                 mine = [i for i, m in enumerate(marks) if m == "T" and i not in taken]
                 wrong = [i for i, m in enumerate(marks) if m == "E" and i not in taken]

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from masktron.errors import MasktronError, RulebookError
-from masktron.evaluation.findings import Evaluation
-
 from differential import by_libxml2, by_masktron, by_xquery
 from differential.case import Case, Check, Pattern, Rule
 from differential.deviations import Difference, explained
 from differential.told import Told
+from masktron.errors import MasktronError, RulebookError
+from masktron.evaluation.findings import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,9 @@ class Compared:
     checks: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
+    oracle: dict[str, Told] = field(default_factory=dict)
     told: dict[str, Told] = field(default_factory=dict)
+    """What the reference says."""
     columns: bool = False
     """Whether the file is flat enough for columns."""
     decided: dict[str, int] = field(default_factory=dict)
@@ -68,6 +69,7 @@ def compare(case: Case, folder: Path) -> tuple[Case, Compared]:
         return case, result
     result.checks = len(case.checks)
     oracle = by_libxml2.evaluate(case) if case.version == "1.0" else by_xquery.evaluate(case)
+    result.oracle = oracle
     name = "libxml2 by node" if case.version == "1.0" else "xquery"
     saxon = by_masktron.by_saxon(files.rulebook, files.layout) if case.version == "1.0" else frozenset()
     reference: Evaluation | None = None

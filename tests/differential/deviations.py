@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from masktron.evaluation.traits import Oddity, oddities_of
-
 from differential.told import ERROR
+from masktron.evaluation.traits import Oddity, oddities_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class Words:
     wild: float = 0.1
     current: str = ""
     """In a predicate: the way from ``current()`` to the record, if it is an element."""
+    featured: tuple[Maker, ...] = ()
+    """What this file has more of than others, so that everything is had often by some."""
     context: bool = False
     """Whether this is a predicate of a context, where ``current()`` is not written."""
 
@@ -84,12 +86,16 @@ class Words:
 
     def items(self) -> Expr:
         """Return a sequence, in XPath 2 and later."""
-        return self.rng.choice(_ITEMS)(self.deeper())
+        featured = [maker for maker in self.featured if maker in _ITEMS]
+        return self.rng.choice(featured if featured and self.rng.random() < 0.5 else _ITEMS)(self.deeper())
 
     def _pick(self, both: tuple[Maker, ...], later: tuple[Maker, ...], flat: tuple[Maker, ...]) -> Expr:
         if self.depth <= 0 or self.rng.random() < 0.08:
             return self.rng.choice(flat)(self)
         choices = later if self.two and self.rng.random() < 0.45 else both
+        featured = [maker for maker in self.featured if maker in both or (self.two and maker in later)]
+        if featured and self.rng.random() < 0.3:
+            choices = tuple(featured)
         made = self.rng.choice(choices)(self.deeper())
         if made.labels and made.labels[0].startswith("3.1:") and self.version != "3.1":
             return self.rng.choice(both)(self.deeper())
@@ -122,23 +128,25 @@ class Words:
         roll = self.rng.random()
         if roll < 0.8:
             return expr("nodes", "../" if up else ("@" if column.attribute else "child"), f"{up}{name}")
-        if roll < 0.84 and not column.attribute:
-            return expr("nodes", "child::", f"{up}child::{name}")
-        if roll < 0.87:
-            return expr("nodes", "./", f"./{up}{name}")
-        if roll < 0.90 and not column.attribute:
-            return expr("nodes", "*[name()] name", f"{up}*[name() = '{name}']")
-        if roll < 0.92 and not column.attribute:
-            return expr("nodes", "*[local-name()] local-name", f"{up}*[local-name() = '{column.name}']")
-        if roll < 0.95:
-            place = self.rng.choice(("1", "last()", "position() = 1", "2"))
-            return expr("nodes", "[position]", f"{up}{name}[{place}]")
-        if roll < 0.97 and not column.attribute:
-            return expr("nodes", "text()", f"{up}{name}/text()")
-        current = {"record": "current()/", "field": "current()/../"}.get(self.node, "")
-        current = "" if self.current or self.context else current
-        inner = replace(self, node="field", own=column, depth=min(self.depth, 1), current=current).boolean()
-        return expr("nodes", "[predicate]", f"{up}{name}[", inner, "]")
+        if roll > 0.97:
+            current = {"record": "current()/", "field": "current()/../"}.get(self.node, "")
+            current = "" if self.current or self.context else current
+            inner = replace(self, node="field", own=column, depth=min(self.depth, 1), current=current).boolean()
+            return expr("nodes", "[predicate]", f"{up}{name}[", inner, "]")
+        return self._other_path(column, name, up)
+
+    def _other_path(self, column: Column, name: str, up: str) -> Expr:
+        place = self.rng.choice(("1", "last()", "position() = 1", "2"))
+        paths = [("./", f"./{up}{name}"), ("[position]", f"{up}{name}[{place}]")]
+        if not column.attribute:
+            paths += [
+                ("child::", f"{up}child::{name}"),
+                ("*[name()] name", f"{up}*[name() = '{name}']"),
+                ("*[local-name()] local-name", f"{up}*[local-name() = '{column.name}']"),
+                ("text()", f"{up}{name}/text()"),
+            ]
+        label, path = self.rng.choice(paths)
+        return expr("nodes", label, path)
 
     def guarded(self) -> Expr:
         """Return a field as a number: by `number()` mostly, since text is an error in XPath 2."""
@@ -206,7 +214,7 @@ def _binary(kind: Kind, operators: tuple[str, ...], left: str, right: str | None
 
 
 def _bracketed(operand: Expr, w: Words) -> Expr:
-    simple = len(operand.parts) == 1 or operand.text.endswith(")") and operand.parts[0] in ("number(", "(")
+    simple = len(operand.parts) == 1 or (operand.text.endswith(")") and operand.parts[0] in ("number(", "("))
     if simple or (operand.kind == "number" and w.rng.random() < 0.15):
         return operand
     return replace(operand, parts=("(", *operand.parts, ")"))
@@ -277,7 +285,7 @@ def _nodes_truth(w: Words) -> Expr:
 
 
 def _parent(w: Words) -> Expr:
-    if w.node == "record" or w.node == "document":
+    if w.node in ("record", "document"):
         return _nodes_truth(w)
     return expr("boolean", "../*", w.rng.choice(("../*", "count(../*) > 3", "name(..) != 'Data'", "../@*")))
 
@@ -413,7 +421,7 @@ _BOOLEANS_2: tuple[Maker, ...] = (
     _call("boolean", "empty", "field"),
     _call("boolean", "empty", "items"),
     _call("boolean", "deep-equal", "items", "items"),
-    lambda w: expr("boolean", "boolean", "boolean(", w.items(), ")"),
+    lambda w: expr("boolean", "boolean", "boolean(", _set_operation(w), ")"),
     _let_31,
     _call("boolean", "contains-token", "field", "literal", label="3.1:contains-token"),
 )
@@ -675,3 +683,19 @@ _ITEMS: tuple[Maker, ...] = (
     lambda w: expr("items", "data", "data(", w.field(), ")"),
     lambda w: expr("items", "()", "()"),
 )
+
+
+def feature(rng: Random) -> tuple[Maker, ...]:
+    """Choose some makers that a file shall have more of."""
+    makers = (
+        *_BOOLEANS,
+        *_BOOLEANS_2,
+        *_BOOLEANS_2,
+        *_NUMBERS,
+        *_NUMBERS_2,
+        *_NUMBERS_2,
+        *_STRINGS,
+        *_STRINGS_2,
+        *_ITEMS,
+    )
+    return tuple(rng.sample(makers, 6))

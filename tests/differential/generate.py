@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from differential.case import Case, Check, Let, Pattern, Rule, Step, Version
-from differential.data import Column, Table, make_table
-from differential.expressions import Words
+from differential.data import Column, make_table
+from differential.expressions import Words, feature
 from differential.tree import Expr, Kind, expr, leaf
 
 VERSIONS: tuple[Version, ...] = ("1.0", "2.0", "3.1")
@@ -25,7 +25,7 @@ def generate(seed: int) -> Case:
     rng = Random(f"masktron differential {seed}")
     version = VERSIONS[seed % 3]
     table = make_table(rng)
-    words = Words(rng, table, version, wild=rng.choice((0.03, 0.1, 0.1, 0.4)))
+    words = Words(rng, table, version, wild=rng.choice((0.03, 0.1, 0.1, 0.4)), featured=feature(rng))
     outer = _lets(replace(words, node="document", depth=1), "s", rng.choice((0, 0, 1, 2)))
     words = _bound(words, outer)
     numbers = iter(range(1, 10_000))
