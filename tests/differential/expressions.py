@@ -374,7 +374,7 @@ def _matches(w: Words) -> Expr:
 def _instance(w: Words) -> Expr:
     kind = w.rng.choice(("xs:integer", "xs:decimal", "xs:double", "xs:string", "xs:anyAtomicType", "node()"))
     subject = w.rng.choice((w.number, w.field, w.string))()
-    return expr("boolean", "instance of", "(", subject, f") instance of {kind}{w.rng.choice(('', '?', '*', '+'))}")
+    return expr("boolean", "instance-of", "(", subject, f") instance of {kind}{w.rng.choice(('', '?', '*', '+'))}")
 
 
 def _node_order(w: Words) -> Expr:
