@@ -13,7 +13,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
 from masktron.read.encoding import Encoding
 from masktron.read.parser import parse_tree, tree_parser
-from masktron.read.saxon import SaxonError, compile_stylesheet, processor
+from masktron.read.saxon import SaxonError, careful_processor, compile_stylesheet, processor
 
 if TYPE_CHECKING:
     from saxonche import PyXdmNode
@@ -165,16 +165,20 @@ def _messages(error: etree.LxmlError) -> str:
 
 
 class _Saxon:
-    def __init__(self, text: str, original: Original | None) -> None:
+    def __init__(self, text: str, original: Original | None, *, careful: bool = False) -> None:
+        self._text = text
+        self._original = original
+        self._processor = careful_processor() if careful else processor()
+        self._careful: _Saxon | None = self if careful else None
         try:
-            self._executable = compile_stylesheet(text)
+            self._executable = compile_stylesheet(text, careful=careful)
         except SaxonError as error:
             raise EngineError(error.first) from None
         if original is not None:
-            self._executable.set_parameter(ORIGINAL, processor().parse_xml(xml_text=original.text))
+            self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:
-        return self._transformed(_parsed(etree.tostring(root, encoding="unicode"), EngineError))
+        return self._transformed(etree.tostring(root, encoding="unicode"), None)
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
         try:
@@ -182,31 +186,34 @@ class _Saxon:
         except UnicodeDecodeError as problem:
             raise NotFramedError(str(problem)) from None
         # the declaration speaks of bytes
-        node = _parsed(text[len(encoding.declaration) :], NotFramedError)
-        if not self._passes(node, guard):
+        return self._transformed(text[len(encoding.declaration) :], guard)
+
+    def _transformed(self, text: str, guard: Guard | None) -> str:
+        from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
+
+        node = self._parsed(text, EngineError if guard is None else NotFramedError)
+        if guard is not None and not self._passes(node, guard):
             raise NotFramedError(guard.test)
-        return self._transformed(node)
+        try:
+            return str(self._executable.transform_to_string(xdm_node=node) or "")
+        except PySaxonApiError as error:
+            problem = SaxonError(str(error))
+        if not problem.internal or self._careful is self:
+            raise EngineError(problem.first)
+        self._careful = self._careful or _Saxon(self._text, self._original, careful=True)
+        return self._careful._transformed(text, guard)
+
+    def _parsed(self, text: str, error: type[Exception]) -> PyXdmNode:
+        from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
+
+        try:
+            return self._processor.parse_xml(xml_text=text)
+        except PySaxonApiError as problem:
+            raise error(SaxonError(str(problem)).first) from None
 
     def _passes(self, node: PyXdmNode, guard: Guard) -> bool:
-        xpath = processor().new_xpath_processor()
+        xpath = self._processor.new_xpath_processor()
         for prefix, uri in guard.prefixes:
             xpath.declare_namespace(prefix, uri)
         xpath.set_context(xdm_item=node)
         return bool(xpath.effective_boolean_value(guard.test))
-
-    def _transformed(self, node: PyXdmNode) -> str:
-        from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
-
-        try:
-            return str(self._executable.transform_to_string(xdm_node=node) or "")
-        except PySaxonApiError as error:
-            raise EngineError(SaxonError(str(error)).first) from None
-
-
-def _parsed(text: str, error: type[Exception]) -> PyXdmNode:
-    from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
-
-    try:
-        return processor().parse_xml(xml_text=text)
-    except PySaxonApiError as problem:
-        raise error(SaxonError(str(problem)).first) from None

@@ -28,6 +28,7 @@ _AXES = frozenset({"child", "attribute", "self", "descendant"})
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.\-·]*(?::[^\W\d][\w.\-·]*)?\Z")
 _BOOLEAN_SYMBOLS = frozenset(
     {"and", "or", "=", "!=", "<", "<=", ">", ">=", "eq", "ne", "lt", "le", "gt", "ge", "some", "every", "is"}
+    | {"<<", ">>"}
     | {"castable", "instance", "not", "boolean", "contains", "starts-with", "ends-with", "matches", "true", "false"}
     | {"exists", "empty", "deep-equal", "lang"}
 )
@@ -231,16 +232,24 @@ def may_be_positional(predicate: str, namespaces: Mapping[str, str]) -> bool:
         token = parse(predicate, namespaces)
     except RulebookError:
         return True
+    return not _never_a_number(token)
+
+
+def _never_a_number(token: Any) -> bool:
     while token.symbol == "(" and len(token) == 1:
         token = token[0]
     while token.symbol == "[" and len(token):
         token = token[0]
+    if token.symbol == "if" and len(token) == 3:
+        return _never_a_number(token[1]) and _never_a_number(token[2])
+    if token.symbol == "let" and len(token):
+        return _never_a_number(token[len(token) - 1])
     if token.symbol in ("/", "//") and len(token):
         last = token[len(token) - 1]
         while last.symbol == "[" and len(last):
             last = last[0]
-        return _bare(last).symbol not in _NODE_SYMBOLS
-    return _bare(token).symbol not in _BOOLEAN_SYMBOLS | _NODE_SYMBOLS
+        return _bare(last).symbol in _NODE_SYMBOLS
+    return _bare(token).symbol in _BOOLEAN_SYMBOLS | _NODE_SYMBOLS
 
 
 def _bare(token: Any) -> Any:
