@@ -363,3 +363,42 @@ class BatchEvaluator:
         for events in found:
             events.fill(result)
         return result
+
+    def findings(self, root: etree._Element, places: list[Place]) -> Iterator[Finding]:
+        """Yield what fails in such a document, with messages; `places` are its records."""
+        for runner in self._runners:
+            yield from read_report(runner.report(root), self._layout, None, places, runner.rulebook)
+
+
+class WholeDocument:
+    """Checks on nodes outside the records, on a document that need not have its records.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    layout : Layout
+    checks : collection of int
+    original : Original, optional
+    """
+
+    def __init__(
+        self, rulebook: Rulebook, layout: Layout, checks: Collection[int], original: Original | None = None
+    ) -> None:
+        reasons = tuple("it fires outside the records" if i in checks else "" for i in range(len(rulebook.checks)))
+        self._layout = layout
+        self._width = len(rulebook.checks)
+        self._runners = [
+            _Runner(run, rulebook, layout, original) for run in _runs(rulebook, layout, "auto", reasons, checks)
+        ]
+
+    def evaluate(
+        self, root: etree._Element, limit: int = 1000
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], list[Finding]]:
+        """Return the numbers of nodes on which each check fired, failed and was an error, and the findings."""
+        tally = _Tally(self._width, limit)
+        for runner in self._runners:
+            events = runner.events(root)
+            tally.count(events)
+            if events.fails.any():
+                tally.add(read_report(runner.report(root), self._layout, root, [], runner.rulebook))
+        return tally.fired, tally.failed, tally.errors, tally.findings

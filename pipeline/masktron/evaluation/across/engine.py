@@ -1,0 +1,69 @@
+"""Records of a batch as small documents, for the engine that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.evaluation.exact import BatchEvaluator
+from masktron.read.columns import Batch
+from masktron.read.microdata import chunk_document
+from masktron.read.records import Layout
+
+_CHUNK = 5000
+_MARK = "masktron-records"
+
+
+class Judge(Protocol):
+    """Whoever says what checks that look at one record only say of the records of a batch."""
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        ...
+
+
+class Frame:
+    """What stands around the records of a layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        root = chunk_document(layout, [])
+        inmost = root
+        while len(inmost):
+            inmost = inmost[0]
+        inmost.append(etree.Comment(_MARK))
+        self._head, self._tail = etree.tostring(root, encoding="unicode").split(f"<!--{_MARK}-->")
+
+    def document(self, records: Iterable[bytes], codec: str) -> etree._Element:
+        """Return the root of a document with these records."""
+        text = self._head + b"".join(records).decode(codec) + self._tail
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        return etree.fromstring(text.encode(), parser)
+
+
+class EngineJudge:
+    """Verdicts of the engine, a few thousand records at a time."""
+
+    def __init__(self, evaluator: BatchEvaluator, layout: Layout) -> None:
+        self.evaluator = evaluator
+        self._frame = Frame(layout)
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        return self.rows(batch, np.arange(len(batch)))
+
+    def rows(self, batch: Batch, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Return the verdicts of some records."""
+        parts = [
+            self.evaluator.verdicts(self._frame.document((batch.record(int(r)) for r in part), batch.codec))
+            for part in _parts(rows)
+        ]
+        return np.concatenate(parts) if parts else self.evaluator.verdicts(self._frame.document((), batch.codec))
+
+
+def _parts(rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    for at in range(0, len(rows), _CHUNK):
+        yield rows[at : at + _CHUNK]
