@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.keys import KeyTable
 from masktron.evaluation.across.paths import NotAcross
+from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection
 from masktron.evaluation.across.texts import Spans, spans
 from masktron.evaluation.findings import Verdict
@@ -32,6 +33,7 @@ class Collector:
         self._chosen: Selection = aggregate.selection
         self._tables = [KeyTable() for _ in range(max(1, 2 * len(self._chosen.join) - 1))]
         self._counts = np.zeros(1, dtype=np.int64)
+        self._keys = 0
         self._total = 0
         # what leaves every number as it is: libxml2 starts at 0, Saxon with the first item
         self._zero = 0.0 if version == "1.0" else -0.0
@@ -123,8 +125,8 @@ class Collector:
     def _note(self, batch: Batch, own: NDArray[np.int32], other: NDArray[np.int32], *, keep: bool) -> None:
         from masktron.kernels.keys import tally  # noqa: PLC0415 - compiles
 
-        keys = int(max(own.max(initial=-1), other.max(initial=-1))) + 1
-        self._counts = _grown(self._counts, keys, 0)
+        self._keys = max(self._keys, int(own.max(initial=-1)) + 1, int(other.max(initial=-1)) + 1)
+        self._counts = _grown(self._counts, self._keys, 0)
         before = np.empty(len(own), dtype=np.int32)
         tally(own, other, self._counts, before)
         if not keep:
@@ -199,9 +201,14 @@ class Collector:
         if self.aggregate.constant:
             self.constant()
         elif self.aggregate.fold == "sum":
-            empty = self._sums[self._counts[: len(self._sums)] == 0] if self._version != "1.0" else self._sums[:0]
-            if len(empty) or np.isinf(self._sums).any():
-                raise NotAcross("a class without a value, or a sum beyond the doubles")
+            if self._version != "1.0" and not self._counts[: self._keys].all():
+                raise NotAcross("a class without a value")
+            for value in self._class_sums().tolist():
+                fraction_of(value)
+
+    def _class_sums(self) -> NDArray[np.float64]:
+        self._sums = _grown(self._sums, self._keys, self._zero)
+        return self._sums[: max(self._keys, 1)]
 
     def per_record(self, batch: Batch) -> NDArray[np.int64] | NDArray[np.float64]:
         """Return the value of each record of a batch; 0 and 1 where it is a truth value."""
@@ -209,8 +216,7 @@ class Collector:
         own = self._own[at]
         asked = own >= 0
         if self.aggregate.fold == "sum":
-            sums = _grown(self._sums, len(self._counts), self._zero)
-            return np.where(asked, sums[np.maximum(own, 0)], 0.0)
+            return np.where(asked, self._class_sums()[np.maximum(own, 0)], 0.0)
         counts: NDArray[np.int64] = np.where(asked, self._counts[np.maximum(own, 0)], 0)
         if self._chosen.reach != "all":
             before, itself = self._before[at].astype(np.int64), self._self[at].astype(np.int64)

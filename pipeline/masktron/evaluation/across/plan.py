@@ -20,7 +20,15 @@ from masktron.evaluation.across.engine import EngineJudge, Judge
 from masktron.evaluation.across.outside import stands_alone
 from masktron.evaluation.across.paths import Map, NotAcross
 from masktron.evaluation.across.recognise import Hole
-from masktron.evaluation.across.rewrite import Names, Place, constant_text, fraction_of, record_text, transform
+from masktron.evaluation.across.rewrite import (
+    PREFIX,
+    Names,
+    Place,
+    constant_text,
+    fraction_of,
+    record_text,
+    transform,
+)
 from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, Source
 from masktron.evaluation.across.survey import Survey
@@ -33,7 +41,6 @@ from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Origin, Pattern, Rule, Rulebook, ValueOf
 
 type _Editor = Callable[[Hole, Place], str]
-_PREFIX = "m.across."
 
 
 class Across:
@@ -130,8 +137,8 @@ class Across:
             return "a context that only a walk over the whole document decides"
         if dict(book.namespaces).get("xs", STANDARD_NAMESPACES["xs"]) != STANDARD_NAMESPACES["xs"]:
             return "the prefix xs means something else"
-        if any(f.tag.startswith(_PREFIX) for f in self._fields.fields):
-            return f"there are fields named {_PREFIX}..."
+        if any(f.tag.startswith(PREFIX) for f in self._fields.fields):
+            return f"there are fields named {PREFIX}..."
         for hole in self._used[check]:
             if check in self.outside and not hole.aggregate.constant:
                 return "a value of one record outside the records"
@@ -161,12 +168,7 @@ class Across:
         ]
 
     def _names(self) -> list[str]:
-        return [
-            name
-            for a, k in self._numbers.items()
-            if not a.constant
-            for name in ((f"{_PREFIX}a{k}", f"{_PREFIX}b{k}") if a.fold == "sum" else (f"{_PREFIX}a{k}",))
-        ]
+        return [name for a in self._numbers if not a.constant for name in self._names_of(a)]
 
     def _rewritten(self, text_of: _Editor) -> Rulebook:
         holes = self._survey.holes
@@ -182,8 +184,7 @@ class Across:
         return self._from_record(hole, place)
 
     def _from_record(self, hole: Hole, place: Place) -> str:
-        k = self._numbers[hole.aggregate]
-        names = Names(f"{_PREFIX}a{k}", f"{_PREFIX}b{k}")
+        names = Names.of(self._numbers[hole.aggregate])
         base = self._survey.bases.get((place[0], place[1])) if len(place) > 2 else None
         in_field = base is not None and base.field is not None
         return record_text(hole, names, self.original.version, in_field=in_field)
@@ -310,8 +311,8 @@ class Across:
                 constant_text(hole, collector.constant(), self.original.version)
 
     def _names_of(self, aggregate: Aggregate) -> list[str]:
-        k = self._numbers[aggregate]
-        return [f"{_PREFIX}a{k}", f"{_PREFIX}b{k}"] if aggregate.fold == "sum" else [f"{_PREFIX}a{k}"]
+        names = Names.of(self._numbers[aggregate])
+        return [names.value, *names.divisors] if aggregate.fold == "sum" else [names.value]
 
     def _final(self, hole: Hole, place: Place) -> str:
         if hole.aggregate not in self._collectors or hole.aggregate in self._failed:

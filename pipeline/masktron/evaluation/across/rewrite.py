@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,14 +15,21 @@ type Place = tuple[int, ...]
 """Of an expression in a rulebook: pattern, rule, check and part, or those of a ``let``."""
 type Editor = Callable[[str, Place], str]
 _LARGEST = 2**53
+PREFIX = "m.across."
+"""Of the attributes that records seem to have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The attributes in which a record carries the value of an aggregate; a double needs a second one."""
+    """The attributes in which a record carries the value of an aggregate; a double needs two divisors."""
 
     value: str
-    divisor: str
+    divisors: tuple[str, str]
+
+    @classmethod
+    def of(cls, number: int) -> Names:
+        """Return the names for the aggregate with a number."""
+        return cls(f"{PREFIX}a{number}", (f"{PREFIX}b{number}", f"{PREFIX}c{number}"))
 
 
 def transform(rulebook: Rulebook, edit: Editor) -> Rulebook:
@@ -84,26 +92,28 @@ def constant_text(hole: Hole, value: float | bool | None, version: XPathVersion)
 
 def _dyadic(value: float) -> str:
     """libxml2 rounds decimal fractions wrongly, integers below 2 ** 53 and powers of two never."""
-    if value != value:  # noqa: PLR0124 - NaN
+    if math.isnan(value):
         return "(0 div 0)"
-    top, bottom = fraction_of(value)
-    return f"({top} div {bottom})"
+    top, *divisors = fraction_of(value)
+    return f"({top}{''.join(f' div {divisor}' for divisor in divisors)})"
 
 
-def fraction_of(value: float) -> tuple[int, int]:
-    """Return integers of at most 53 bits whose quotient a double is.
+def fraction_of(value: float) -> tuple[int, int, int]:
+    """Return integers of at most 53 bits; the first divided by the others is a double, without any rounding.
 
     Raises
     ------
     NotAcross
         There are none.
     """
-    if value != value:  # noqa: PLR0124 - NaN
-        return 0, 0
+    if math.isnan(value):
+        return 0, 0, 1
+    if not math.isfinite(value) or (value == 0 and math.copysign(1.0, value) < 0):
+        raise NotAcross("a sum that is no plain number")
     top, bottom = value.as_integer_ratio()
-    if abs(top) > _LARGEST or bottom > _LARGEST:
+    if abs(top) > _LARGEST or bottom > _LARGEST**2:
         raise NotAcross("a sum of more digits than can be written exactly")
-    return top, bottom
+    return top, min(bottom, _LARGEST), max(bottom // _LARGEST, 1)
 
 
 def record_text(hole: Hole, names: Names, version: XPathVersion, *, in_field: bool) -> str:
@@ -116,4 +126,5 @@ def record_text(hole: Hole, names: Names, version: XPathVersion, *, in_field: bo
         case "integer":
             return f"number({value})" if version == "1.0" else f"xs:integer({value})"
         case _:
-            return f"(number({value}) div number({above}@{names.divisor}))"
+            divided = "".join(f" div number({above}@{name})" for name in names.divisors)
+            return f"(number({value}){divided})"
