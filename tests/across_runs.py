@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
+from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
 from masktron.evaluation.across.judging import AcrossJudge
 from masktron.evaluation.across.plan import Across, plan_across
-from masktron.evaluation.findings import Evaluation, Finding, Verdict
+from masktron.evaluation.exact import evaluate
+from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.read.microdata import chunk_document
 from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.read.rulebook import Pattern, Rulebook
 
 type Row = Mapping[str, str | None]
 
 
-def write(path: Path, layout: Layout, rows: Sequence[Row]) -> Path:
+def frame(layout: Layout) -> tuple[bytes, bytes]:
+    """What a file has before and after its records."""
+    root = chunk_document(layout, [{}])
+    record = root
+    while record.tag != layout.record_tag:
+        record = record[0]
+    parent = record.getparent()
+    assert parent is not None
+    parent.remove(record)
+    parent.text = "\n"
+    head, tail = etree.tostring(root).split(b"\n")
+    return head + b"\n", tail
+
+
+def write(path: Path, layout: Layout, records: Sequence[bytes]) -> Path:
     """Write a flat file, one record a line."""
-    root = chunk_document(layout, rows)
-    root.text = "\n"
-    for record in root:
-        record.tail = "\n"
-    path.write_bytes(etree.tostring(root))
+    head, tail = frame(layout)
+    path.write_bytes(head + b"".join(record + b"\n" for record in records) + tail)
     return path
 
 
@@ -36,11 +50,22 @@ def batches(layout: Layout, rows: Sequence[Row], size: int) -> Iterator[TwinBatc
         yield batch
 
 
+def texts(layout: Layout, rows: Sequence[Row]) -> list[bytes]:
+    return [batch.record(row) for batch in batches(layout, rows, 100) for row in range(len(batch))]
+
+
 def gathered(
-    book: Rulebook, layout: Layout, rows: Sequence[Row], size: int, original: Sequence[Row] | None = None
+    book: Rulebook,
+    layout: Layout,
+    rows: Sequence[Row],
+    size: int,
+    original: Sequence[Row] | None = None,
+    outside: Collection[str] = (),
 ) -> Across:
     """Plan all checks and make the first pass."""
-    across, _ = plan_across(book, layout, range(len(book.checks)), original_layout=layout if book.documents else None)
+    across, _ = plan_across(
+        book, layout, range(len(book.checks)), outside=outside, original_layout=layout if book.documents else None
+    )
     for batch in batches(layout, rows, size):
         across.first_pass(batch)
     if across.reads_original:
@@ -50,22 +75,50 @@ def gathered(
     return across
 
 
-def evaluated(across: Across, layout: Layout, rows: Sequence[Row], size: int, original: Path | None) -> Evaluation:
-    """Make the second pass, with all findings."""
+def verdicts_of(
+    across: Across, layout: Layout, rows: Sequence[Row], size: int, original: Path | None
+) -> NDArray[np.uint8]:
+    """Make the second pass with the judge."""
     judge = AcrossJudge(across, original)
-    width = len(across.rulebook.checks)
-    verdicts = np.zeros((len(rows), width), dtype=np.uint8)
-    findings: list[Finding] = []
-    fired, failed, errors = (np.zeros(width, dtype=np.int64) for _ in range(3))
-    if across.outside:
-        fired, failed, errors, findings = judge.outside(chunk_document(layout, []))
+    parts = [np.zeros((0, len(across.rulebook.checks)), dtype=np.uint8)]
     for batch in batches(layout, rows, size):
-        here = judge.verdicts(across.extend(batch))
-        verdicts[batch.first : batch.first + len(batch)] = here
-        wrong = np.flatnonzero((here >= Verdict.FAILS).any(axis=1))
-        findings += judge.findings(batch, wrong)
-    fired += ((verdicts == Verdict.HOLDS) | (verdicts == Verdict.FAILS) | (verdicts == Verdict.ERROR)).sum(axis=0)
-    failed += (verdicts == Verdict.FAILS).sum(axis=0)
-    errors += (verdicts == Verdict.ERROR).sum(axis=0)
-    ordered = tuple(sorted(findings, key=lambda f: (f.check, f.record)))
-    return Evaluation(verdicts, fired, failed, errors, ordered, "across")
+        outcome = judge.outcome(batch)
+        held = np.where(outcome.fired > 0, Verdict.HOLDS, Verdict.NOT_FIRED)
+        found = np.where(outcome.unsure, Verdict.ERROR, np.where(outcome.failed > 0, Verdict.FAILS, held))
+        parts.append(found.astype(np.uint8))
+    return np.concatenate(parts)
+
+
+def carried(
+    across: Across, layout: Layout, rows: Sequence[Row], size: int, path: Path, original: Path | None
+) -> Evaluation:
+    """Evaluate the rewritten checks, with findings, on a file in which the records carry their aggregates."""
+    extended = (across.extend(batch) for batch in batches(layout, rows, size))
+    records = [batch.record(row) for batch in extended for row in range(len(batch))]
+    book = only(across.rulebook, across.checks - across.outside)
+    return evaluate(write(path, layout, records), book, across.layout, original=original)
+
+
+def around(across: Across, layout: Layout, path: Path, original: Path | None) -> Evaluation:
+    """Evaluate the rewritten checks on nodes outside the records, where the file has lost these."""
+    book = only(across.rulebook, across.outside)
+    return evaluate(write(path, layout, []), book, layout, original=original)
+
+
+def only(book: Rulebook, checks: Collection[int]) -> Rulebook:
+    """Make all other checks true; none leaves, so that the indices stay."""
+
+    def kept(pattern: Pattern) -> Pattern:
+        rules = (
+            replace(
+                rule,
+                checks=tuple(
+                    c if c.index in checks else replace(c, kind="assert", test="true()", message=())
+                    for c in rule.checks
+                ),
+            )
+            for rule in pattern.rules
+        )
+        return replace(pattern, rules=tuple(rules))
+
+    return replace(book, patterns=tuple(kept(pattern) for pattern in book.patterns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,7 +252,7 @@ def present(batch: Batch, at: int) -> NDArray[np.bool_]:
     return there
 
 
-def _grown[T: (NDArray[np.int64], NDArray[np.float64])](values: T, size: int, fill: float) -> T:
+def _grown(values: NDArray[Any], size: int, fill: float) -> NDArray[Any]:
     if size <= len(values):
         return values
     room = max(size, len(values) * 3 // 2)

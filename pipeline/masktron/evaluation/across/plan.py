@@ -58,7 +58,8 @@ class Across:
     conditions : Rulebook
         One check for each condition on other records, in the order of `predicates`.
     rulebook : Rulebook
-        After `finish`: the same checks, rewritten.
+        After `finish`: with the same checks, of which those in `checks` are rewritten. The other checks are to be
+        evaluated by the rulebook as it was, since variables that they share may be rewritten.
     layout : Layout
         After `finish`: with the attributes that `extend` adds.
     """
@@ -170,11 +171,16 @@ class Across:
     def _names(self) -> list[str]:
         return [name for a in self._numbers if not a.constant for name in self._names_of(a)]
 
-    def _rewritten(self, text_of: _Editor) -> Rulebook:
-        holes = self._survey.holes
-        return transform(
-            self.original, lambda source, place: fill(source, holes.get(place, ()), lambda hole: text_of(hole, place))
-        )
+    def _rewritten(self, text_of: _Editor, known: Collection[Aggregate] | None = None) -> Rulebook:
+        """Return the rulebook with texts for aggregates; where not all of an expression are known, it stays."""
+
+        def edit(source: str, place: Place) -> str:
+            holes = self._survey.holes.get(place, ())
+            if known is not None and any(hole.aggregate not in known for hole in holes):
+                return source
+            return fill(source, holes, lambda hole: text_of(hole, place))
+
+        return transform(self.original, edit)
 
     def _placeholder(self, hole: Hole, place: Place) -> str:
         if hole.aggregate.constant:
@@ -302,7 +308,7 @@ class Across:
         self.outside &= self.checks
         self._alive = [a for a in self._collectors if a not in self._failed and not a.constant]
         self.layout = extended(self._fields, [name for a in self._alive for name in self._names_of(a)])
-        self.rulebook = self._rewritten(self._final)
+        self.rulebook = self._rewritten(self._final, frozenset(self._collectors) - set(self._failed))
 
     def _settle(self, aggregate: Aggregate, collector: Collector) -> None:
         collector.check()
@@ -315,8 +321,6 @@ class Across:
         return [names.value, *names.divisors] if aggregate.fold == "sum" else [names.value]
 
     def _final(self, hole: Hole, place: Place) -> str:
-        if hole.aggregate not in self._collectors or hole.aggregate in self._failed:
-            return self._placeholder(hole, place)
         if hole.aggregate.constant:
             return constant_text(hole, self._collectors[hole.aggregate].constant(), self.original.version)
         return self._from_record(hole, place)
