@@ -76,7 +76,7 @@ class Counts:
         for finding in reversed(evaluation.findings):
             first[finding.check] = finding.record
         return cls(
-            len(evaluation.verdicts),
+            evaluation.records,
             evaluation.fired,
             evaluation.failed,
             evaluation.errors,
