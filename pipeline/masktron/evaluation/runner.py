@@ -86,6 +86,11 @@ class Runner:
         self._verdicts = self._compiled(run.checks, report=False)
         self._report: Program | None = None
 
+    @property
+    def engine(self) -> str:
+        """Name and version of the engine."""
+        return describe(self.run.engine)
+
     def _program(self, checks: frozenset[int], *, report: bool) -> Program:
         selection = Selection(checks, whole=self.run.whole, report=report)
         text = stylesheet(self.rulebook, self.layout, self.run.engine, selection)
@@ -108,11 +113,11 @@ class Runner:
                     program.run(root)
             except EngineError as own:
                 return RulebookError(
-                    f"{describe(self.run.engine)} cannot evaluate {' '.join(check.test.split())!r}: {own}",
+                    f"{self.engine} cannot evaluate {' '.join(check.test.split())!r}: {own}",
                     where=f"{check.origin} ({check.id})",
                     hint="look at the test, its context, its variables and its message",
                 )
-        return RulebookError(f"{describe(self.run.engine)} stopped: {error}", where=str(self.rulebook.path))
+        return RulebookError(f"{self.engine} stopped: {error}", where=str(self.rulebook.path))
 
     def events(self, root: etree._Element, records: int | None = None) -> Events:
         """Evaluate a document, of so many records."""
@@ -123,7 +128,7 @@ class Runner:
         events = Events.of(text)
         if records is not None and events.records != records:
             raise RulebookError(
-                f"{describe(self.run.engine)} saw {events.records} of {records} records",
+                f"{self.engine} saw {events.records} of {records} records",
                 where=str(self.rulebook.path),
                 hint="please report this rulebook and file: the result cannot be trusted",
             )
@@ -162,11 +167,15 @@ class Events:
         """Which of them are findings."""
         return np.not_equal(self.verdict, Verdict.HOLDS)
 
-    def counts(self, checks: int) -> NDArray[np.int64]:
-        """Numbers of nodes, shape (3, checks): on which a check was evaluated, failed, raised an error."""
+    @property
+    def kinds(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """In which of them a check was evaluated, failed, raised an error."""
         wrong = (self.verdict == Verdict.ERROR) | (self.verdict == Verdict.NOT_FIRED)
-        kinds = (self.verdict != Verdict.NOT_FIRED, self.verdict == Verdict.FAILS, wrong)
-        return np.array([np.bincount(self.check[kind], minlength=checks) for kind in kinds], dtype=np.int64)
+        return np.not_equal(self.verdict, Verdict.NOT_FIRED), np.equal(self.verdict, Verdict.FAILS), wrong
+
+    def counts(self, checks: int) -> NDArray[np.int64]:
+        """Numbers of nodes by kind and check, shape (3, checks)."""
+        return np.array([np.bincount(self.check[kind], minlength=checks) for kind in self.kinds], dtype=np.int64)
 
     def part(self, chosen: NDArray[np.bool_]) -> Events:
         """Return some of the events."""
