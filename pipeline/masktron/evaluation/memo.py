@@ -2,7 +2,7 @@
 
 Theorem: a check that reads some fields of its record and nothing else does the same on two records whose cells in
 these fields are there in both or in neither, and equal byte for byte. Its outcome is a function of what an XML parser
-makes of these cells, and that is a function of their bytes, since cells of the statuses EMPTY and TEXT have no markup.
+makes of these cells, and that is a function of their bytes, as cells of the statuses EMPTY and TEXT have no markup.
 """
 
 from __future__ import annotations
