@@ -275,7 +275,8 @@ class RuleExplanation:
     why : str or None
         Why these aggregators and no others; or without a block, why the rule is not kept by masking.
     tier : str or None
-        ``per record``, or ``whole document`` with the reason.
+        How it is evaluated: ``1: columns``, or with the reason ``2: record by record (...)`` or ``3: whole document
+        (...)``.
     """
 
     id: str

@@ -6,21 +6,26 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
-from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.report_reader import Shown, outside_names
+from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.tally import Sink
-from masktron.read.layout import Shape, survey
-from masktron.read.locality import locality
+from masktron.evaluation.tiered import evaluate, tiers_of
+from masktron.evaluation.tiers import Assigned, Tier
+from masktron.read.layout import Shape
+from masktron.read.plain import survey_file
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
 
 type Progress = Callable[[str, int], None]
 """Called with the name of a stage and the number of records done in it."""
@@ -45,6 +50,8 @@ class Job:
     layout : Layout
     shape : Shape
     edits : tuple of Edit
+    plain : PlainFile or None
+        What the reader of columns knows of the file; None where it does not read it.
     """
 
     data: Path
@@ -52,6 +59,7 @@ class Job:
     layout: Layout
     shape: Shape
     edits: tuple[Edit, ...]
+    plain: PlainFile | None = None
 
     def index_of(self, rule_id: str) -> int:
         """Return the index of the check with this id.
@@ -79,27 +87,27 @@ class Job:
         limit: int | None = 1000,
         shown: Shown | None = None,
         sink: Sink | None = None,
+        keep_verdicts: bool = False,
     ) -> Evaluation:
-        """Evaluate every rule on every record of a file of the same layout."""
+        """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
         stage = f"validating {path.name}"
         return evaluate(
             path,
             self.rulebook,
             self.layout,
+            plain=self.plain if path == self.data else None,
             original=original,
             limit=limit,
             shown=shown,
             sink=sink,
+            keep_verdicts=keep_verdicts,
             progress=lambda done: progress(stage, done),
         )
 
-    def whole_document(self) -> tuple[str, ...]:
-        """Return for each check why it needs the whole document; the empty string where single records suffice."""
-        reasons = locality(self.rulebook, self.layout)
-        if all(reasons):
-            return reasons
-        # As in the evaluation: an element that also stands outside the records takes a rule out of them.
-        return locality(self.rulebook, self.layout, outside_names(self.data, self.layout))
+    def tiers(self) -> tuple[Assigned, ...]:
+        """Return for each check how it is evaluated on the file, and why so."""
+        reason = self.shape.reason or "the file is small, or not written as plain records"
+        return tiers_of(self.data, self.rulebook, self.layout, self.plain, reason)
 
     def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
         """Counts of every rule but some."""
@@ -120,7 +128,14 @@ class Job:
         )
 
 
-def open_job(data: Path, rules: Path, *, record: str | None = None, phase: str | None = None) -> Job:
+def open_job(
+    data: Path,
+    rules: Path,
+    *,
+    record: str | None = None,
+    phase: str | None = None,
+    progress: Progress = no_progress,
+) -> Job:
     """Read the rulebook, survey the file and classify the rules.
 
     Raises
@@ -129,8 +144,8 @@ def open_job(data: Path, rules: Path, *, record: str | None = None, phase: str |
         One of them cannot be used.
     """
     rulebook = read_rules(rules, phase=phase)
-    layout, shape = survey(data, record=record, hints=context_names(rulebook))
-    return Job(data, rulebook, layout, shape, classify(rulebook, layout))
+    layout, shape, plain = survey_file(data, record=record, hints=context_names(rulebook), progress=progress)
+    return Job(data, rulebook, layout, shape, classify(rulebook, layout), plain)
 
 
 def context_names(rulebook: Rulebook) -> tuple[str, ...]:
@@ -174,9 +189,9 @@ def size_notes(job: Job) -> tuple[str, ...]:
     if size < LARGE:
         return ()
     return tuple(
-        f"{check.id}: needs the whole file in memory ({reason}); with {size / 1e6:.0f} MB this can take long"
-        for check, reason in zip(job.rulebook.checks, job.whole_document(), strict=True)
-        if reason
+        f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB this can take long"
+        for check, assigned in zip(job.rulebook.checks, job.tiers(), strict=True)
+        if assigned.tier is Tier.DOCUMENT
     )
 
 

@@ -59,7 +59,7 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     InvalidOriginalError
         Hard rules are broken, and the settings do not say to exclude the records or to allow the rules.
     """
-    evaluation = job.evaluate(job.data, None, progress)
+    evaluation = job.evaluate(job.data, None, progress, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
     given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}

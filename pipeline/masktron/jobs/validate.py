@@ -70,7 +70,7 @@ def run_validate(
     RulebookError, DocumentError, UsageError
     """
     with values_left_out(release_safe):
-        job = open_job(data, rules, record=record, phase=phase)
+        job = open_job(data, rules, record=record, phase=phase, progress=progress)
     field = _key_field(job, key)
     allowed = allowances(job.rulebook, max_failures or {})
     warnings = size_notes(job)

@@ -117,7 +117,8 @@ class _Explained:
 
 
 def _tier(rule: RuleExplanation) -> str:
-    return "record" if rule.tier == "per record" else "file"
+    """What the evaluation of a rule needs to see at a time: see `masktron.evaluation.tiers`."""
+    return {"1": "columns", "2": "record"}.get((rule.tier or "")[:1], "file")
 
 
 def _blocks(rules: Sequence[RuleExplanation]) -> Table:
