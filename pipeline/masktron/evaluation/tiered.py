@@ -6,7 +6,8 @@ engine alone, on the records that fail; that it finds there what the columns sai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,7 +83,7 @@ def evaluate(
         )
 
     def batches() -> Generator[Batch]:
-        yield from iter_batches(path, layout, plain)
+        return _ahead(iter_batches(path, layout, plain))
 
     return evaluate_columns(
         path,
@@ -120,6 +121,15 @@ def tiers_of(
             local = locality(rulebook, layout, outside_names(path, layout))
         return without_columns(local, reason)
     return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), frame.outside, compile_program)[1]
+
+
+def _ahead(batches: Iterator[Batch]) -> Generator[Batch]:
+    """Yield batches; the next one is scanned in a thread, as the kernel needs no lock, while one is worked on."""
+    with closing(batches) as source, ThreadPoolExecutor(max_workers=1) as helper:  # type: ignore[type-var]
+        coming = helper.submit(next, source, None)
+        while (batch := coming.result()) is not None:
+            coming = helper.submit(next, source, None)
+            yield batch
 
 
 def evaluate_columns(
