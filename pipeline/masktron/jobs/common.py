@@ -26,6 +26,7 @@ from masktron.results import RuleResult
 
 if TYPE_CHECKING:
     from masktron.read.blocks import PlainFile
+    from masktron.read.judge import Judge
 
 type Progress = Callable[[str, int], None]
 """Called with the name of a stage and the number of records done in it."""
@@ -135,8 +136,14 @@ def open_job(
     record: str | None = None,
     phase: str | None = None,
     progress: Progress = no_progress,
+    judge: Judge | None = None,
 ) -> Job:
     """Read the rulebook, survey the file and classify the rules.
+
+    Parameters
+    ----------
+    judge : Judge, optional
+        Of the file, where libxml2 has begun to read it.
 
     Raises
     ------
@@ -144,7 +151,9 @@ def open_job(
         One of them cannot be used.
     """
     rulebook = read_rules(rules, phase=phase)
-    layout, shape, plain = survey_file(data, record=record, hints=context_names(rulebook), progress=progress)
+    layout, shape, plain = survey_file(
+        data, record=record, hints=context_names(rulebook), progress=progress, judge=judge
+    )
     return Job(data, rulebook, layout, shape, classify(rulebook, layout), plain)
 
 

@@ -20,6 +20,7 @@ from masktron.jobs.common import (
     violations,
 )
 from masktron.jobs.following import Following, allowances, values_left_out, with_allowances
+from masktron.read.judge import Judge
 from masktron.read.records import Field
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
@@ -42,6 +43,7 @@ def run_validate(
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
+    judge: Judge | None = None,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -64,13 +66,15 @@ def run_validate(
     outputs : Outputs, optional
         Reports to write while the file is read.
     progress : callable
+    judge : Judge, optional
+        Of the file, where libxml2 has begun to read it.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
     """
     with values_left_out(release_safe):
-        job = open_job(data, rules, record=record, phase=phase, progress=progress)
+        job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge)
     field = _key_field(job, key)
     allowed = allowances(job.rulebook, max_failures or {})
     warnings = size_notes(job)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,10 +14,8 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.kernels.scanner import END, FULL, MORE, PADDING, byte_classes, scan_records, table_of
 from masktron.read.columns import Batch, Cells
+from masktron.read.judge import Stamp, stamp_of
 from masktron.read.records import Layout
-
-type Stamp = tuple[int, int, int, int]
-"""What tells a file from another, and from itself after a change: device, node, size, time of the last change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +131,6 @@ def joined(rest: NDArray[np.uint8], block: bytes, padding: int) -> tuple[NDArray
     data[len(rest) : size] = np.frombuffer(block, dtype=np.uint8)
     data[size:] = 0
     return data, size
-
-
-def stamp_of(stream: BinaryIO) -> Stamp:
-    """Return what tells this file from another."""
-    status = os.fstat(stream.fileno())
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def batches_of(

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.scanner import ALIEN, END, LOOK_BEFORE, LOOK_RECORD, MORE, UNKNOWN
-from masktron.read.blocks import Found, Name, PlainFile, Table, joined, stamp_of
+from masktron.read.blocks import Found, Name, PlainFile, Table, joined
 from masktron.read.encoding import Encoding
+from masktron.read.judge import Judge, stamp_of
 from masktron.read.layout import Shape, shape_of
 from masktron.read.parser import deaf_parser
 from masktron.read.prefix import NotPlain, Paths, Start
@@ -48,8 +49,11 @@ def established(
     record: str | None,
     hints: Collection[str],
     block: int,
+    judge: Judge | None = None,
 ) -> tuple[Layout, Shape, PlainFile]:
     """Read a whole file, whose first records were found to be flat.
+
+    libxml2 reads it here too, unless it has begun before.
 
     Raises
     ------
@@ -60,20 +64,16 @@ def established(
     """
     stamp = stamp_of(stream)
     stream.seek(0)
-    judge = deaf_parser()
     reading = _Reading(Paths(path, encoding), start, encoding.codec)
-    with ThreadPoolExecutor(max_workers=1) as helper:
-        head = stream.read(start.offset)
-        reading.walk.feed(head)
-        judged: deque[Future[None]] = deque([helper.submit(judge.feed, head)])
+    head = stream.read(start.offset)
+    reading.walk.feed(head)
+    if judge is None:
+        _take_all(reading, stream, block, head)
+    else:
         while read := stream.read(block):
-            judged.append(helper.submit(judge.feed, read))
             reading.take(read)
-            while len(judged) > _IN_FLIGHT:
-                judged.popleft().result()
-        for verdict in judged:
-            verdict.result()
-        helper.submit(judge.close).result()
+        if judge.verdict() != stamp:
+            raise NotPlain
     reading.finish()
     layout, node = reading.walk.found(encoding, record, hints)
     shape = shape_of(node)
@@ -89,6 +89,21 @@ def established(
         stamp=stamp,
     )
     return layout, shape, plain
+
+
+def _take_all(reading: _Reading, stream: BinaryIO, block: int, head: bytes) -> None:
+    """Read a file, with libxml2 behind in a thread."""
+    parser = deaf_parser()
+    with ThreadPoolExecutor(max_workers=1) as helper:
+        judged: deque[Future[None]] = deque([helper.submit(parser.feed, head)])
+        while read := stream.read(block):
+            judged.append(helper.submit(parser.feed, read))
+            reading.take(read)
+            while len(judged) > _IN_FLIGHT:
+                judged.popleft().result()
+        for verdict in judged:
+            verdict.result()
+        helper.submit(parser.close).result()
 
 
 class _Reading:

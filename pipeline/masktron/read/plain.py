@@ -11,6 +11,7 @@ from lxml import etree
 
 from masktron.errors import MasktronError
 from masktron.read.columns import Batch
+from masktron.read.judge import SMALLEST, Judge
 from masktron.read.layout import Shape, survey_exactly
 from masktron.read.parser import opened
 from masktron.read.prefix import NotPlain, first_record
@@ -18,9 +19,6 @@ from masktron.read.records import Layout
 
 if TYPE_CHECKING:
     from masktron.read.blocks import PlainFile
-
-SMALLEST = 4_000_000
-"""Size in bytes below which loading the kernels costs more than they save."""
 
 _SURVEY_BLOCK = 1 << 20
 """libxml2 refuses to be fed more than 10,000,000 bytes at once."""
@@ -38,6 +36,7 @@ def survey_file(
     record: str | None = None,
     hints: Collection[str] = (),
     progress: Progress | None = None,
+    judge: Judge | None = None,
 ) -> tuple[Layout, Shape, PlainFile | None]:
     """Do what `masktron.read.layout.survey` does, and tell whether batches can be made of the file.
 
@@ -47,6 +46,8 @@ def survey_file(
         As there.
     progress : callable, optional
         Told of what takes long: that kernels are being compiled.
+    judge : Judge, optional
+        Of this file, where libxml2 has begun to read it.
 
     Raises
     ------
@@ -56,9 +57,11 @@ def survey_file(
     path = Path(path)
     # what cannot be opened is for the exact way to say
     if path.is_file() and path.stat().st_size >= SMALLEST:
-        found = survey_plain(path, record=record, hints=hints, progress=progress)
+        found = survey_plain(path, record=record, hints=hints, progress=progress, judge=judge)
         if found is not None:
             return found
+    if judge is not None:
+        judge.stop()
     return *survey_exactly(path, record=record, hints=hints), None
 
 
@@ -69,6 +72,7 @@ def survey_plain(
     hints: Collection[str] = (),
     progress: Progress | None = None,
     block: int = _SURVEY_BLOCK,
+    judge: Judge | None = None,
 ) -> tuple[Layout, Shape, PlainFile] | None:
     """Survey a flat file at the speed of libxml2; None for every other file, as soon as that is known.
 
@@ -79,6 +83,7 @@ def survey_plain(
     progress : callable, optional
     block : int
         Bytes that are read at a time.
+    judge : Judge, optional
 
     Returns
     -------
@@ -92,7 +97,7 @@ def survey_plain(
             _announce(progress)
             from masktron.read.establishing import established  # noqa: PLC0415 -- loads numba
 
-            return established(path, stream, encoding, start, record, hints, block)
+            return established(path, stream, encoding, start, record, hints, block, judge)
     except (NotPlain, MasktronError, etree.XMLSyntaxError, expat.ExpatError, UnicodeDecodeError):
         # the exact way reads the file again and says what is wrong with it, where, and in the user's words
         return None
