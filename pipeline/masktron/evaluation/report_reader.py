@@ -135,6 +135,9 @@ class FindingMaker:
         self.places = places
         self.shown = shown
         self.outside = outside
+        path = "".join(f"/{_name(tag)}" for tag in layout.record_path)
+        # deeper records may have different parents: there the position is one among all records
+        self._path = path if len(layout.record_path) == 2 else f"({path})"
         self._starts: tuple[int, dict[Steps, Position]] = (-1, {})
 
     def __call__(self, failure: Failure) -> Finding:
@@ -147,7 +150,7 @@ class FindingMaker:
             if self._starts[0] != failure.place:
                 self._starts = failure.place, starts_within(place.text(), line, column)
             line, column = self._starts[1][failure.steps]
-        location = _location(place.element, failure, _record_location(place, self.layout))
+        location = _location(place.element, failure, f"{self._path}[{place.record + 1}]")
         return Finding(
             failure.check,
             failure.kind,
@@ -235,12 +238,6 @@ def _leaf(failure: etree._Element) -> str:
             case _:
                 pass
     return ""
-
-
-def _record_location(place: Place, layout: Layout) -> str:
-    path = "".join(f"/{_name(tag)}" for tag in layout.record_path)
-    # deeper records may have different parents: there the position is one among all records
-    return f"{path}[{place.record + 1}]" if len(layout.record_path) == 2 else f"({path})[{place.record + 1}]"
 
 
 def _name(tag: str) -> str:
