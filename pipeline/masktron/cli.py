@@ -146,7 +146,7 @@ def validate(
     from masktron.read.judge import judged
 
     # libxml2 reads a large file while the rest is loaded
-    with judged(data) as judge:
+    with _progress() as progress, judged(data) as judge:
         from masktron.jobs.validate import run_validate
         from masktron.report.outputs import Outputs
         from masktron.report.tables import validate_tables
@@ -161,21 +161,20 @@ def validate(
         }
         _check_outputs(outputs.files(), inputs)
         settings = _settings(config, record=record, phase=phase)
-        with _progress() as progress:
-            result = run_validate(
-                data,
-                rules,
-                original=original,
-                record=settings.record,
-                phase=settings.phase,
-                key=key,
-                limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
-                max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
-                release_safe=release_safe,
-                outputs=outputs,
-                progress=progress,
-                judge=judge,
-            )
+        result = run_validate(
+            data,
+            rules,
+            original=original,
+            record=settings.record,
+            phase=settings.phase,
+            key=key,
+            limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
+            max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            release_safe=release_safe,
+            outputs=outputs,
+            progress=progress,
+            judge=judge,
+        )
     _report(validate_tables(result), {}, None, stderr=_is_stdout(json))
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
