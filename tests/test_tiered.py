@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cli_runner import Runner
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import tiered
+from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import Frame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.tiers import Assigned, Tier
+from masktron.evaluation.walk import Walk
+from masktron.read.columns import Batch
 from masktron.read.layout import survey
+from masktron.read.plain import iter_batches, survey_plain
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
@@ -41,12 +51,19 @@ LEXEMES = (
     "é😀",
     "9" * 20,
 )
-RECORD = st.tuples(
-    st.sampled_from(("", ' id="a"', ' id="b"', ' id="x&#10;y"')),
-    st.lists(st.sampled_from(LEXEMES), min_size=3, max_size=3),
-    st.lists(st.sampled_from(("V1", "V2", "V3")), min_size=0, max_size=4),
-    st.sampled_from(("", "", "", "\n", "\r\n ", "<!-- c -->", "<?p i?>")),
-)
+
+
+def records(*, flat: bool) -> st.SearchStrategy[list[tuple[str, list[str], list[str], str]]]:
+    names = st.sampled_from(("V1", "V2", "V3"))
+    record = st.tuples(
+        st.sampled_from(("", ' id="a"', ' id="b"', ' id="x&#10;y"')),
+        st.lists(st.sampled_from(LEXEMES), min_size=3, max_size=3),
+        st.lists(names, min_size=1, max_size=3, unique=True) if flat else st.lists(names, max_size=4),
+        st.sampled_from(("", "", "", "\n", "\r\n ", "<!-- c -->", "<?p i?>")),
+    )
+    return st.lists(record, min_size=12 if flat else 1, max_size=25)
+
+
 TESTS_1 = (
     "V1 = 5",
     "number(V2) < 3",
@@ -136,43 +153,74 @@ def rulebooks(draw: st.DrawFn, tests: tuple[str, ...]) -> str:
 CASES = [("", TESTS_1), ('queryBinding="xslt2"', TESTS_2)]
 
 
-@pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
-@settings(max_examples=60)
-@given(data=st.data())
-def test_equal_to_the_engine_alone(
-    tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject
-) -> None:
-    folder = tmp_path_factory.mktemp("case")
-    path = write(folder, text_of(data.draw(st.lists(RECORD, min_size=1, max_size=25))))
+@dataclass
+class Drawn:
+    """A file, a rulebook and how they are evaluated."""
+
+    path: Path
+    rulebook: Rulebook
+    layout: Layout
+    options: dict[str, object]
+    with_sink: bool
+
+
+def drawn(folder: Path, head: str, tests: tuple[str, ...], data: st.DataObject, *, flat: bool) -> Drawn:
+    path = write(folder, text_of(data.draw(records(flat=flat))))
     body = data.draw(rulebooks(tests))
     rulebook = rules(folder, f'<ns prefix="xs" uri="http://www.w3.org/2001/XMLSchema"/>{body}', head)
     layout = layout_of(path)
     shown = Shown(layout.field("@id"), tuple(layout.fields for _ in rulebook.checks))
     limit = data.draw(st.sampled_from((0, 1, 3, 1000, None)))
-    without = frozenset(data.draw(st.sets(st.integers(0, len(rulebook.checks) - 1))))
-    compiler = FakeCompiler(data.draw(st.integers(0, 99)), data.draw(st.sampled_from((0.0, 0.3, 1.0))), without)
+    return Drawn(path, rulebook, layout, {"limit": limit, "shown": shown}, data.draw(st.booleans()))
+
+
+def assert_equal_to_the_engine(case: Drawn, columnar: Callable[..., Evaluation]) -> None:
     sunk: list[Finding] = []
     expected_sunk: list[Finding] = []
-    with_sink = data.draw(st.booleans())
     expected = evaluate(
-        path, rulebook, layout, limit=limit, shown=shown, chunk=4, sink=expected_sunk.append if with_sink else None
+        case.path,
+        case.rulebook,
+        case.layout,
+        chunk=4,
+        sink=expected_sunk.append if case.with_sink else None,
+        **case.options,
     )
-    done = columns(
-        path,
-        rulebook,
-        layout,
-        compiler,
-        size=data.draw(st.integers(1, 30)),
-        limit=limit,
-        shown=shown,
-        sink=sunk.append if with_sink else None,
-        keep_verdicts=True,
-        memo=data.draw(st.sampled_from((0, 2, 1000))),
-    )
+    done = columnar(sink=sunk.append if case.with_sink else None, keep_verdicts=True, **case.options)
     assert_same(done, expected)
     assert sunk == expected_sunk
-    if with_sink:
+    if case.with_sink:
         assert len(sunk) == expected.violations
+
+
+@pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_equal_to_the_engine_alone(
+    tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject
+) -> None:
+    case = drawn(tmp_path_factory.mktemp("case"), head, tests, data, flat=False)
+    without = frozenset(data.draw(st.sets(st.integers(0, len(case.rulebook.checks) - 1))))
+    compiler = FakeCompiler(data.draw(st.integers(0, 99)), data.draw(st.sampled_from((0.0, 0.3, 1.0))), without)
+    size, memo = data.draw(st.integers(1, 30)), data.draw(st.sampled_from((0, 2, 1000)))
+    fixed = partial(columns, case.path, case.rulebook, case.layout, compiler, size=size, memo=memo)
+    assert_equal_to_the_engine(case, fixed)
+
+
+@pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_the_reader_and_the_program_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject
+) -> None:
+    case = drawn(tmp_path_factory.mktemp("case"), head, tests, data, flat=True)
+    found = survey_plain(case.path, record="Record")
+    assert found is not None
+    frame = Frame.of(case.path, case.layout)
+    assert frame is not None
+    batches = partial(iter_batches, case.path, case.layout, found[2], rows=data.draw(st.integers(1, 30)))
+    compiler = compile_program
+    fixed = partial(tiered.evaluate_columns, case.path, case.rulebook, case.layout, frame, batches, compiler)
+    assert_equal_to_the_engine(case, fixed)
 
 
 def position(text: str, location: str) -> tuple[int, int]:
@@ -367,3 +415,105 @@ def test_memory_does_not_hold_findings_that_go_to_a_sink(plain: tuple[Path, Rule
     assert done.verdicts is None
     with pytest.raises(ValueError, match="not kept"):
         _ = done.judged
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file counts as large."""
+    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.read.judge.SMALLEST", 0)
+
+
+@pytest.mark.usefixtures("large")
+def test_validate_reads_columns_and_says_the_same(
+    plain: tuple[Path, Rulebook, Layout], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rulebook, _ = plain
+    run = Runner(capsys)
+    arguments = ("validate", path, "--rules", rulebook.path, "--json", "-")
+    done = json.loads(run(*arguments).out)
+    monkeypatch.setattr("masktron.read.plain.SMALLEST", 1 << 40)
+    other = json.loads(run(*arguments).out)
+    assert done.pop("engine") == f"masktron's columns with {other.pop('engine')}"
+    assert done == other
+    assert done["violations"] == 60
+
+
+@pytest.mark.usefixtures("large")
+def test_an_interrupted_validate_leaves_no_thread_and_no_file(
+    plain: tuple[Path, Rulebook, Layout],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    path, rulebook, _ = plain
+    own = Walk.batch
+    threads: list[int] = []
+
+    def interrupted(self: Walk, batch: Batch) -> Iterator[int]:
+        yield from own(self, batch)
+        threads.append(threading.active_count())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Walk, "batch", interrupted)
+    before, files = threading.active_count(), set(tmp_path.iterdir())
+    svrl = tmp_path / "report.svrl"
+    done = Runner(capsys)("validate", path, "--rules", rulebook.path, "--svrl", svrl)
+    assert done.code == 130
+    assert done.err.splitlines() == ["interrupted; nothing was written"]
+    assert threads[0] > before
+    assert threading.active_count() == before
+    assert set(tmp_path.iterdir()) == files
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_that_is_broken_at_its_end_is_refused_as_ever(
+    plain: tuple[Path, Rulebook, Layout], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rulebook, _ = plain
+    path.write_bytes(path.read_bytes()[:-3])
+    done = Runner(capsys)("validate", path, "--rules", rulebook.path)
+    assert done.code == 4
+    assert "data.xml:" in done.err
+    assert "the file ends inside a tag" in done.err
+
+
+@pytest.mark.usefixtures("large")
+def test_each_rule_has_its_tier_and_the_reason(plain: tuple[Path, Rulebook, Layout], tmp_path: Path) -> None:
+    path, _, layout = plain
+    body = "".join(
+        f'<pattern><rule context="Record"><assert test="{escaped(test)}"/></rule></pattern>'
+        for test in ("V1 = 1", "format-number(V1, '0') = '1'", "V1 = preceding-sibling::Record/V1")
+    )
+    rulebook = rules(tmp_path, body)
+    found = survey_plain(path, record="Record")
+    assert found is not None
+    columnar, alone, whole = tiered.tiers_of(path, rulebook, layout, found[2])
+    assert columnar == Assigned(Tier.COLUMNS)
+    assert str(columnar) == "1: columns"
+    assert (alone.tier, "format-number" in alone.reason) == (Tier.RECORDS, True)
+    assert (whole.tier, "preceding-sibling" in whole.reason) == (Tier.DOCUMENT, True)
+    without = tiered.tiers_of(path, rulebook, layout, None, "it is small")
+    assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2
+    assert without[2] == whole
+
+
+def test_saxon_in_1_0_mode_decides_without_columns(plain: tuple[Path, Rulebook, Layout], tmp_path: Path) -> None:
+    path, _, layout = plain
+    body = """<pattern><rule context="Record"><assert test="V1 = 1.14"/></rule></pattern>
+        <pattern><rule context="Record[V1][1]"><assert test="V1 = 1"/></rule>
+        <rule context="V1"><assert test=". = 1"/></rule></pattern>"""
+    rulebook = rules(tmp_path, body)
+    frame = Frame.of(path, layout)
+    assert frame is not None
+    chosen: list[set[int]] = []
+
+    class Noting(FakeCompiler):
+        def __call__(self, rulebook: Rulebook, layout: Layout, checks: Collection[int]):
+            chosen.append(set(checks))
+            return super().__call__(rulebook, layout, checks)
+
+    for engine, expected in (("auto", {0}), ("saxon", set())):
+        done = columns(path, rulebook, layout, Noting(), engine=engine, keep_verdicts=True)
+        assert chosen.pop() == expected
+        assert_same(done, evaluate(path, rulebook, layout, engine=engine))
