@@ -6,16 +6,15 @@ import re
 from collections.abc import Collection, Iterable
 from functools import partial
 
+from differential.by_masktron import CHUNK, Answer, Files
+from masktron.errors import RulebookError
+from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import Frame
 from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.tiers import Program
-from masktron.read.plain import iter_batches, survey_plain
-
-from differential.by_masktron import CHUNK, Answer, Files
-from masktron.errors import RulebookError
-from masktron.evaluation.columns.outcome import Outcome
 from masktron.read.columns import Batch
+from masktron.read.plain import iter_batches, survey_plain
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 

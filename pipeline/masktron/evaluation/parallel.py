@@ -23,12 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.engines import EngineError, Guard, NotFramedError, Original, Program, compile_program
-from masktron.evaluation.exact import EngineChoice, evaluate
-from masktron.evaluation.exact import _described as described
-from masktron.evaluation.exact import _Events as Events
-from masktron.evaluation.exact import _Run as Run
-from masktron.evaluation.exact import _runs as runs_of
+from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.runner import EngineChoice, Events, Run, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import Selection, stylesheet
 from masktron.read.locality import locality
 from masktron.read.parser import parse_tree
@@ -134,8 +131,7 @@ def count(
 
 def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str:
     """Return what an evaluation or a count says of its engine, without running it."""
-    checks = range(len(rulebook.checks))
-    return described(runs_of(rulebook, layout, engine, ("",) * len(checks), checks), rulebook)
+    return described(engines_of(rulebook, layout, engine), rulebook)
 
 
 def _cores() -> int:
@@ -177,13 +173,18 @@ class _Whole:
         reasons = locality(self.rulebook, self.layout)
         if not all(reasons):
             reasons = locality(self.rulebook, self.layout, names_around(self.frame, self.layout))
-        runs = runs_of(self.rulebook, self.layout, engine, reasons, range(len(self.rulebook.checks)))
+        runs = runs_of(engines_of(self.rulebook, self.layout, engine), reasons, range(len(self.rulebook.checks)))
         total = _Sum(len(self.rulebook.checks))
         seen = {self._run(run, total, threads, size, progress) for run in runs}
         if len(seen) != 1:
             raise NotSlicedError(f"different numbers of records, {seen}")
         return Counts(
-            seen.pop(), total.fired, total.failed, total.errors, total.first, described(runs, self.rulebook)
+            seen.pop(),
+            total.fired,
+            total.failed,
+            total.errors,
+            total.first,
+            described((run.engine for run in runs), self.rulebook),
         )
 
     def _run(self, run: Run, total: _Sum, threads: int, size: int, progress: Callable[[int], None] | None) -> int:
@@ -227,7 +228,8 @@ class _Whole:
         def judge(records: bytes) -> Events:
             if not hasattr(own, "judge"):
                 own.judge = self._judge(run)
-            return own.judge(records)  # type: ignore[no-any-return]
+            events: Events = own.judge(records)
+            return events
 
         waiting: deque[Future[Events]] = deque()
         pool = ThreadPoolExecutor(threads, thread_name_prefix="masktron-libxml2")
