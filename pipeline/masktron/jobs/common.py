@@ -13,9 +13,10 @@ from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.runner import engines_of
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
-from masktron.evaluation.tiers import Assigned, Tier
+from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
 from masktron.read.layout import Shape
 from masktron.read.plain import survey_file
 from masktron.read.records import Layout
@@ -193,13 +194,16 @@ def shown_path(layout: Layout) -> str:
 
 
 def size_notes(job: Job) -> tuple[str, ...]:
-    """Warn of rules that need the whole document, where the file is large."""
+    """Warn of rules that need the whole document, where the file is large, and say what that takes."""
     size = job.data.stat().st_size
     if size < LARGE:
         return ()
+    engines = engines_of(job.rulebook, job.layout, "auto")
     return tuple(
-        f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB this can take long"
-        for check, assigned in zip(job.rulebook.checks, job.tiers(), strict=True)
+        f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB that takes about "
+        f"{size * MEMORY[engine] / 1e9:.1f} GB, and above some {PRACTICAL / MEMORY[engine] / 1e6:.0f} MB it is not "
+        "practical any more"
+        for check, assigned, engine in zip(job.rulebook.checks, job.tiers(), engines, strict=True)
         if assigned.tier is Tier.DOCUMENT
     )
 
