@@ -324,3 +324,23 @@ def test_errors_do_not_tell_either(wrong: str, tmp_path: Path, run: Runner) -> N
     assert SECRET not in outcome.out + outcome.err
     assert (outcome.code == 4) is ("cannot be used" in outcome.err)
     assert outcome.code == run("validate", data, "-r", rules).code
+
+
+def test_check_has_thresholds_too(counted: tuple[Path, Path], run: Runner, tmp_path: Path) -> None:
+    base = ("check", counted[0], "-r", counted[1], "--json", tmp_path / "o.json")
+    assert run(*base).code == 1
+    assert run(*base, "--max-failures", "*=2").code == 1
+    within = run(*base, "--max-failures", "*=3")
+    assert within.code == 0
+    assert "within what is allowed: R1: 3 violations, 3 allowed" in within.out
+    content = json.loads((tmp_path / "o.json").read_text())
+    assert {rule["id"]: (rule["allowed"], rule["passes"]) for rule in content["rules"]} == {
+        "soft": (None, True),
+        "R1": ("3", True),
+        "R2": ("3", True),
+    }
+    assert masktron.check(*counted, max_failures={"R1": "30%", "R2": 1}).complies
+    assert not masktron.check(*counted, max_failures={"R1": "30%"}).complies
+    assert run(*base, "--max-failures", "R9=2").code == 2
+    (tmp_path / "s.toml").write_text('[max_failures]\n"*" = "40%"\n')
+    assert run(*base, "--config", tmp_path / "s.toml").code == 0

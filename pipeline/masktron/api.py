@@ -197,6 +197,7 @@ def check(
     manifest: str | PathLike[str] | None = None,
     record: str | None = None,
     phase: str | None = None,
+    max_failures: Mapping[str, int | str] | None = None,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -207,6 +208,8 @@ def check(
     rules : path
     manifest : path, optional
     record, phase : str, optional
+    max_failures : mapping of str to int or str, optional
+        As for `validate`.
 
     Returns
     -------
@@ -221,6 +224,7 @@ def check(
         raise UsageError(
             "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
         )
+    bounds = thresholds({} if max_failures is None else max_failures)
     with _file(masked, "masked") as path, _optional_file(original, "original") as source:
         result = run_check(
             path,
@@ -229,6 +233,7 @@ def check(
             manifest=None if manifest is None else _path(manifest, "manifest"),
             record=record,
             phase=phase,
+            max_failures=bounds,
         )
     return replace(result, data=_shown(masked, result.data))
 

@@ -84,6 +84,14 @@ OrdinalOptions = Annotated[
         help="Its values are categories in this order, or in that of its numbers; repeatable.",
     ),
 ]
+MaxFailures = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE=N|P%",
+        help="Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
+        "rules; repeatable. Exit code 1 only beyond that.",
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
 
@@ -116,14 +124,7 @@ def validate(
         str | None,
         typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
     ] = None,
-    max_failures: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RULE=N|P%",
-            help="Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
-            "rules; repeatable. Exit code 1 only beyond that.",
-        ),
-    ] = None,
+    max_failures: MaxFailures = None,
     svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as SVRL.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as CSV, a line each.")] = None,
     json: Json = None,
@@ -324,19 +325,30 @@ def check(
     manifest: Annotated[Path | None, typer.Option(metavar="FILE", help="The manifest that mask wrote.")] = None,
     record: Record = None,
     phase: Phase = None,
+    config: Settings = None,
+    max_failures: MaxFailures = None,
     json: Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.jobs.check import run_check
     from masktron.report.tables import check_tables
+    from masktron.thresholds import parse_thresholds, thresholds
 
     _check_outputs(
         {"--json": json},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
+    settings = _settings(config, record=record, phase=phase)
     with _progress() as progress:
         result = run_check(
-            masked, rules, original=original, manifest=manifest, record=record, phase=phase, progress=progress
+            masked,
+            rules,
+            original=original,
+            manifest=manifest,
+            record=settings.record,
+            phase=settings.phase,
+            max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            progress=progress,
         )
     _report(check_tables(result), result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)

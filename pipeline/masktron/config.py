@@ -99,8 +99,8 @@ class Config:
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.
     max_failures : mapping of rule id to str
-        Failures of a rule that `validate` lets pass: ``5`` nodes, or ``0.5%`` of those on which it fired; ``*`` for
-        the hard rules that it does not name. No other job reads it.
+        Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
+        ``*`` for the hard rules that it does not name. `mask` does not read it.
     """
 
     k: int = 5

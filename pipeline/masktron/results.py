@@ -81,7 +81,7 @@ class RuleResult:
         }
 
     def as_full_dict(self) -> dict[str, Any]:
-        """The same with text, threshold and verdict, as the results of `validate` have them."""
+        """The same with text, threshold and verdict, as the results of `validate` and `check` have them."""
         allowed = None if self.allowed is None else str(self.allowed)
         return {**self.as_dict(), "text": self.text, "allowed": allowed, "passes": self.passes}
 
@@ -717,8 +717,8 @@ class CheckResult:
 
     @property
     def complies(self) -> bool:
-        """Whether no rule is violated and the contract holds, as far as it was checked."""
-        return self.violations == 0 and not self.problems
+        """Whether no rule fails more than it may and the contract holds, as far as it was checked."""
+        return all(rule.passes for rule in self.rules) and not self.problems
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/check.schema.json``."""
@@ -735,7 +735,7 @@ class CheckResult:
             "checked": list(self.checked),
             "not_checked": list(self.not_checked),
             "notes": list(self.notes),
-            "rules": [rule.as_dict() for rule in self.rules],
+            "rules": [rule.as_full_dict() for rule in self.rules],
         }
 
     def __repr__(self) -> str:

@@ -268,8 +268,14 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
     verdict = "[green]complies[/]" if result.complies else "[red]does not comply[/]"
     if result.complies and result.not_checked:
         verdict = "[green]complies[/] as far as it was checked"
+    within = tuple(
+        f"{rule.id}: {_count(rule.violations, 'violation')}, {rule.allowed} allowed"
+        for rule in result.rules
+        if rule.violations and rule.allowed is not None and rule.passes
+    )
     return [
         _rules(result.rules),
+        *_notes("within what is allowed", within),
         *_notes("[green]checked[/]", result.checked),
         *_notes("[yellow]not checked[/]", result.not_checked),
         *_notes("note", result.notes),
