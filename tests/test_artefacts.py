@@ -121,7 +121,10 @@ def test_variables_and_fields_as_contexts(tmp_path: Path) -> None:
     )
     artefacts = Artefacts(read_rules(tmp_path / "r.sch"), LAYOUT)
     values = tuple(ROUNDED.items())
-    assert artefacts.is_artefact(Finding(0, "failed-assert", 0, 1, "/Data/Record[1]", "", values=values))
+    for check, place in enumerate(("/Data/Record[1]", "/Data/Record[1]/T")):
+        assert artefacts.is_artefact(Finding(check, "failed-assert", 0, 1, place, "", values=values))
+        wrong = (*values[:2], ("T", "0.4"))
+        assert not artefacts.is_artefact(Finding(check, "failed-assert", 0, 1, place, "", values=wrong))
 
 
 def lexemes() -> st.SearchStrategy[str]:
