@@ -272,7 +272,7 @@ def test_no_output_has_anything_of_a_record(binding: str, cast: str, tmp_path: P
         folder.mkdir()
     command = ("validate", data, "-r", rules, "--key", "@id")
     assert run(*command, *outputs(told)).code == 1
-    for name in REPORTS:  # without it each report tells: the test can fail
+    for name in REPORTS:  # without the option each report tells: the test can fail
         content = (told / f"out.{name}").read_bytes()
         assert SECRET.encode() in content
         assert b"CONFIDENTIAL" in content
@@ -344,3 +344,12 @@ def test_check_has_thresholds_too(counted: tuple[Path, Path], run: Runner, tmp_p
     assert run(*base, "--max-failures", "R9=2").code == 2
     (tmp_path / "s.toml").write_text('[max_failures]\n"*" = "40%"\n')
     assert run(*base, "--config", tmp_path / "s.toml").code == 0
+
+
+def test_the_console_names_what_was_written(counted: tuple[Path, Path], run: Runner, tmp_path: Path) -> None:
+    options = ("--csv", tmp_path / "o.csv", "--junit", tmp_path / "o.xml")
+    told = run("validate", counted[0], "-r", counted[1], *options)
+    assert "written, CONFIDENTIAL: " in told.out
+    assert all(name in told.out for name in ("o.csv", "o.xml"))
+    assert "\nwritten: " in run("validate", counted[0], "-r", counted[1], *options, "--release-safe").out
+    assert "written" not in run("validate", counted[0], "-r", counted[1], "--json", "-").err

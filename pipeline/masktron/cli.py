@@ -150,7 +150,7 @@ def validate(
     with _progress() as progress, judged(data) as judge:
         from masktron.jobs.validate import run_validate
         from masktron.report.outputs import Outputs
-        from masktron.report.tables import validate_tables
+        from masktron.report.tables import validate_tables, written
         from masktron.thresholds import parse_thresholds, thresholds
 
         outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=_number_or_all(limit))
@@ -176,7 +176,7 @@ def validate(
             progress=progress,
             judge=judge,
         )
-    _report(validate_tables(result), {}, None, stderr=_is_stdout(json))
+    _report([*validate_tables(result), *written(outputs, result)], {}, None, stderr=_is_stdout(json))
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 

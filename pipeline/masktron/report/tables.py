@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
+from masktron.report.outputs import STDOUT, Outputs
 from masktron.report.preflight import preflight_lines
 from masktron.report.text import plain
 from masktron.results import (
@@ -56,6 +57,13 @@ def validate_tables(result: ValidateResult) -> list[RenderableType]:
         *_notes("note", result.notes),
         f"{plain(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
+
+
+def written(outputs: Outputs, result: ValidateResult) -> list[str]:
+    """Name the reports, and say where they are confidential."""
+    paths = [path.as_posix() for path in outputs.files().values() if path != STDOUT]
+    mark = "" if result.release_safe else ", CONFIDENTIAL"
+    return [f"written{mark}: {plain(', '.join(paths))}"] if paths else []
 
 
 def _wrong(result: ValidateResult) -> str:
