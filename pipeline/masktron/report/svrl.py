@@ -25,9 +25,9 @@ class SvrlReport:
 
     A rule has one ``fired-rule``, however many nodes it fired on; the ``text`` at the top gives the counts. Each
     finding has the standard attributes and, as ``property-reference``, what SVRL has no attribute for: the record
-    (from 1), its key, line and column, the values of the variables, the kind where it is an error, and whether it is
-    a rounding artefact. An error of the engine is a failed assert. Without values there is one element for each rule
-    that fails, located at the records as a whole.
+    (from 1), its key, line and column, the rule where its id is no name, the values of the variables, the kind where
+    it is an error, and whether it is a rounding artefact. An error of the engine is a failed assert. Without values
+    there is one element for each rule that fails, located at the records as a whole.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class SvrlReport:
         self._rulebook = rulebook
         self._layout = layout
         self._heads = [_head(check) for check in rulebook.checks]
+        # an identifier that SVRL cannot have as an attribute
+        self._named = ["" if is_name(c.id) else _property("rule", xml_text(c.id)) for c in rulebook.checks]
         self._taken = [0] * len(self._heads)
         self._spool = Spool(folder)
 
@@ -55,7 +57,7 @@ class SvrlReport:
     def add(self, finding: Finding) -> None:
         """Take a finding; those of one check come in the order of the records."""
         self._taken[finding.check] += 1
-        self._spool.add(finding.check, _element(finding, self._heads[finding.check]))
+        self._spool.add(finding.check, _element(finding, self._heads[finding.check], self._named[finding.check]))
 
     def finish(self, result: ValidateResult) -> None:
         """Write the report."""
@@ -91,8 +93,9 @@ class SvrlReport:
             return ""
         path = "".join(f"/{_step(tag)}" for tag in self._layout.record_path) if self._layout else "/"
         name = "successful-report" if check.kind == "report" and rule.failed else "failed-assert"
-        message = f"{counts_text(rule)}: {rule_text(check)}"
-        return f'<svrl:{name}{self._heads[check.index]}{xml_text(path)}">{_text(message)}</svrl:{name}>\n'
+        text = _text(f"{counts_text(rule)}: {rule_text(check)}")
+        head, named = self._heads[check.index], self._named[check.index]
+        return f'<svrl:{name}{head}{xml_text(path)}">{named}{text}</svrl:{name}>\n'
 
 
 def write_svrl(
@@ -189,9 +192,9 @@ def _head(check: Check) -> str:
     return "".join(f' {name}="{xml_text(value)}"' for name, value in named if value is not None) + ' location="'
 
 
-def _element(finding: Finding, head: str) -> str:
+def _element(finding: Finding, head: str, named: str) -> str:
     name = "successful-report" if finding.kind == "successful-report" else "failed-assert"
-    properties = _property("line", str(finding.line))
+    properties = named + _property("line", str(finding.line))
     if finding.column:
         properties += _property("column", str(finding.column))
     if finding.record >= 0:
