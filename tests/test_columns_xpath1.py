@@ -138,6 +138,8 @@ def test_arithmetic_bit_by_bit(source: str) -> None:
         "substring-before(V1, '.') = substring-after(V2, '.')",
         "translate(V1, '0123456789', '') = ''",
         "translate(V1, V2, 'xyz') = V1",
+        "translate(V1, '5575', 'abcd') = translate(V2, '57', 'ac')",
+        "translate(V1, '5575', 'abcd') = 'a'",
         "concat(V1, V2) = concat(V2, V1)",
         "concat(V1, '|', V2, '|', V3) = '5|7|'",
         "string(number(V1)) = V2",

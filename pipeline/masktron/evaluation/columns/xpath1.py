@@ -32,17 +32,8 @@ from masktron.evaluation.columns.xpath1_paths import (
     step,
     union,
 )
-from masktron.evaluation.columns.xpath1_values import (
-    Boolean,
-    Figures,
-    Member,
-    Nodes,
-    Number,
-    String,
-    Value,
-    to_boolean,
-    to_number,
-)
+from masktron.evaluation.columns.xpath1_types import Boolean, Figures, Member, Nodes, Number, String, Value
+from masktron.evaluation.columns.xpath1_values import to_boolean, to_number
 from masktron.read.columns import Batch
 from masktron.read.lexical import libxml2_number
 from masktron.read.records import Layout

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.coded import equal, texts_of
 from masktron.evaluation.columns.kleene import both, either, negated, sure
 from masktron.evaluation.columns.outcome import Truth
-from masktron.evaluation.columns.xpath1_values import (
+from masktron.evaluation.columns.xpath1_types import (
     Boolean,
     Figures,
     Member,
@@ -23,10 +23,8 @@ from masktron.evaluation.columns.xpath1_values import (
     Value,
     field_of,
     numbers_of,
-    to_boolean,
-    to_number,
-    to_string,
 )
+from masktron.evaluation.columns.xpath1_values import to_boolean, to_number, to_string
 from masktron.read.columns import Batch
 
 type Relation = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
