@@ -90,6 +90,34 @@ def test_an_empty_cell_need_not_have_a_place() -> None:
     assert not agrees("sum(V1 | V2 | V3) = 12", replace(batch, cells=cells)).unsure.any()
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "iso8859-1", "cp1252"])
+def test_texts_are_compared_in_every_encoding(codec: str) -> None:
+    """As bytes where these tell, and as texts where they do not: another encoding, a long text."""
+    values = [None, "", "é", "è", "eé", "é" * 70, "é" * 69 + "e", "ab", "abc"]
+    rows = [{"V1": a, "V2": b} for a in values for b in values]
+    batch = batch_of(LAYOUT, rows)
+    cells = []
+    text = batch.buffer.tobytes()
+    for c in batch.cells:
+        start = [len(text[:k].decode().encode(codec)) for k in c.start.tolist()]
+        stop = [len(text[:k].decode().encode(codec)) for k in c.stop.tolist()]
+        cells.append(replace(c, start=np.array(start), stop=np.array(stop)))
+    other = np.frombuffer(text.decode().encode(codec), dtype=np.uint8)
+    batch = replace(batch, buffer=other, codec=codec, cells=tuple(cells))
+    wanted = [a is not None and b is not None and a == b for a in values for b in values]
+    for test, expected in {
+        "V1 = V2": wanted,
+        "V1 != V2": [a is not None and b is not None and a != b for a in values for b in values],
+        "V1 = 'é'": [row["V1"] == "é" for row in rows],
+        "V1 != ''": [bool(row["V1"]) for row in rows],
+        "V1 = ''": [row["V1"] == "" for row in rows],
+        "V1 = 'Ж'": [False] * len(rows),
+        "V1 = 'ab' or V1 = 'abc'": [row["V1"] in ("ab", "abc") for row in rows],
+        "V1 = concat('é', '')": [row["V1"] == "é" for row in rows],
+    }.items():
+        assert compile_test(test, SCOPE).truth(batch).holds.tolist() == expected, test
+
+
 OPERATORS = ["=", "!=", "<", "<=", ">", ">="]
 OPERANDS = ["V1", "(V1|V3)", "V9", "number(V1)", "string(V1)", "boolean(V1)", "5", "'5'", "''", "true()", "0 div 0"]
 

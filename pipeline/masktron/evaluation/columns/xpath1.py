@@ -258,7 +258,7 @@ def empty_batch(layout: Layout) -> Batch:
 def _literal(value: object) -> Value:
     if isinstance(value, str):
         text = constant(value)
-        return String(frozenset(), lambda batch: text)
+        return String(frozenset(), lambda batch: text, value)
     # libxml2 reads a literal as it reads a text, with more than one rounding
     digits = f"{value:f}" if isinstance(value, Decimal) else str(value)
     number = Figures(np.array(libxml2_number(digits)), np.zeros((), dtype=np.bool_))

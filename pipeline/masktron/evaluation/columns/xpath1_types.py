@@ -40,10 +40,11 @@ class Boolean:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class String:
-    """An expression of type string."""
+    """An expression of type string; ``literal`` is its value where that is written in it."""
 
     fields: frozenset[int]
     of: Callable[[Batch], Coded[str]]
+    literal: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
