@@ -90,6 +90,39 @@ def test_an_empty_cell_need_not_have_a_place() -> None:
     assert not agrees("sum(V1 | V2 | V3) = 12", replace(batch, cells=cells)).unsure.any()
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "iso8859-1", "cp1252"])
+@pytest.mark.parametrize("longest", [9, 70])
+def test_texts_are_compared_in_every_encoding(codec: str, longest: int) -> None:
+    """As bytes where these tell, and as texts where they do not: another encoding, a long text."""
+    values = [None, "", "é", "è", "eé", "é" * longest, "é" * (longest - 1) + "e", "ab", "abc", "b"]
+    rows = [{"V1": a, "V2": b} for a in values for b in values]
+    batch = batch_of(LAYOUT, rows)
+    cells = []
+    text = batch.buffer.tobytes()
+    for c in batch.cells:
+        start = [len(text[:k].decode().encode(codec)) for k in c.start.tolist()]
+        stop = [len(text[:k].decode().encode(codec)) for k in c.stop.tolist()]
+        # where no cell is, the places mean nothing
+        empty = c.status == Cell.ABSENT
+        cells.append(replace(c, start=np.where(empty, 3, start), stop=np.where(empty, 9, stop)))
+    other = np.frombuffer(text.decode().encode(codec), dtype=np.uint8)
+    batch = replace(batch, buffer=other, codec=codec, cells=tuple(cells))
+    wanted = [a is not None and b is not None and a == b for a in values for b in values]
+    for test, expected in {
+        "V1 = V2": wanted,
+        "V1 != V2": [a is not None and b is not None and a != b for a in values for b in values],
+        "V1 = 'é'": [row["V1"] == "é" for row in rows],
+        "V1 != ''": [bool(row["V1"]) for row in rows],
+        "V1 = ''": [row["V1"] == "" for row in rows],
+        "V1 = 'Ж'": [False] * len(rows),
+        "V1 = 'ab' or V1 = 'abc'": [row["V1"] in ("ab", "abc") for row in rows],
+        "V1 = concat('é', '')": [row["V1"] == "é" for row in rows],
+    }.items():
+        truth = compile_test(test, SCOPE).truth(batch)
+        assert truth.holds.tolist() == expected, test
+        assert not truth.unsure.any()
+
+
 OPERATORS = ["=", "!=", "<", "<=", ">", ">="]
 OPERANDS = ["V1", "(V1|V3)", "V9", "number(V1)", "string(V1)", "boolean(V1)", "5", "'5'", "''", "true()", "0 div 0"]
 
@@ -138,10 +171,15 @@ def test_arithmetic_bit_by_bit(source: str) -> None:
         "substring-before(V1, '.') = substring-after(V2, '.')",
         "translate(V1, '0123456789', '') = ''",
         "translate(V1, V2, 'xyz') = V1",
+        "translate(V1, '5575', 'abcd') = translate(V2, '57', 'ac')",
+        "translate(V1, '5575', 'abcd') = 'a'",
         "concat(V1, V2) = concat(V2, V1)",
         "concat(V1, '|', V2, '|', V3) = '5|7|'",
         "string(number(V1)) = V2",
         "string(V1 = V2) = 'true'",
+        "string(number(V1)) = V1",
+        "string(number(V1)) = 'Infinity'",
+        "string(1 div V1) = '-Infinity' or string(0 * V1) = '0'",
         "number(substring(V1, 1, 2)) > number(V2)",
         "string(V1 | V2 | V3) = V2",
         "number(@id | V2) > 3",
@@ -231,6 +269,7 @@ def test_steps_that_leave_the_record(source: str) -> None:
 def test_descendants_are_read_in_odd_cells_too() -> None:
     assert compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
     assert compile_test("V1", SCOPE).fields == {1}
+    assert compile_test("V1/V2 = 5", SCOPE).fields == {1}
 
 
 def reversed_in_file(rows: Sequence[Row]) -> TwinBatch:

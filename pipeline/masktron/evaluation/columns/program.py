@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.evaluation.columns.contexts import Context, Target, TestCompiler, compile_context, is_certain
-from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test
+from masktron.evaluation.columns.outcome import NotColumnar, Outcome
 from masktron.evaluation.columns.scope import DOCUMENT, Scope
+from masktron.evaluation.columns.walks import Job, OddCells, Stage, Walk, follow
 from masktron.evaluation.stylesheet import needs_saxon
-from masktron.read.columns import Batch, Cell
+from masktron.read.columns import Batch
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 
 _MOST_NODES = 255
 _NOT_ASKED = "it was not asked for"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Job:
-    """A check on one kind of node."""
-
-    check: int
-    wanted: bool
-    """What the test has to be: true for an assert, false for a report."""
-    test: Test
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stage:
-    """A rule on one kind of node; without a condition it takes all that are left."""
-
-    condition: Test | None
-    jobs: tuple[_Job, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Walk:
-    """The rules of a pattern that one kind of node may fire, in order."""
-
-    target: Target
-    stages: tuple[_Stage, ...]
-
-    def reads(self) -> Iterator[tuple[int, frozenset[int]]]:
-        """Yield the checks with the fields that decide them here."""
-        before = frozenset[int]() if self.target is None else frozenset({self.target})
-        for stage in self.stages:
-            before |= stage.condition.fields if stage.condition else frozenset()
-            for job in stage.jobs:
-                yield job.check, before | job.test.fields
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +39,7 @@ class Program:
 
     width: int
     checks: frozenset[int]
-    _walks: tuple[_Walk, ...]
+    _walks: tuple[Walk, ...]
     _reads: Mapping[int, frozenset[int]]
 
     def reads(self, check: int) -> frozenset[int]:
@@ -89,69 +55,15 @@ class Program:
             np.zeros(shape, dtype=np.uint8, order="F"),
             np.zeros(shape, dtype=np.bool_, order="F"),
         )
-        odd = _Odd(batch)
+        odd = OddCells(batch)
         for walk in self._walks:
-            _go(walk, batch, odd, outcome)
+            follow(walk, batch, odd, outcome)
         for check in self.checks:
             unsure = outcome.unsure[:, check]
             if unsure.any():
                 outcome.fired[unsure, check] = 0
                 outcome.failed[unsure, check] = 0
         return outcome
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Odd:
-    """Which records have an odd cell among some fields; each field is looked at once."""
-
-    batch: Batch
-    _seen: dict[int, NDArray[np.bool_] | None] = field(default_factory=dict)
-
-    def among(self, fields: Collection[int]) -> NDArray[np.bool_]:
-        """Return the records; without dimension where there is none."""
-        found = np.zeros((), dtype=np.bool_)
-        for at in fields:
-            if at not in self._seen:
-                mask = self.batch.cells[at].status == Cell.ODD
-                self._seen[at] = mask if mask.any() else None
-            mask_or_none = self._seen[at]
-            if mask_or_none is not None:
-                found = found | mask_or_none
-        return found
-
-
-def _go(walk: _Walk, batch: Batch, odd: _Odd, outcome: Outcome) -> None:
-    """Send the nodes of one kind through the rules of a pattern: each fires the first that takes it."""
-    own = () if walk.target is None else (walk.target,)
-    doubt = batch.odd | odd.among(own)
-    left = ~doubt
-    if walk.target is not None:
-        left &= batch.cells[walk.target].status != Cell.ABSENT
-    for stage in walk.stages:
-        hit = left
-        if stage.condition is not None:
-            truth = stage.condition.truth(batch)
-            open_ = left & (truth.unsure | odd.among(stage.condition.fields))
-            doubt = doubt | open_
-            hit = left & truth.holds & ~open_
-            left = left & ~hit & ~open_
-        else:
-            left = np.zeros(len(batch), dtype=np.bool_)
-        for job in stage.jobs:
-            _run(job, hit, doubt, batch, odd, outcome)
-
-
-def _run(
-    job: _Job, hit: NDArray[np.bool_], doubt: NDArray[np.bool_], batch: Batch, odd: _Odd, outcome: Outcome
-) -> None:
-    outcome.unsure[:, job.check] |= doubt
-    if not hit.any():
-        return
-    truth = job.test.truth(batch)
-    open_ = hit & (truth.unsure | odd.among(job.test.fields))
-    outcome.unsure[:, job.check] |= open_
-    outcome.fired[:, job.check] += hit
-    outcome.failed[:, job.check] += hit & (truth.holds != job.wanted)
 
 
 def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int]) -> tuple[Program, tuple[str, ...]]:
@@ -216,7 +128,7 @@ class _Builder:
                 scope = scope.bind(let.name, why)
         return scope
 
-    def pattern(self, pattern: Pattern, outer: Scope) -> list[_Walk]:
+    def pattern(self, pattern: Pattern, outer: Scope) -> list[Walk]:
         """Compile a pattern to the walks of the nodes that may fire its rules."""
         if not any(check.index in self.checks for rule in pattern.rules for check in rule.checks):
             return []
@@ -225,13 +137,13 @@ class _Builder:
             self.reasons.update(dict.fromkeys(asked, "a context of its pattern is for Saxon in XPath 1.0 mode"))
             return []
         scope = self.bound(pattern.lets, outer)
-        stages: dict[Target, list[_Stage]] = {}
+        stages: dict[Target, list[Stage]] = {}
         closed: dict[Target, str] = {}
         for rule in pattern.rules:
             context = compile_context(rule.context, scope, self.language.test)
             jobs = self.rule(rule, context, closed, scope)
             for target, condition in context.targets.items():
-                made = _Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
+                made = Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
                 stages.setdefault(target, []).append(made)
             for target, reason in context.unknown.items():
                 closed.setdefault(target, f"an earlier rule of the pattern: {reason}")
@@ -244,11 +156,11 @@ class _Builder:
 
     def rule(
         self, rule: Rule, context: Context, closed: Mapping[Target, str], scope: Scope
-    ) -> dict[Target, list[_Job]]:
+    ) -> dict[Target, list[Job]]:
         """Compile the checks of a rule on all nodes that it may fire on, and note those that cannot be."""
         reason = _why_not(context, closed)
         inner = {target: self.bound(rule.lets, scope.on(target)) for target in context.targets} if not reason else {}
-        jobs: dict[Target, list[_Job]] = {}
+        jobs: dict[Target, list[Job]] = {}
         for check in (check for check in rule.checks if check.index in self.checks):
             try:
                 made = self.check(check, inner)
@@ -260,10 +172,10 @@ class _Builder:
                 jobs.setdefault(target, []).append(job)
         return jobs
 
-    def check(self, check: Check, scopes: Mapping[Target, Scope]) -> list[tuple[Target, _Job]]:
+    def check(self, check: Check, scopes: Mapping[Target, Scope]) -> list[tuple[Target, Job]]:
         wanted = check.kind == "assert"
         return [
-            (target, _Job(check.index, wanted, self.language.test(check.test, scope)))
+            (target, Job(check.index, wanted, self.language.test(check.test, scope)))
             for target, scope in scopes.items()
         ]
 
@@ -277,7 +189,7 @@ def _why_not(context: Context, closed: Mapping[Target, str]) -> str:
     return next((closed[target] for target in context.targets if target in closed), "")
 
 
-def _trimmed(target: Target, stages: list[_Stage]) -> _Walk:
+def _trimmed(target: Target, stages: list[Stage]) -> Walk:
     """Return the walk up to the last rule with something to evaluate."""
     last = max((k for k, stage in enumerate(stages) if stage.jobs), default=-1)
-    return _Walk(target, tuple(stages[: last + 1]))
+    return Walk(target, tuple(stages[: last + 1]))

@@ -32,17 +32,8 @@ from masktron.evaluation.columns.xpath1_paths import (
     step,
     union,
 )
-from masktron.evaluation.columns.xpath1_values import (
-    Boolean,
-    Figures,
-    Member,
-    Nodes,
-    Number,
-    String,
-    Value,
-    to_boolean,
-    to_number,
-)
+from masktron.evaluation.columns.xpath1_types import Boolean, Figures, Member, Nodes, Number, String, Value
+from masktron.evaluation.columns.xpath1_values import to_boolean, to_number
 from masktron.read.columns import Batch
 from masktron.read.lexical import libxml2_number
 from masktron.read.records import Layout
@@ -267,7 +258,7 @@ def empty_batch(layout: Layout) -> Batch:
 def _literal(value: object) -> Value:
     if isinstance(value, str):
         text = constant(value)
-        return String(frozenset(), lambda batch: text)
+        return String(frozenset(), lambda batch: text, value)
     # libxml2 reads a literal as it reads a text, with more than one rounding
     digits = f"{value:f}" if isinstance(value, Decimal) else str(value)
     number = Figures(np.array(libxml2_number(digits)), np.zeros((), dtype=np.bool_))

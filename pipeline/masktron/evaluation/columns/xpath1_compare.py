@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.evaluation.columns.bytewise import same
 from masktron.evaluation.columns.coded import equal, texts_of
 from masktron.evaluation.columns.kleene import both, either, negated, sure
 from masktron.evaluation.columns.outcome import Truth
-from masktron.evaluation.columns.xpath1_values import (
+from masktron.evaluation.columns.xpath1_types import (
     Boolean,
     Figures,
     Member,
@@ -23,10 +24,8 @@ from masktron.evaluation.columns.xpath1_values import (
     Value,
     field_of,
     numbers_of,
-    to_boolean,
-    to_number,
-    to_string,
 )
+from masktron.evaluation.columns.xpath1_values import to_boolean, to_number, to_string
 from masktron.read.columns import Batch
 
 type Relation = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
@@ -107,7 +106,12 @@ def _each_number(relation: Relation, number: Number) -> Callable[[int, Batch], T
 
 
 def _each_text(symbol: str, text: String) -> Callable[[int, Batch], Truth]:
-    return lambda at, batch: _signed(symbol, equal(texts_of(batch, at), text.of(batch)))
+    def holds(at: int, batch: Batch) -> Truth:
+        alike = None if text.literal is None else same(batch, at, text.literal)
+        known = equal(texts_of(batch, at), text.of(batch)) if alike is None else sure(alike)
+        return _signed(symbol, known)
+
+    return holds
 
 
 def _exists(nodes: Nodes, fields: frozenset[int], holds: Callable[[int, Batch], Truth]) -> Boolean:
@@ -132,7 +136,9 @@ def _pair(symbol: str, one: Member, other: Member) -> Callable[[Batch], Truth]:
 
     def holds(batch: Batch) -> Truth:
         if symbol in ("=", "!="):
-            related = _signed(symbol, equal(texts_of(batch, left), texts_of(batch, right)))
+            alike = same(batch, left, right)
+            known = equal(texts_of(batch, left), texts_of(batch, right)) if alike is None else sure(alike)
+            related = _signed(symbol, known)
         else:
             related = _related(RELATIONS[symbol], numbers_of(batch, left), numbers_of(batch, right))
         return both(both(one.present(batch), other.present(batch)), related)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.coded import Coded, constant, distinct, mapped, truth_of
 from masktron.evaluation.columns.kleene import negated, sure
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.evaluation.columns.xpath1_values import (
+from masktron.evaluation.columns.xpath1_order import first, places
+from masktron.evaluation.columns.xpath1_types import (
     Boolean,
     Figures,
     Member,
@@ -23,13 +24,9 @@ from masktron.evaluation.columns.xpath1_values import (
     String,
     Value,
     field_of,
-    first,
     numbers_of,
-    places,
-    to_boolean,
-    to_number,
-    to_string,
 )
+from masktron.evaluation.columns.xpath1_values import to_boolean, to_number, to_string
 from masktron.read.columns import Batch
 from masktron.read.lexical import XML_SPACE
 from masktron.read.records import Layout

@@ -9,7 +9,7 @@ from typing import Any
 from masktron.evaluation.columns.kleene import both, either
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
 from masktron.evaluation.columns.scope import DOCUMENT, Scope
-from masktron.evaluation.columns.xpath1_values import (
+from masktron.evaluation.columns.xpath1_types import (
     Boolean,
     Member,
     Nodes,

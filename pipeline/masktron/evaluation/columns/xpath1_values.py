@@ -1,145 +1,32 @@
-"""The four types of XPath 1.0 over columns, and the conversions between them as libxml2 has them."""
+"""Conversions between the types of XPath 1.0 over columns, as libxml2 has them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.evaluation.columns.coded import Coded, chosen, constant, distinct, mapped, texts_of, truth_of
+from masktron.evaluation.columns.coded import Coded, distinct, mapped, texts_of, truth_of
 from masktron.evaluation.columns.kleene import either, sure
-from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.read.columns import Batch, Cell, Form
+from masktron.evaluation.columns.outcome import Truth
+from masktron.evaluation.columns.xpath1_order import first
+from masktron.evaluation.columns.xpath1_types import (
+    Boolean,
+    Figures,
+    Nodes,
+    Number,
+    String,
+    Value,
+    field_of,
+    numbers_of,
+)
+from masktron.read.columns import Batch
 from masktron.read.lexical import libxml2_number
 
 _EXPONENT = re.compile(r"[0-9.][eE]")
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Figures:
-    """Numbers of records, with the records where an engine has to say which; arrays of shape (n,) or ()."""
-
-    values: NDArray[np.float64]
-    unsure: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Number:
-    """An expression of type number."""
-
-    fields: frozenset[int]
-    of: Callable[[Batch], Figures]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Boolean:
-    """An expression of type boolean."""
-
-    fields: frozenset[int]
-    of: Callable[[Batch], Truth]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class String:
-    """An expression of type string."""
-
-    fields: frozenset[int]
-    of: Callable[[Batch], Coded[str]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Member:
-    """A node that a node-set may have.
-
-    Attributes
-    ----------
-    node : int or None
-        None for the record, else the position of a field.
-    text : bool
-        Whether it is the text in the field.
-    fields : frozenset of int
-        What decides whether it is in the set.
-    present : callable
-        Whether the set has it.
-    """
-
-    node: int | None
-    text: bool
-    fields: frozenset[int]
-    present: Callable[[Batch], Truth]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Nodes:
-    """An expression of type node-set.
-
-    Attributes
-    ----------
-    members : tuple of Member
-        Each node once.
-    reads : frozenset of int
-        Fields that decide it beside those of the members: a field without children has them only where it is odd.
-    """
-
-    members: tuple[Member, ...]
-    reads: frozenset[int] = frozenset()
-
-    @property
-    def fields(self) -> frozenset[int]:
-        """What decides which nodes it has."""
-        return self.reads.union(*(member.fields for member in self.members))
-
-    @property
-    def held(self) -> frozenset[int]:
-        """What decides which nodes it has and what they hold."""
-        return self.fields | {member.node for member in self.members if member.node is not None}
-
-
-type Value = Number | Boolean | String | Nodes
-
-
-def the_record() -> Member:
-    """Return the record, which is always there."""
-    return Member(None, False, frozenset(), lambda batch: sure(True))
-
-
-def the_field(at: int) -> Member:
-    """Return a field of the record."""
-    return Member(at, False, frozenset({at}), lambda batch: sure(batch.cells[at].status != Cell.ABSENT))
-
-
-def the_focus(focus: int | None) -> Member:
-    """Return the node that an expression is evaluated on: nothing is evaluated where it is not there."""
-    return Member(focus, False, frozenset(), lambda batch: sure(True))
-
-
-def the_text(at: int) -> Member:
-    """Return the text in a field: an empty one has none."""
-    return Member(at, True, frozenset({at}), lambda batch: sure(batch.cells[at].status == Cell.TEXT))
-
-
-def numbers_of(batch: Batch, at: int) -> Figures:
-    """Return what libxml2 reads in a field as number; NaN where it is absent."""
-    numbers = batch.numbers(at)
-    return Figures(numbers.libxml2, numbers.form == Form.OTHER)
-
-
-def field_of(member: Member) -> int:
-    """Return the field of a member whose text is asked for.
-
-    Raises
-    ------
-    NotColumnar
-        It is the record, whose text is that of all fields and of what stands between them.
-    """
-    if member.node is None:
-        raise NotColumnar("the text of the whole record")
-    return member.node
 
 
 def to_boolean(value: Value) -> Boolean:
@@ -237,51 +124,3 @@ def _digits(number: float) -> str:
     if np.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
     return str(int(number))
-
-
-def first(nodes: Nodes, what: Callable[[Member], Callable[[Batch], Coded[str]]]) -> Callable[[Batch], Coded[str]]:
-    """Return what is asked for of the first node of a set in the order of the document; the empty text of none."""
-    read = [what(member) for member in nodes.members]
-    if len(read) > 1:
-        for member in nodes.members:
-            field_of(member)
-
-    def of(batch: Batch) -> Coded[str]:
-        which, unsure = _order(nodes, batch)
-        parts = [part(batch) for part in read]
-        for k, part in enumerate(parts):
-            unsure = unsure | (part.unsure & (which == k))
-        return chosen(which, [*parts, constant("")], unsure)
-
-    return of
-
-
-def _order(nodes: Nodes, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the position of the first member that is there, and where this is unsure."""
-    present = [member.present(batch) for member in nodes.members]
-    unsure = np.zeros((), dtype=np.bool_)
-    for there in present:
-        unsure = unsure | there.unsure
-    if len(present) < 2:
-        holds = present[0].holds if present else np.zeros((), dtype=np.bool_)
-        return np.where(holds, 0, len(present)), unsure
-    starts, known = places(nodes, batch, present)
-    several = np.sum([there.holds for there in present], axis=0) > 1
-    nearest = np.argmin(starts, axis=0)
-    nothing = ~np.logical_or.reduce([there.holds for there in present])
-    return np.where(nothing, len(present), nearest), unsure | (several & ~known)
-
-
-def places(nodes: Nodes, batch: Batch, present: list[Truth]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where the members stand, absent ones last, and whether all that are there have a place.
-
-    An empty cell need not have one: its element may be a single tag.
-    """
-    last = np.iinfo(np.int64).max
-    starts = []
-    known = np.ones(len(batch), dtype=np.bool_)
-    for member, there in zip(nodes.members, present, strict=True):
-        cells = batch.cells[field_of(member)]
-        starts.append(np.where(there.holds, cells.start, last))
-        known &= ~there.holds | (cells.status == Cell.TEXT)
-    return np.array(starts), known
