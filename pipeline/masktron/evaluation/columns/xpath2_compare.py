@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import promoted
@@ -88,6 +89,10 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
     match a, b:
         case (Exact() | Double(), Exact() | Double()):
             return _numbers(sign, a, b, doubt)
+        case (Untyped(), Text() | Untyped()) if (order := _order(a, b, source)) is not None:
+            return np.asarray(RELATIONS[sign](order, 0))
+        case (Text(), Untyped()):
+            return related(_MIRRORED[sign], b, a, source, doubt, general=general)
         case (Text() | Untyped(), Text() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
         case (Boolean(), Boolean()):
@@ -96,6 +101,12 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
             return _untyped(sign, a, b, source, doubt)
         case _:
             raise NotColumnar("a type error: values of different types are compared")
+
+
+def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
+    """Return how a field and another, or a constant, follow each other, without a text for each distinct value."""
+    other = b.at if isinstance(b, Untyped) else constant_of(b)
+    return source.order(a.at, other) if isinstance(other, int | str) else None
 
 
 def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:

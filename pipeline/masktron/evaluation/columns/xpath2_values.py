@@ -6,6 +6,7 @@ in all of them. What an engine has to decide is kept per record, beside the item
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -27,6 +28,8 @@ type Atomic = str | bool | int | Decimal | float
 RECORD = -1
 """Instead of the position of a field: the record."""
 MAX_ITEMS = 4096
+_ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
+"""In which bytes follow each other as code points do."""
 
 
 def _fixed(value: bool) -> Bools:
@@ -252,6 +255,13 @@ class Source(Protocol):
         """Return a field as texts."""
         ...
 
+    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+        """Return -1, 0 or 1 for a field that comes before, is, or comes after another field or a constant.
+
+        None where bytes do not say how code points follow each other.
+        """
+        ...
+
 
 class BatchSource:
     """The fields of a batch."""
@@ -276,6 +286,27 @@ class BatchSource:
     def texts(self, at: int) -> Texts:
         """Return a field as texts."""
         return self.batch.texts(at)
+
+    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+        """Return how a field and another, or a constant, follow each other."""
+        if codecs.lookup(self.batch.codec).name not in _ORDERED_CODECS:
+            return None
+        # numba is slow to load, and small files have no batches
+        from masktron.kernels.bytewise import order_cells  # noqa: PLC0415
+
+        data, cells = self.batch.buffer, self.batch.cells[at]
+        order = np.empty(len(self.batch), dtype=np.int8)
+        if isinstance(other, int):
+            others = self.batch.cells[other]
+            order_cells(data, cells.start, cells.stop, data, others.start, others.stop, order)
+            return order
+        try:
+            text = np.frombuffer(bytearray(other.encode(self.batch.codec)), dtype=np.uint8)
+        except UnicodeEncodeError:
+            return None
+        zero = np.zeros(1, dtype=np.int64)
+        order_cells(data, cells.start, cells.stop, text, zero, zero + len(text), order)
+        return order
 
 
 class DrySource:
@@ -303,3 +334,8 @@ class DrySource:
         """Note that a field is read."""
         self.read.add(at)
         return Texts(np.zeros(0, dtype=np.int32), ())
+
+    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+        """Note that fields are read."""
+        self.read |= {at, other} if isinstance(other, int) else {at}
+        return np.zeros(0, dtype=np.int8)
