@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import promoted
+from masktron.evaluation.columns.xpath2_bounds import apart, settled
 from masktron.evaluation.columns.xpath2_numbers import aligned, as_double, together
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, code_table
 from masktron.evaluation.columns.xpath2_values import (
@@ -114,9 +115,9 @@ def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools
         return _untyped(_MIRRORED[sign], b, a, source, doubt)
     mine = Doubt()
     if isinstance(b, Exact | Double):
-        number, other = as_double(a, source, mine), as_double(b, source, mine)
-        mine.add(_signed_zeros(number.value, other.value))
-        holds = np.asarray(RELATIONS[sign](number.value, other.value))
+        number = as_double(a, source, mine)
+        mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
+        holds = _numbers(sign, number, b, mine)
     else:
         truth = as_boolean(b, source, mine)
         holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
@@ -128,12 +129,17 @@ def _numbers(sign: str, a: Number, b: Number, doubt: Doubt) -> Bools:
     present = together(a, b)
     mine = Doubt()
     if isinstance(a, Exact) and isinstance(b, Exact):
-        m, n, _ = aligned(a, b, mine)
+        m, n, _, lost = aligned(a, b)
         holds = RELATIONS[sign](m, n)
     else:
         holds = RELATIONS[sign](*promoted(a, b, mine))
-    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & present))
-    return np.asarray(holds)
+        lost = mine.mask
+    if lost is NO:
+        return np.asarray(holds)
+    less, greater = apart(a, b)
+    doubt.add(some(lost & ~(less | greater) & present))
+    side = np.where(less, -1, 1)
+    return np.where(lost, np.asarray(RELATIONS[sign](side, 0)), np.asarray(holds))
 
 
 def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
@@ -188,7 +194,7 @@ def as_boolean(item: Item, source: Source, doubt: Doubt) -> Boolean:
         case Boolean():
             return item
         case Exact():
-            return Boolean(item.present, item.mantissa != 0)
+            return Boolean(item.present, settled(item, doubt).mantissa != 0)
         case Double():
             return Boolean(item.present, (item.value != 0) & ~np.isnan(item.value))
         case Text() | Untyped():
@@ -218,11 +224,11 @@ def holding(items: Items, source: Source) -> tuple[Bools, Bools]:
         doubt.add(some(items.count > 1))
     holds = NO
     for item in items.items:
-        holds = holds | (item.present & _effective(item, source))
+        holds = holds | (item.present & _effective(item, source, doubt))
     return holds, doubt.mask
 
 
-def _effective(item: Item, source: Source) -> Bools:
+def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
     match item:
         case Node():
             return YES
@@ -233,6 +239,7 @@ def _effective(item: Item, source: Source) -> Bools:
         case Boolean():
             return item.holds
         case Exact():
+            settled(item, doubt)
             return np.asarray(item.mantissa != 0)
         case Double():
             return np.asarray((item.value != 0) & ~np.isnan(item.value))

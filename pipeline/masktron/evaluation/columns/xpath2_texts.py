@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_values import (
     NO,
     YES,
@@ -79,6 +80,7 @@ def as_text(item: Item, source: Source, doubt: Doubt) -> Text:
         case Boolean():
             return Text(item.present, item.holds.astype(np.int64), ("false", "true"))
         case Exact():
+            settled(item, doubt)
             distinct, codes = np.unique(item.mantissa, return_inverse=True)
             values = tuple(decimal_text(int(m), item.scale) for m in distinct)
             return Text(item.present, codes.astype(np.int64), values)

@@ -97,6 +97,15 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """What is known of exact numbers in the records ``lost``, in which their mantissa means nothing."""
+
+    lost: Bools
+    low: Doubles
+    high: Doubles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Exact:
     """Integers and decimals: ``mantissa / 10**scale``; an integer type has the scale 0."""
 
@@ -105,6 +114,7 @@ class Exact:
     scale: int
     integer: bool
     constant: Decimal | None = None
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
