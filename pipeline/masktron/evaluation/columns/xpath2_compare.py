@@ -121,7 +121,7 @@ def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools
     else:
         truth = as_boolean(b, source, mine)
         holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
-    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & together(a, b)))
+    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & a.present))
     return holds
 
 

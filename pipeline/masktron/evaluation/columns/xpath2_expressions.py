@@ -29,6 +29,7 @@ from masktron.evaluation.columns.xpath2_sequences import FUNCTION_NAMESPACE, cal
 from masktron.evaluation.columns.xpath2_strings import concatenated
 from masktron.evaluation.columns.xpath2_values import (
     NO,
+    NOWHERE,
     RECORD,
     YES,
     Boolean,
@@ -211,21 +212,24 @@ def _here(state: State) -> tuple[Node, Items]:
 
 def _children(name: str, uri: str, state: State, *, attribute: bool) -> Items:
     node, focus = _here(state)
-    if node.at != RECORD:
-        return Items((), focus.unsure)
-    at = state.scope.field(name, uri, attribute=attribute)
+    at = state.scope.field(name, uri, attribute=attribute) if node.at == RECORD else None
     if at is None:
-        return Items((), focus.unsure)
+        return _no_node(focus)
     return Items((where(Node(state.source.present(at), at), node.present),), focus.unsure)
+
+
+def _no_node(focus: Items) -> Items:
+    """Return a node that no record has: what is made of it has a type all the same."""
+    return Items((Node(NO, NOWHERE),), focus.unsure)
 
 
 def _all_fields(state: State, *, attribute: bool) -> Items:
     node, focus = _here(state)
     if node.at != RECORD:
-        return Items((), focus.unsure)
+        return _no_node(focus)
     fields = [k for k, field in enumerate(state.scope.layout.fields) if field.attribute == attribute]
     items = tuple(where(Node(state.source.present(at), at), node.present) for at in fields)
-    return Items(items, focus.unsure, single=len(items) < 2, ordered=len(items) < 2)
+    return Items(items, focus.unsure, single=len(items) < 2, ordered=len(items) < 2) if items else _no_node(focus)
 
 
 def _wildcard(token: Any, state: State) -> Items:
@@ -245,8 +249,8 @@ def _text(token: Any, state: State) -> Items:
     node, focus = _here(state)
     if node.at == RECORD:
         raise NotColumnar("text() of a record")
-    if node.kind is NodeKind.TEXT or state.scope.layout.fields[node.at].attribute:
-        return Items((), focus.unsure)
+    if node.at == NOWHERE or node.kind is NodeKind.TEXT or state.scope.layout.fields[node.at].attribute:
+        return _no_node(focus)
     filled = Node(state.source.filled(node.at), node.at, NodeKind.TEXT)
     return Items((where(filled, node.present),), focus.unsure)
 
@@ -259,11 +263,13 @@ def _self(token: Any, state: State) -> Items:
     name, uri = _test(test, state)
     if node.at == RECORD or node.kind is NodeKind.TEXT:
         raise NotColumnar("self:: of the record")
+    if node.at == NOWHERE:
+        return focus
     field = state.scope.layout.fields[node.at]
     tag = f"{{{uri}}}{name}" if uri else name
     # the axis knows elements; an attribute is never what a name test there asks for
     meant = not field.attribute and (name is None or field.tag == tag)
-    return focus if meant else Items((), focus.unsure)
+    return focus if meant else _no_node(focus)
 
 
 def _parent(token: Any, state: State) -> Items:

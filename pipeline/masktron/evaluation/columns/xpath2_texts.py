@@ -14,6 +14,7 @@ from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_values import (
     NO,
+    RECORD,
     YES,
     Boolean,
     Bools,
@@ -47,7 +48,7 @@ def atomized(items: Items) -> Items:
 def _value(item: Item) -> Item:
     if not isinstance(item, Node):
         return item
-    if item.at < 0:
+    if item.at == RECORD:
         raise NotColumnar("the text of a whole record")
     return Untyped(item.present, item.at)
 

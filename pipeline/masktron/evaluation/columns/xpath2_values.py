@@ -27,6 +27,8 @@ type Atomic = str | bool | int | Decimal | float
 
 RECORD = -1
 """Instead of the position of a field: the record."""
+NOWHERE = -2
+"""Instead of the position of a field: one that the file does not have, and that no record has."""
 MAX_ITEMS = 4096
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
 """In which bytes follow each other as code points do."""
@@ -273,6 +275,18 @@ class Source(Protocol):
         ...
 
 
+def nothing(rows: int) -> Numbers:
+    """Return the numbers of a field that no record has."""
+    nan = np.full(rows, np.nan)
+    zero = np.zeros(rows, dtype=np.int64)
+    return Numbers(np.zeros(rows, dtype=np.uint8), nan, nan, zero, np.full(rows, -1, dtype=np.int16))
+
+
+def no_texts(rows: int) -> Texts:
+    """Return the texts of a field that no record has."""
+    return Texts(np.full(rows, -1, dtype=np.int32), ())
+
+
 class BatchSource:
     """The fields of a batch."""
 
@@ -283,22 +297,24 @@ class BatchSource:
 
     def present(self, at: int) -> Bools:
         """Return where a field is there."""
-        return always(self.batch.cells[at].status != Cell.ABSENT)
+        return NO if at == NOWHERE else always(self.batch.cells[at].status != Cell.ABSENT)
 
     def filled(self, at: int) -> Bools:
         """Return where a field has text."""
-        return always(self.batch.cells[at].status >= Cell.TEXT)
+        return NO if at == NOWHERE else always(self.batch.cells[at].status >= Cell.TEXT)
 
     def numbers(self, at: int) -> Numbers:
         """Return a field as numbers."""
-        return self.batch.numbers(at)
+        return nothing(1) if at == NOWHERE else self.batch.numbers(at)
 
     def texts(self, at: int) -> Texts:
         """Return a field as texts."""
-        return self.batch.texts(at)
+        return no_texts(1) if at == NOWHERE else self.batch.texts(at)
 
     def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
         """Return how a field and another, or a constant, follow each other."""
+        if NOWHERE in (at, other):
+            return np.zeros(1, dtype=np.int8)
         if codecs.lookup(self.batch.codec).name not in _ORDERED_CODECS:
             return None
         # numba is slow to load, and small files have no batches
@@ -329,23 +345,28 @@ class DrySource:
 
     def present(self, at: int) -> Bools:
         """Note that a field is read."""
-        self.read.add(at)
+        self._note(at)
         return np.zeros(0, dtype=np.bool_)
 
     filled = present
 
     def numbers(self, at: int) -> Numbers:
         """Note that a field is read."""
-        self.read.add(at)
-        none = np.zeros(0)
-        return Numbers(none.astype(np.uint8), none, none, none.astype(np.int64), none.astype(np.int16))
+        self._note(at)
+        return nothing(0)
 
     def texts(self, at: int) -> Texts:
         """Note that a field is read."""
-        self.read.add(at)
-        return Texts(np.zeros(0, dtype=np.int32), ())
+        self._note(at)
+        return no_texts(0)
 
     def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
         """Note that fields are read."""
-        self.read |= {at, other} if isinstance(other, int) else {at}
+        self._note(at)
+        if isinstance(other, int):
+            self._note(other)
         return np.zeros(0, dtype=np.int8)
+
+    def _note(self, at: int) -> None:
+        if at >= 0:
+            self.read.add(at)
