@@ -297,6 +297,7 @@ TESTS = (
 )
 
 LAZY = (
+    "contains(substring-before(string(2.25), '2'), V1)",
     "V1 > N9 + 1",
     "(V1,V2) > N9 + 1",
     "V1 >= (N9 ! number(.))",
