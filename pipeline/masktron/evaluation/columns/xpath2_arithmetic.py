@@ -18,6 +18,7 @@ from masktron.evaluation.columns.xpath2_bounds import (
     sum_bounds,
 )
 from masktron.evaluation.columns.xpath2_numbers import LIMIT, aligned, exact_double, numbers_of, together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -31,7 +32,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Number,
-    Source,
     some,
 )
 

@@ -14,6 +14,7 @@ from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_compare import as_boolean, is_boolean
 from masktron.evaluation.columns.xpath2_numbers import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, tested
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -26,7 +27,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Source,
     Text,
     Untyped,
     boolean,

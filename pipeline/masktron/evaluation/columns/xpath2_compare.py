@@ -14,6 +14,7 @@ from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import promoted
 from masktron.evaluation.columns.xpath2_bounds import apart, settled
 from masktron.evaluation.columns.xpath2_numbers import aligned, as_double, together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, code_table
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -28,7 +29,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Items,
     Node,
     Number,
-    Source,
     Text,
     Untyped,
     boolean,

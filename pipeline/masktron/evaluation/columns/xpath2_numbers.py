@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_bounds import bounded, lost_digits, settled, widened
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one, code_table
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -25,7 +26,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Number,
-    Source,
     Text,
     Untyped,
     some,

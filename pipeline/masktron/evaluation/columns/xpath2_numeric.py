@@ -13,6 +13,7 @@ from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import add, divide, promoted
 from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_numbers import aligned, exact_double, numbers_of, one_double, together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -27,7 +28,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Number,
-    Source,
     Text,
     constant_of,
     literal,

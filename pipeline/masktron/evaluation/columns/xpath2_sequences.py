@@ -13,6 +13,7 @@ from masktron.evaluation.columns import xpath2_strings as strings
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_compare import effective, holding, related
 from masktron.evaluation.columns.xpath2_numbers import together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one, atomized
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -23,7 +24,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Exact,
     Item,
     Items,
-    Source,
     Text,
     Untyped,
     boolean,

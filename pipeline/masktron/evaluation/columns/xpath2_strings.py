@@ -10,6 +10,7 @@ import numpy as np
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_numbers import one_double
 from masktron.evaluation.columns.xpath2_regex import Pattern, translated
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import (
     as_text,
     atomized,
@@ -24,7 +25,6 @@ from masktron.evaluation.columns.xpath2_values import (
     YES,
     Doubt,
     Items,
-    Source,
     Text,
     constant_of,
     one,

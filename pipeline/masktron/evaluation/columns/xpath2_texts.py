@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_bounds import settled
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_values import (
     NO,
     RECORD,
@@ -25,7 +26,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Source,
     Text,
     Untyped,
     some,
