@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from columns_saxon import ERROR, UNSURE, columnar, columns, layout, saxon, scope_of
+from columns_saxon import ERROR, UNSURE, columnar, columns, disagreements, layout, saxon, scope_of
 from columns_twin import batch_of
-from columns_xpath2_table import TESTS
+from columns_xpath2_table import LAZY, TESTS
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2 import compile_let, compile_test
 
@@ -99,6 +99,13 @@ def test_what_is_said_is_what_saxon_says(k, odd, plain) -> None:
     for rows, expected, said in (odd, plain):
         wrong = (said[:, k] != UNSURE) & (said[:, k] != expected[:, k])
         assert not wrong.any(), (rows[int(np.flatnonzero(wrong)[0])], said[wrong, k][0], expected[wrong, k][0])
+
+
+def test_parts_that_are_errors_or_missing() -> None:
+    for rows in (odd_rows(7), plain_rows(8)):
+        expected, said = saxon(LAZY, LAYOUT, rows), columns(LAZY, LAYOUT, rows)
+        assert not disagreements(LAZY, LAYOUT, rows, expected, said)
+        assert (said != UNSURE).mean() > 0.5
 
 
 SELDOM_PLAIN = (

@@ -11,8 +11,9 @@ from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
 from masktron.evaluation.columns.scope import Scope
 from masktron.evaluation.columns.xpath2_compare import holding
-from masktron.evaluation.columns.xpath2_expressions import Let, evaluate, start
-from masktron.evaluation.columns.xpath2_values import BatchSource, DrySource
+from masktron.evaluation.columns.xpath2_expressions import evaluate
+from masktron.evaluation.columns.xpath2_source import BatchSource, DrySource
+from masktron.evaluation.columns.xpath2_steps import Let, start
 from masktron.read.columns import Batch
 from masktron.read.xpath_parser import parse
 

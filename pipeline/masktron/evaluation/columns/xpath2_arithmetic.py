@@ -8,19 +8,22 @@ from types import MappingProxyType
 import numpy as np
 
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_numbers import (
-    LIMIT,
-    aligned,
-    checked,
-    exact_double,
-    numbers_of,
-    rescaled,
-    together,
+from masktron.evaluation.columns.xpath2_bounds import (
+    bounded,
+    difference_bounds,
+    interval,
+    lost_digits,
+    product_bounds,
+    quotient_bounds,
+    sum_bounds,
 )
+from masktron.evaluation.columns.xpath2_numbers import LIMIT, aligned, exact_double, numbers_of, together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one
 from masktron.evaluation.columns.xpath2_values import (
     NO,
     Bools,
+    Bounds,
     Double,
     Doubles,
     Doubt,
@@ -29,12 +32,11 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Number,
-    Source,
     some,
 )
 
 _EXACT_DOUBLE = 2.0**53
-_DIVISION_DIGITS = 18
+_DIGITS = 18
 """Saxon's decimal quotients have this many digits behind the point, or more."""
 MAX_ALTERNATIVES = 64
 
@@ -63,7 +65,8 @@ def negated(operand: Items, source: Source) -> Items:
             results.append(Double(item.present, -item.value, constant))
         else:
             exact = None if item.constant is None else -item.constant
-            results.append(Exact(item.present, -item.mantissa, item.scale, item.integer, exact))
+            bounds = item.bounds and Bounds(item.bounds.lost, -item.bounds.high, -item.bounds.low)
+            results.append(Exact(item.present, -item.mantissa, item.scale, item.integer, exact, bounds))
     return Items(tuple(results), doubt.mask)
 
 
@@ -80,8 +83,9 @@ def add(a: Number, b: Number, doubt: Doubt) -> Number:
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
         return Double(present, x + y)
-    m, n, scale = aligned(a, b, doubt)
-    return Exact(present, checked(m + n, present, doubt), scale, a.integer and b.integer)
+    m, n, scale, lost = aligned(a, b)
+    exact = Exact(present, m + n, scale, a.integer and b.integer)
+    return bounded(exact, lost | (np.abs(exact.mantissa) > LIMIT), lambda: sum_bounds(a, b))
 
 
 def _subtract(a: Number, b: Number, doubt: Doubt) -> Number:
@@ -89,8 +93,9 @@ def _subtract(a: Number, b: Number, doubt: Doubt) -> Number:
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
         return Double(present, x - y)
-    m, n, scale = aligned(a, b, doubt)
-    return Exact(present, checked(m - n, present, doubt), scale, a.integer and b.integer)
+    m, n, scale, lost = aligned(a, b)
+    exact = Exact(present, m - n, scale, a.integer and b.integer)
+    return bounded(exact, lost | (np.abs(exact.mantissa) > LIMIT), lambda: difference_bounds(a, b))
 
 
 def _multiply(a: Number, b: Number, doubt: Doubt) -> Number:
@@ -100,35 +105,38 @@ def _multiply(a: Number, b: Number, doubt: Doubt) -> Number:
         return Double(present, x * y)
     m, n = a.mantissa, b.mantissa
     # the product in doubles is off by a few parts in 2**53
-    lost = some(np.abs(m.astype(np.float64) * n.astype(np.float64)) > 0.99 * LIMIT)
-    doubt.add(some(lost & present))
-    product = np.where(lost, 0, m) * np.where(lost, 0, n) if lost.any() else m * n
-    return Exact(present, product, a.scale + b.scale, a.integer and b.integer)
+    large = some(np.abs(m.astype(np.float64) * n.astype(np.float64)) > 0.99 * LIMIT)
+    product = m * n if large is NO else np.where(large, 0, m) * np.where(large, 0, n)
+    exact = Exact(present, product, a.scale + b.scale, a.integer and b.integer)
+    return bounded(exact, large | lost_digits(a) | lost_digits(b), lambda: product_bounds(a, b))
 
 
 def divide(a: Number, b: Number, doubt: Doubt) -> Number:
-    """``a div b``; of exact numbers only where the quotient has few digits, of which all engines have all."""
+    """``a div b``; of exact numbers, where the quotient has more digits than an engine keeps, there are bounds."""
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
         return Double(present, x / y)
-    divisor = _divisor(b.mantissa, present, doubt)
+    _around_zero(b, present, doubt)
+    unknown = lost_digits(a) | lost_digits(b)
+    divisor = np.where((b.mantissa == 0) | unknown, 1, b.mantissa)
     common = np.gcd(a.mantissa, divisor)
     top, bottom = a.mantissa // common, divisor // common
     steps, factor = _terminating(np.abs(bottom))
-    lost = (steps < 0) | (np.abs(top) > LIMIT // np.maximum(np.abs(factor), 1))
-    doubt.add(some(lost & present))
+    lost = unknown | (steps < 0) | (np.abs(top) > LIMIT // np.maximum(np.abs(factor), 1))
     quotient = np.where(lost, 0, top) * np.where(lost, 1, factor) * np.sign(bottom)
     digits = np.where(lost, 0, steps)
-    most = int(digits.max(initial=0))
-    result = _spread(quotient, digits, most, present, doubt)
-    scale = a.scale - b.scale + most
-    if scale > _DIVISION_DIGITS:
-        doubt.add(present & (result != 0))
-    if scale >= 0:
-        return Exact(present, result, scale, integer=False)
-    grown = rescaled(Exact(present, result, 0, integer=False), -scale, doubt)
-    return Exact(present, grown.mantissa, 0, integer=False)
+    result, scale, more = _spread(quotient, digits, a.scale - b.scale)
+    return bounded(Exact(present, result, scale, integer=False), lost | more, lambda: quotient_bounds(a, b, _DIGITS))
+
+
+def _around_zero(divisor: Exact, present: Bools, doubt: Doubt) -> None:
+    """Leave to an engine what is, or may be, a division by zero."""
+    zero = divisor.mantissa == 0
+    if divisor.bounds is not None:
+        low, high = interval(divisor)
+        zero = np.where(divisor.bounds.lost, (low <= 0) & (high >= 0), zero)
+    doubt.add(some(zero & present))
 
 
 def _divisor(mantissa: Integers, present: Bools, doubt: Doubt) -> Integers:
@@ -156,12 +164,16 @@ def _terminating(divisor: Integers) -> tuple[Integers, Integers]:
     return np.where(good, steps, -1), np.where(good, power // np.where(good, divisor, 1), 0)
 
 
-def _spread(quotient: Integers, digits: Integers, most: int, present: Bools, doubt: Doubt) -> Integers:
-    """Return quotients of different scales with the largest of them."""
-    factor = np.power(np.int64(10), most - digits)
-    lost = some(np.abs(quotient) > LIMIT // factor)
-    doubt.add(some(lost & present))
-    return np.where(lost, 0, quotient) * factor
+def _spread(quotient: Integers, digits: Integers, scale: int) -> tuple[Integers, int, Bools]:
+    """Return quotients, each of so many digits more than the scale, with one scale, and where they are lost."""
+    most = max(int(digits.max(initial=0)), -scale)
+    steps = most - digits
+    large = (steps > 18) | (np.abs(quotient) > LIMIT // np.power(np.int64(10), np.minimum(steps, 18)))
+    lost = large & (quotient != 0)
+    # an engine rounds what has more digits than it keeps
+    lost |= (digits + scale > _DIGITS) & (quotient != 0)
+    result = np.where(lost, 0, quotient) * np.power(np.int64(10), np.minimum(steps, 18))
+    return result, scale + most, some(lost)
 
 
 def _integer_divide(a: Number, b: Number, doubt: Doubt) -> Number:
@@ -174,7 +186,8 @@ def _integer_divide(a: Number, b: Number, doubt: Doubt) -> Number:
         lost = ~(np.abs(quotient) < _EXACT_DOUBLE) | np.isinf(y) | rounded
         doubt.add(some(lost & present))
         return Exact(present, np.where(lost, 0, quotient).astype(np.int64), 0, integer=True)
-    m, n, _ = aligned(a, b, doubt)
+    m, n, _, lost = aligned(a, b)
+    doubt.add(some(lost & present))
     n = _divisor(n, present, doubt)
     quotients = (np.abs(m) // np.abs(n)) * np.sign(m) * np.sign(n)
     return Exact(present, quotients, 0, integer=True)
@@ -184,7 +197,8 @@ def _modulo(a: Number, b: Number, doubt: Doubt) -> Number:
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         return Double(present, np.fmod(*promoted(a, b, doubt)))
-    m, n, scale = aligned(a, b, doubt)
+    m, n, scale, lost = aligned(a, b)
+    doubt.add(some(lost & present))
     return Exact(present, np.fmod(m, _divisor(n, present, doubt)), scale, a.integer and b.integer)
 
 

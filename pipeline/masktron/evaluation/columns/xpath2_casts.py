@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
 
 import numpy as np
 
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_compare import as_boolean, is_boolean
 from masktron.evaluation.columns.xpath2_numbers import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, tested
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -24,7 +27,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Source,
     Text,
     Untyped,
     boolean,
@@ -93,7 +95,7 @@ def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
 def _decimal(item: Item, source: Source, doubt: Doubt) -> Exact:
     match item:
         case Exact():
-            return Exact(item.present, item.mantissa, item.scale, integer=False, constant=item.constant)
+            return replace(item, integer=False)
         case Untyped():
             return untyped_exact(item, source, doubt, integer=False)
         case Text():
@@ -111,12 +113,7 @@ def _decimal(item: Item, source: Source, doubt: Doubt) -> Exact:
 def _integer(item: Item, source: Source, doubt: Doubt) -> Exact:
     match item:
         case Exact():
-            if item.integer or item.scale == 0:
-                return Exact(item.present, item.mantissa, 0, integer=True, constant=item.constant)
-            if item.scale > 18:
-                doubt.add(item.present)
-            sizes = np.abs(item.mantissa) // np.int64(10 ** min(item.scale, 18))
-            return Exact(item.present, sizes * np.sign(item.mantissa), 0, integer=True)
+            return _whole(item, doubt)
         case Untyped():
             return untyped_exact(item, source, doubt, integer=True)
         case Text():
@@ -129,6 +126,18 @@ def _integer(item: Item, source: Source, doubt: Doubt) -> Exact:
             raise NotColumnar("a node as an integer")
 
 
+def _whole(item: Exact, doubt: Doubt) -> Exact:
+    if item.integer:
+        return item
+    settled(item, doubt)
+    if item.scale == 0:
+        return replace(item, integer=True)
+    if item.scale > 18:
+        doubt.add(item.present)
+    sizes = np.abs(item.mantissa) // np.int64(10 ** min(item.scale, 18))
+    return Exact(item.present, sizes * np.sign(item.mantissa), 0, integer=True)
+
+
 def _truncated(item: Double, doubt: Doubt) -> Exact:
     lost = ~(np.abs(item.value) < float(LIMIT))
     doubt.add(some(lost & item.present))
@@ -137,6 +146,9 @@ def _truncated(item: Double, doubt: Doubt) -> Exact:
 
 def _within(item: Exact, target: str, doubt: Doubt) -> Exact:
     low, high = _RANGES[target]
+    if (low, high) == (None, None):
+        return item
+    settled(item, doubt)
     doubt.add(some(~_inside(item, low, high) & item.present))
     return item
 

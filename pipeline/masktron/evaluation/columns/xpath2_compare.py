@@ -8,10 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import promoted
+from masktron.evaluation.columns.xpath2_bounds import apart, settled
 from masktron.evaluation.columns.xpath2_numbers import aligned, as_double, together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, code_table
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -26,7 +29,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Items,
     Node,
     Number,
-    Source,
     Text,
     Untyped,
     boolean,
@@ -88,6 +90,10 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
     match a, b:
         case (Exact() | Double(), Exact() | Double()):
             return _numbers(sign, a, b, doubt)
+        case (Untyped(), Text() | Untyped()) if (order := _order(a, b, source)) is not None:
+            return np.asarray(RELATIONS[sign](order, 0))
+        case (Text(), Untyped()):
+            return related(_MIRRORED[sign], b, a, source, doubt, general=general)
         case (Text() | Untyped(), Text() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
         case (Boolean(), Boolean()):
@@ -98,18 +104,24 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
             raise NotColumnar("a type error: values of different types are compared")
 
 
+def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
+    """Return how a field and another, or a constant, follow each other, without a text for each distinct value."""
+    other = b.at if isinstance(b, Untyped) else constant_of(b)
+    return source.order(a.at, other) if isinstance(other, int | str) else None
+
+
 def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
     if isinstance(b, Untyped):
         return _untyped(_MIRRORED[sign], b, a, source, doubt)
     mine = Doubt()
     if isinstance(b, Exact | Double):
-        number, other = as_double(a, source, mine), as_double(b, source, mine)
-        mine.add(_signed_zeros(number.value, other.value))
-        holds = np.asarray(RELATIONS[sign](number.value, other.value))
+        number = as_double(a, source, mine)
+        mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
+        holds = _numbers(sign, number, b, mine)
     else:
         truth = as_boolean(b, source, mine)
         holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
-    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & together(a, b)))
+    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & a.present))
     return holds
 
 
@@ -117,12 +129,17 @@ def _numbers(sign: str, a: Number, b: Number, doubt: Doubt) -> Bools:
     present = together(a, b)
     mine = Doubt()
     if isinstance(a, Exact) and isinstance(b, Exact):
-        m, n, _ = aligned(a, b, mine)
+        m, n, _, lost = aligned(a, b)
         holds = RELATIONS[sign](m, n)
     else:
         holds = RELATIONS[sign](*promoted(a, b, mine))
-    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & present))
-    return np.asarray(holds)
+        lost = mine.mask
+    if lost is NO:
+        return np.asarray(holds)
+    less, greater = apart(a, b)
+    doubt.add(some(lost & ~(less | greater) & present))
+    side = np.where(less, -1, 1)
+    return np.where(lost, np.asarray(RELATIONS[sign](side, 0)), np.asarray(holds))
 
 
 def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
@@ -177,7 +194,7 @@ def as_boolean(item: Item, source: Source, doubt: Doubt) -> Boolean:
         case Boolean():
             return item
         case Exact():
-            return Boolean(item.present, item.mantissa != 0)
+            return Boolean(item.present, settled(item, doubt).mantissa != 0)
         case Double():
             return Boolean(item.present, (item.value != 0) & ~np.isnan(item.value))
         case Text() | Untyped():
@@ -207,11 +224,11 @@ def holding(items: Items, source: Source) -> tuple[Bools, Bools]:
         doubt.add(some(items.count > 1))
     holds = NO
     for item in items.items:
-        holds = holds | (item.present & _effective(item, source))
+        holds = holds | (item.present & _effective(item, source, doubt))
     return holds, doubt.mask
 
 
-def _effective(item: Item, source: Source) -> Bools:
+def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
     match item:
         case Node():
             return YES
@@ -222,6 +239,7 @@ def _effective(item: Item, source: Source) -> Bools:
         case Boolean():
             return item.holds
         case Exact():
+            settled(item, doubt)
             return np.asarray(item.mantissa != 0)
         case Double():
             return np.asarray((item.value != 0) & ~np.isnan(item.value))

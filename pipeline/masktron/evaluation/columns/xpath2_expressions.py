@@ -7,13 +7,12 @@ no records at all can be evaluated on any.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import DOCUMENT, Scope
 from masktron.evaluation.columns.xpath2_arithmetic import arithmetic, negated
 from masktron.evaluation.columns.xpath2_casts import cast, castable
 from masktron.evaluation.columns.xpath2_compare import (
@@ -26,11 +25,26 @@ from masktron.evaluation.columns.xpath2_compare import (
     holding,
 )
 from masktron.evaluation.columns.xpath2_sequences import FUNCTION_NAMESPACE, call, nth
+from masktron.evaluation.columns.xpath2_steps import (
+    Let,
+    State,
+    all_fields,
+    attribute_step,
+    child_step,
+    children,
+    context_item,
+    current_node,
+    expanded_name,
+    in_document_order,
+    named,
+    parent_node,
+    self_node,
+    start,
+    text_node,
+)
 from masktron.evaluation.columns.xpath2_strings import concatenated
 from masktron.evaluation.columns.xpath2_values import (
     NO,
-    RECORD,
-    YES,
     Boolean,
     Bools,
     Doubt,
@@ -38,8 +52,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    NodeKind,
-    Source,
     boolean,
     constant_of,
     joined,
@@ -55,54 +67,6 @@ _MAX_STEPS = 256
 _MAX_RANGE = 1024
 _KIND_TESTS = ("text", "node", "element", "attribute", "comment", "processing-instruction", "document-node")
 _MOST_NESTED = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Let:
-    """A variable of the rulebook: an expression in its own scope."""
-
-    token: Any
-    scope: Scope
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What an expression is evaluated in.
-
-    Attributes
-    ----------
-    focus : Items or None
-        The context item; None where there is none that columns know.
-    local : mapping of str to Items
-        Variables that the expression itself binds.
-    lets : dict
-        Values of variables of the rulebook, by their `Let`, made once in a batch.
-    """
-
-    source: Source
-    scope: Scope
-    focus: Items | None
-    local: Mapping[str, Items]
-    lets: dict[int, Items]
-    depth: int = 0
-
-    def bound(self, name: str, value: Items) -> State:
-        """Return the state with one more variable."""
-        return replace(self, local=MappingProxyType({**self.local, name: value}))
-
-
-def node_at(position: int | None, source: Source) -> Items | None:
-    """Return the node of a focus."""
-    if position == DOCUMENT:
-        return None
-    if position is None:
-        return one(Node(YES, RECORD))
-    return one(Node(source.present(position), position))
-
-
-def start(source: Source, scope: Scope, lets: dict[int, Items]) -> State:
-    """Return the state in which an expression of the rulebook is evaluated."""
-    return State(source, scope, node_at(scope.focus, source), MappingProxyType({}), lets)
 
 
 def evaluate(token: Any, state: State) -> Items:
@@ -131,15 +95,8 @@ def evaluate(token: Any, state: State) -> Items:
 
 def _function(name: str, tokens: list[Any], state: State) -> Items:
     if name == "current" and not tokens:
-        return _current(state)
+        return current_node(state)
     return call(name, tuple(evaluate(t, state) for t in tokens), state.focus, state.source)
-
-
-def _current(state: State) -> Items:
-    node = node_at(state.scope.current, state.source)
-    if node is None:
-        raise NotColumnar("current() outside the records")
-    return node
 
 
 def _literal(token: Any, state: State) -> Items:
@@ -149,19 +106,13 @@ def _literal(token: Any, state: State) -> Items:
     return one(literal(value))
 
 
-def _focus(token: Any, state: State) -> Items:
-    if state.focus is None:
-        raise NotColumnar("the context item outside the records")
-    return state.focus
-
-
 def _prefixed(token: Any, state: State) -> Items:
     prefix, rest = str(token[0].value), token[1]
     uri = state.scope.uri(prefix)
     if rest.symbol == "(name)":
         if uri is None:
             raise NotColumnar(f"the prefix {prefix} is not declared")
-        return _children(rest.value, uri, state, attribute=False)
+        return children(rest.value, uri, state, attribute=False)
     if uri == _SCHEMA and "constructor" in str(rest.label) and len(rest) == 1:
         return cast(evaluate(rest[0], state), rest.symbol, state.source, optional=True)
     if uri == FUNCTION_NAMESPACE and "function" in str(rest.label):
@@ -169,112 +120,10 @@ def _prefixed(token: Any, state: State) -> Items:
     raise NotColumnar(f"'{prefix}:{rest.symbol}'")
 
 
-def _name(token: Any, state: State) -> Items:
-    return _children(str(token.value), "", state, attribute=False)
-
-
-def _expanded(token: Any, state: State) -> Items:
-    return _children(str(token[1].value), str(token[0].value), state, attribute=False)
-
-
-def _attribute(token: Any, state: State) -> Items:
-    name, uri = _test(token[0], state)
-    if name is None:
-        return _all_fields(state, attribute=True)
-    return _children(name, uri, state, attribute=True)
-
-
-def _test(token: Any, state: State) -> tuple[str | None, str]:
-    """Return the name and namespace that a name test asks for; None for the wildcard."""
-    if token.symbol == "(name)":
-        return str(token.value), ""
-    if token.symbol == "*":
-        return None, ""
-    if token.symbol == "Q{":
-        return str(token[1].value), str(token[0].value)
-    if token.symbol == ":" and token[1].symbol == "(name)" and token[0].symbol == "(name)":
-        uri = state.scope.uri(str(token[0].value))
-        if uri is not None:
-            return str(token[1].value), uri
-    raise NotColumnar(f"the test '{token.source}'")
-
-
-def _here(state: State) -> tuple[Node, Items]:
-    """Return the node that a step starts from."""
-    if state.focus is None or len(state.focus.items) != 1:
-        raise NotColumnar("a step from outside the records")
-    item = state.focus.items[0]
-    if not isinstance(item, Node):
-        raise NotColumnar("a type error: a step from a value")
-    return item, state.focus
-
-
-def _children(name: str, uri: str, state: State, *, attribute: bool) -> Items:
-    node, focus = _here(state)
-    if node.at != RECORD:
-        return Items((), focus.unsure)
-    at = state.scope.field(name, uri, attribute=attribute)
-    if at is None:
-        return Items((), focus.unsure)
-    return Items((where(Node(state.source.present(at), at), node.present),), focus.unsure)
-
-
-def _all_fields(state: State, *, attribute: bool) -> Items:
-    node, focus = _here(state)
-    if node.at != RECORD:
-        return Items((), focus.unsure)
-    fields = [k for k, field in enumerate(state.scope.layout.fields) if field.attribute == attribute]
-    items = tuple(where(Node(state.source.present(at), at), node.present) for at in fields)
-    return Items(items, focus.unsure, single=len(items) < 2, ordered=len(items) < 2)
-
-
 def _wildcard(token: Any, state: State) -> Items:
     if len(token):
         return _binary(token, state)
-    return _all_fields(state, attribute=False)
-
-
-def _child(token: Any, state: State) -> Items:
-    if token[0].symbol == "text":
-        return _text(token[0], state)
-    name, uri = _test(token[0], state)
-    return _all_fields(state, attribute=False) if name is None else _children(name, uri, state, attribute=False)
-
-
-def _text(token: Any, state: State) -> Items:
-    node, focus = _here(state)
-    if node.at == RECORD:
-        raise NotColumnar("text() of a record")
-    if node.kind is NodeKind.TEXT or state.scope.layout.fields[node.at].attribute:
-        return Items((), focus.unsure)
-    filled = Node(state.source.filled(node.at), node.at, NodeKind.TEXT)
-    return Items((where(filled, node.present),), focus.unsure)
-
-
-def _self(token: Any, state: State) -> Items:
-    node, focus = _here(state)
-    test = token[0]
-    if test.symbol == "node" and not len(test):
-        return focus
-    name, uri = _test(test, state)
-    if node.at == RECORD or node.kind is NodeKind.TEXT:
-        raise NotColumnar("self:: of the record")
-    field = state.scope.layout.fields[node.at]
-    tag = f"{{{uri}}}{name}" if uri else name
-    # the axis knows elements; an attribute is never what a name test there asks for
-    meant = not field.attribute and (name is None or field.tag == tag)
-    return focus if meant else Items((), focus.unsure)
-
-
-def _parent(token: Any, state: State) -> Items:
-    node, focus = _here(state)
-    if len(token) and not (token[0].symbol in ("node", "*") and not len(token[0])):
-        raise NotColumnar("a name on the axis parent")
-    if node.at == RECORD:
-        raise NotColumnar("the parent of the record")
-    if node.kind is NodeKind.TEXT:
-        return Items((where(Node(YES, node.at), node.present),), focus.unsure)
-    return Items((where(Node(YES, RECORD), node.present),), focus.unsure)
+    return all_fields(state, attribute=False)
 
 
 def _path(token: Any, state: State) -> Items:
@@ -283,7 +132,7 @@ def _path(token: Any, state: State) -> Items:
     steps = _each(evaluate(token[0], state), token[1], state)
     if not steps.items or not isinstance(steps.items[0], Node):
         return steps
-    return _in_document_order(steps)
+    return in_document_order(steps)
 
 
 def _mapped(token: Any, state: State) -> Items:
@@ -303,21 +152,8 @@ def _loop(items: Items, parts: list[Items]) -> Items:
     return replace(result, ordered=result.ordered and items.ordered)
 
 
-def _in_document_order(items: Items) -> Items:
-    """Return nodes without repetition; how they follow each other in the record is not known."""
-    nodes: dict[tuple[int, NodeKind], Node] = {}
-    for item in items.items:
-        if not isinstance(item, Node):
-            raise NotColumnar("a type error: nodes and values together")
-        earlier = nodes.get((item.at, item.kind))
-        present = item.present if earlier is None else earlier.present | item.present
-        nodes[item.at, item.kind] = Node(present, item.at, item.kind)
-    few = len(nodes) < 2
-    return Items(tuple(nodes.values()), items.unsure, items.single or few, items.single or few)
-
-
 def _union(token: Any, state: State) -> Items:
-    return _in_document_order(joined([evaluate(token[0], state), evaluate(token[1], state)]))
+    return in_document_order(joined([evaluate(token[0], state), evaluate(token[1], state)]))
 
 
 def _binary(token: Any, state: State) -> Items:
@@ -502,17 +338,17 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "(integer)": _literal,
         "(decimal)": _literal,
         "(float)": _literal,
-        "(name)": _name,
-        "Q{": _expanded,
+        "(name)": named,
+        "Q{": expanded_name,
         ":": _prefixed,
-        ".": _focus,
-        "..": _parent,
-        "parent": _parent,
-        "@": _attribute,
-        "attribute": _attribute,
-        "child": _child,
-        "self": _self,
-        "text": _text,
+        ".": context_item,
+        "..": parent_node,
+        "parent": parent_node,
+        "@": attribute_step,
+        "attribute": attribute_step,
+        "child": child_step,
+        "self": self_node,
+        "text": text_node,
         "/": _path,
         "!": _mapped,
         "|": _union,

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_bounds import bounded, lost_digits, settled, widened
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one, code_table
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -24,7 +26,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Number,
-    Source,
     Text,
     Untyped,
     some,
@@ -99,6 +100,7 @@ def _text_double(item: Text, doubt: Doubt, *, lenient: bool) -> Double:
 
 def exact_double(item: Exact, doubt: Doubt) -> Double:
     """Return an exact number as the nearest double."""
+    settled(item, doubt)
     if item.scale == 0:
         return Double(item.present, item.mantissa.astype(np.float64))
     if item.scale > 22:
@@ -116,10 +118,11 @@ def untyped_exact(item: Untyped, source: Source, doubt: Doubt, *, integer: bool)
 
 def _cast_exact(numbers: Numbers, present: Bools, doubt: Doubt, *, integer: bool) -> Exact:
     wanted = numbers.form == Form.INTEGER if integer else is_numeric_form(numbers.form)
-    doubt.add(some(~(wanted & (numbers.scale >= 0)) & present))
+    doubt.add(some(~wanted & present))
     mantissa, scale, lost = _one_scale(numbers, wanted)
-    doubt.add(some(lost & present))
-    return Exact(present, mantissa, scale, integer)
+    exact = Exact(present, mantissa, scale, integer)
+    long = some(wanted & (numbers.scale < 0))
+    return bounded(exact, lost | long, lambda: widened(numbers.double, numbers.double))
 
 
 def exact_of_text(item: Text, doubt: Doubt, *, integer: bool) -> Exact:
@@ -128,7 +131,7 @@ def exact_of_text(item: Text, doubt: Doubt, *, integer: bool) -> Exact:
     forms = code_table((form for form, _, _ in read), np.uint8)[item.codes]
     numbers = Numbers(
         forms,
-        np.zeros(0),
+        code_table((plain_double(v) or 0.0 for v in item.values), np.float64)[item.codes],
         np.zeros(0),
         code_table((mantissa for _, mantissa, _ in read), np.int64)[item.codes],
         code_table((scale for _, _, scale in read), np.int16)[item.codes],
@@ -169,23 +172,24 @@ def _one_scale(numbers: Numbers, wanted: Bools) -> tuple[Integers, int, Bools]:
     return np.where(lost, 0, numbers.mantissa) * factor, scale, lost
 
 
-def rescaled(item: Exact, scale: int, doubt: Doubt) -> Exact:
-    """Return an exact number with more digits behind the point."""
+def rescaled(item: Exact, scale: int) -> tuple[Integers, Bools]:
+    """Return the mantissa of an exact number with more digits behind the point, and where it is lost."""
+    lost = lost_digits(item)
     steps = scale - item.scale
     if steps == 0:
-        return item
-    limit = LIMIT // 10**steps
-    lost = some(np.abs(item.mantissa) > limit)
-    doubt.add(some(lost & item.present))
-    mantissa = item.mantissa if lost is NO else np.where(lost, 0, item.mantissa)
+        return item.mantissa, lost
+    large = some(np.abs(item.mantissa) > LIMIT // 10**steps)
+    mantissa = item.mantissa if large is NO else np.where(large, 0, item.mantissa)
     # with more steps than 18, only zeros are left
-    return Exact(item.present, mantissa * np.int64(10 ** min(steps, 18)), scale, integer=False)
+    return mantissa * np.int64(10 ** min(steps, 18)), lost | large
 
 
-def aligned(a: Exact, b: Exact, doubt: Doubt) -> tuple[Integers, Integers, int]:
-    """Return the mantissas of two exact numbers with one scale."""
+def aligned(a: Exact, b: Exact) -> tuple[Integers, Integers, int, Bools]:
+    """Return the mantissas of two exact numbers with one scale, the scale, and where they are lost."""
     scale = max(a.scale, b.scale)
-    return rescaled(a, scale, doubt).mantissa, rescaled(b, scale, doubt).mantissa, scale
+    m, lost = rescaled(a, scale)
+    n, other = rescaled(b, scale)
+    return m, n, scale, some(lost | other)
 
 
 def together(a: Item, b: Item) -> Bools:
@@ -193,15 +197,6 @@ def together(a: Item, b: Item) -> Bools:
     if a.present is YES:
         return b.present
     return a.present if b.present is YES else a.present & b.present
-
-
-def checked(mantissa: Integers, present: Bools, doubt: Doubt) -> Integers:
-    """Return sums of two mantissas, where they are not too large to go on with."""
-    lost = some(np.abs(mantissa) > LIMIT)
-    if lost is NO:
-        return mantissa
-    doubt.add(some(lost & present))
-    return np.where(lost, 0, mantissa)
 
 
 def one_double(

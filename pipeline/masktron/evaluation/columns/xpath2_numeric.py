@@ -11,12 +11,15 @@ import numpy as np
 
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import add, divide, promoted
+from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_numbers import aligned, exact_double, numbers_of, one_double, together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized
 from masktron.evaluation.columns.xpath2_values import (
     NO,
     YES,
     Bools,
+    Bounds,
     Double,
     Doubles,
     Doubt,
@@ -25,7 +28,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Number,
-    Source,
     Text,
     constant_of,
     literal,
@@ -61,7 +63,15 @@ type _OfExact = Callable[[Exact, Doubt], Exact]
 
 def absolute(items: Items, source: Source) -> Items:
     """``abs()``"""
-    return _each(items, source, np.abs, lambda x, _: Exact(x.present, np.abs(x.mantissa), x.scale, x.integer))
+    return _each(items, source, np.abs, lambda x, _: _absolute(x))
+
+
+def _absolute(item: Exact) -> Exact:
+    bounds = item.bounds
+    if bounds is not None:
+        low = np.maximum(0.0, np.maximum(bounds.low, -bounds.high))
+        bounds = Bounds(bounds.lost, low, np.maximum(np.abs(bounds.low), np.abs(bounds.high)))
+    return Exact(item.present, np.abs(item.mantissa), item.scale, item.integer, bounds=bounds)
 
 
 def floor(items: Items, source: Source) -> Items:
@@ -123,6 +133,7 @@ def _half_even(mantissa: Integers, power: np.int64) -> Integers:
 
 def _stepped(item: Exact, digits: int, doubt: Doubt, step: Callable[[Integers, np.int64], Integers]) -> Exact:
     """Return an exact number on the grid of so many digits behind the point."""
+    settled(item, doubt)
     drop = item.scale - digits
     if drop <= 0:
         return Exact(item.present, item.mantissa, item.scale, item.integer)
@@ -187,8 +198,7 @@ def _presence(parts: tuple[Number, ...]) -> tuple[Bools, Bools]:
 def _sum(parts: tuple[Number, ...], present: Bools, doubt: Doubt, *, ordered: bool) -> Number:
     if any(isinstance(part, Double) for part in parts):
         return _double_sum([_as_double(part, doubt) for part in parts], present, doubt, ordered=ordered)
-    zero = np.int64(0)
-    exacts = [Exact(YES, np.where(p.present, p.mantissa, zero), p.scale, p.integer) for p in _exact_parts(parts)]
+    exacts = [_or_zero(part) for part in parts if isinstance(part, Exact)]
     result = reduce(lambda a, b: add(a, b, doubt), exacts[1:], _number(exacts[0]))
     return replace(result, present=present)
 
@@ -197,8 +207,10 @@ def _number(part: Exact) -> Number:
     return part
 
 
-def _exact_parts(parts: tuple[Number, ...]) -> list[Exact]:
-    return [part for part in parts if isinstance(part, Exact)]
+def _or_zero(part: Exact) -> Exact:
+    mantissa = np.where(part.present, part.mantissa, 0)
+    bounds = part.bounds and replace(part.bounds, lost=part.bounds.lost & part.present)
+    return Exact(YES, mantissa, part.scale, part.integer, bounds=bounds)
 
 
 def _as_double(part: Number, doubt: Doubt) -> Double:
@@ -263,7 +275,8 @@ def _better(a: Number, b: Number, doubt: Doubt, *, largest: bool) -> Number:
         x, y = promoted(a, b, doubt)
         best = np.maximum(x, y) if largest else np.minimum(x, y)
         return Double(present, np.where(together(a, b), best, np.where(a.present, x, y)))
-    m, n, scale = aligned(a, b, doubt)
+    m, n, scale, lost = aligned(a, b)
+    doubt.add(some(lost & present))
     best_exact = np.maximum(m, n) if largest else np.minimum(m, n)
     chosen = np.where(together(a, b), best_exact, np.where(a.present, m, n))
     return Exact(present, chosen, scale, a.integer and b.integer)

@@ -13,6 +13,7 @@ from masktron.evaluation.columns import xpath2_strings as strings
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_compare import effective, holding, related
 from masktron.evaluation.columns.xpath2_numbers import together
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one, atomized
 from masktron.evaluation.columns.xpath2_values import (
     NO,
@@ -23,7 +24,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Exact,
     Item,
     Items,
-    Source,
     Text,
     Untyped,
     boolean,
@@ -152,7 +152,7 @@ def _on_context(function: Callable[[Items, Source], Items]) -> Function:
     return Function(0, 1, lambda a, source: function(a[0], source), context=True)
 
 
-def _of_two(function: Callable[[str, str], bool]) -> Function:
+def _of_two(function: Callable[[str, str], bool | None]) -> Function:
     applied = strings.predicate(function)
     return Function(2, 2, lambda a, source: applied(a[0], a[1], source))
 
@@ -194,7 +194,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "substring": Function(2, 3, lambda a, source: strings.substring(a[0], a[1], _optional(a, 2), source)),
         "substring-before": Function(2, 2, lambda a, source: strings.before(a[0], a[1], source)),
         "substring-after": Function(2, 2, lambda a, source: strings.after(a[0], a[1], source)),
-        "contains": _of_two(lambda text, part: part in text),
+        "contains": _of_two(strings.contained),
         "starts-with": _of_two(lambda text, part: text.startswith(part)),
         "ends-with": _of_two(lambda text, part: text.endswith(part)),
         "concat": Function(2, 99, strings.concatenated),

@@ -10,6 +10,7 @@ import numpy as np
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_numbers import one_double
 from masktron.evaluation.columns.xpath2_regex import Pattern, translated
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import (
     as_text,
     atomized,
@@ -24,7 +25,6 @@ from masktron.evaluation.columns.xpath2_values import (
     YES,
     Doubt,
     Items,
-    Source,
     Text,
     constant_of,
     one,
@@ -90,7 +90,12 @@ def after(items: Items, mark: Items, source: Source) -> Items:
     return _mapped(lambda text, sign: text.partition(sign)[2] if sign else text, source, items, mark)
 
 
-def predicate(function: Callable[[str, str], bool]) -> Callable[[Items, Items, Source], Items]:
+def contained(text: str, part: str) -> bool | None:
+    """``contains()``; to Saxon, not every empty string contains the empty string."""
+    return part in text if text or part else None
+
+
+def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, Items, Source], Items]:
     """Return a function of two strings that gives a boolean."""
 
     def applied(left: Items, right: Items, source: Source) -> Items:

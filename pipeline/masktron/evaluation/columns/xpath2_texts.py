@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_bounds import settled
+from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_values import (
     NO,
+    RECORD,
     YES,
     Boolean,
     Bools,
@@ -23,7 +26,6 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Source,
     Text,
     Untyped,
     some,
@@ -46,7 +48,7 @@ def atomized(items: Items) -> Items:
 def _value(item: Item) -> Item:
     if not isinstance(item, Node):
         return item
-    if item.at < 0:
+    if item.at == RECORD:
         raise NotColumnar("the text of a whole record")
     return Untyped(item.present, item.at)
 
@@ -79,6 +81,7 @@ def as_text(item: Item, source: Source, doubt: Doubt) -> Text:
         case Boolean():
             return Text(item.present, item.holds.astype(np.int64), ("false", "true"))
         case Exact():
+            settled(item, doubt)
             distinct, codes = np.unique(item.mantissa, return_inverse=True)
             values = tuple(decimal_text(int(m), item.scale) for m in distinct)
             return Text(item.present, codes.astype(np.int64), values)

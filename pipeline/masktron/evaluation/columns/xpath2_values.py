@@ -10,13 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.read.columns import Batch, Cell, Numbers, Texts
 
 type Bools = NDArray[np.bool_]
 """One for each record, or a single one for all."""
@@ -26,6 +24,8 @@ type Atomic = str | bool | int | Decimal | float
 
 RECORD = -1
 """Instead of the position of a field: the record."""
+NOWHERE = -2
+"""Instead of the position of a field: one that the file does not have, and that no record has."""
 MAX_ITEMS = 4096
 
 
@@ -94,6 +94,15 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """What is known of exact numbers in the records ``lost``, in which their mantissa means nothing."""
+
+    lost: Bools
+    low: Doubles
+    high: Doubles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Exact:
     """Integers and decimals: ``mantissa / 10**scale``; an integer type has the scale 0."""
 
@@ -102,6 +111,7 @@ class Exact:
     scale: int
     integer: bool
     constant: Decimal | None = None
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,80 +236,3 @@ def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
 def constant_of(item: Item) -> Atomic | None:
     """Return the value of a constant that is there in every record."""
     return None if isinstance(item, Node | Untyped) or item.present is not YES else item.constant
-
-
-class Source(Protocol):
-    """Where fields are read."""
-
-    @property
-    def dry(self) -> bool:
-        """Whether there are no records: an expression is only tried."""
-        ...
-
-    def present(self, at: int) -> Bools:
-        """Return where a field is there."""
-        ...
-
-    def filled(self, at: int) -> Bools:
-        """Return where a field has text."""
-        ...
-
-    def numbers(self, at: int) -> Numbers:
-        """Return a field as numbers."""
-        ...
-
-    def texts(self, at: int) -> Texts:
-        """Return a field as texts."""
-        ...
-
-
-class BatchSource:
-    """The fields of a batch."""
-
-    dry = False
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-
-    def present(self, at: int) -> Bools:
-        """Return where a field is there."""
-        return always(self.batch.cells[at].status != Cell.ABSENT)
-
-    def filled(self, at: int) -> Bools:
-        """Return where a field has text."""
-        return always(self.batch.cells[at].status >= Cell.TEXT)
-
-    def numbers(self, at: int) -> Numbers:
-        """Return a field as numbers."""
-        return self.batch.numbers(at)
-
-    def texts(self, at: int) -> Texts:
-        """Return a field as texts."""
-        return self.batch.texts(at)
-
-
-class DrySource:
-    """Fields without records: an expression that is evaluated on them is known to be evaluable on any others."""
-
-    dry = True
-
-    def __init__(self) -> None:
-        self.read: set[int] = set()
-
-    def present(self, at: int) -> Bools:
-        """Note that a field is read."""
-        self.read.add(at)
-        return np.zeros(0, dtype=np.bool_)
-
-    filled = present
-
-    def numbers(self, at: int) -> Numbers:
-        """Note that a field is read."""
-        self.read.add(at)
-        none = np.zeros(0)
-        return Numbers(none.astype(np.uint8), none, none, none.astype(np.int64), none.astype(np.int16))
-
-    def texts(self, at: int) -> Texts:
-        """Note that a field is read."""
-        self.read.add(at)
-        return Texts(np.zeros(0, dtype=np.int32), ())
