@@ -15,6 +15,8 @@ from lxml import etree
 
 from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
+from masktron.kernels import compiling
+from masktron.read import establishing
 from masktron.read import plain as plain_module
 from masktron.read.blocks import Name, PlainFile
 from masktron.read.columns import Cell
@@ -89,7 +91,7 @@ def assert_cells_are_those_of_libxml2(path: Path, layout: Layout, batches) -> in
     return plain
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(file=flat_files(), block=BLOCKS, rows=st.integers(1, 9))
 def test_flat_files_are_surveyed_and_read_alike(folder, file, block, rows):
     path = written(folder, file.data)
@@ -103,7 +105,7 @@ def test_flat_files_are_surveyed_and_read_alike(folder, file, block, rows):
     assert_cells_are_those_of_libxml2(path, found[0], batches)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(file=flat_files(wild=True), block=BLOCKS)
 def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block):
     path = written(folder, file.data)
@@ -119,7 +121,7 @@ def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block):
         assert found[:2] == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(file=flat_files(broken=True), block=BLOCKS)
 def test_a_broken_file_is_left_to_the_exact_way(folder, file, block):
     path = written(folder, file.data)
@@ -165,7 +167,7 @@ def by_hand(path: Path, record: str, default: str) -> tuple[Layout, PlainFile]:
     return layout, plain
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(file=flat_files(wild=True), block=BLOCKS, rows=st.integers(1, 9))
 def test_records_of_any_kind_are_read_or_called_odd(folder, file, block, rows):
     path = written(folder, file.data)
@@ -358,3 +360,42 @@ def test_small_files_do_not_load_the_compiler(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_what_is_too_long_to_carry_goes_the_exact_way(tmp_path, monkeypatch):
+    path = written(tmp_path, document("<R><V1>" + "1" * 500 + "</V1></R>"))
+    assert survey_plain(path, block=100) is not None
+    monkeypatch.setattr(establishing, "_LONGEST", 400)
+    assert survey_plain(path, block=100) is None
+
+
+def test_names_without_end_go_the_exact_way(tmp_path, monkeypatch):
+    path = written(tmp_path, document(*(f"<R><W{i}/></R>" for i in range(20))))
+    assert survey_plain(path) is not None
+    monkeypatch.setattr(establishing, "_MAX_NAMES", 10)
+    assert survey_plain(path) is None
+
+
+def test_kernels_are_compiled_where_nothing_can_be_cached(monkeypatch):
+    def refusing(**options):
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(compiling, "njit", refusing)
+    assert compiling.kernel(len) is len
+
+
+def test_it_is_known_whether_a_kernel_has_to_be_compiled(tmp_path):
+    code = (
+        "import numpy as np; from masktron.kernels.compiling import is_compiled; "
+        "from masktron.kernels.scanner import line_breaks; from masktron.read.plain import kernels_ready; "
+        "print(is_compiled(line_breaks)); line_breaks(np.zeros(3, np.uint8), 0, 3); print(is_compiled(line_breaks)); "
+        "print(kernels_ready())"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for expected in (["False", "True", "False"], ["True", "True", "False"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+        )
+        assert done.stdout.split() == expected
