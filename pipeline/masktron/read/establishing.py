@@ -67,6 +67,9 @@ def established(
     reading = _Reading(Paths(path, encoding), start, encoding.codec)
     head = stream.read(start.offset)
     reading.walk.feed(head)
+    # records that declare their own namespace are other elements than those of the same name that do not
+    if reading.walk.clark(start.raw, attribute=False) != start.path[-1]:
+        raise NotPlain
     if judge is None:
         _take_all(reading, stream, block, head)
     else:
@@ -128,11 +131,11 @@ class _Reading:
             self._check_shape()
             return
         data, size = joined(self._rest, block, self._table.padding)
-        reason = -1
+        reason, shown = -1, False
         while reason != MORE:
             found = self._table.scan(data, size, 1, learn=True)
             reason = found.reason
-            shown = self._show(data, found)
+            shown |= self._show(data, found)
             self.records += found.rows
             if reason == UNKNOWN:
                 self._learn(data[found.name_start : found.name_stop].tobytes(), attribute=found.is_attribute)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _SURVEY_BLOCK = 1 << 20
 """libxml2 refuses to be fed more than 10,000,000 bytes at once."""
-_BATCH_BLOCK = 1 << 23
+_BATCH_BLOCK = 1 << 22
+"""Bounds the memory: a batch and its columns take several times this."""
 _BATCH_ROWS = 1 << 16
 _BATCH_CELLS = 1 << 22
 """Bounds the rows of files with many fields."""
@@ -134,9 +135,11 @@ def iter_batches(
 def kernels_ready() -> bool:
     """Tell whether the kernels need not be compiled first, which takes seconds."""
     from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads numba
+    from masktron.kernels.numbers import read_numbers  # noqa: PLC0415
     from masktron.kernels.scanner import scan_records  # noqa: PLC0415
+    from masktron.kernels.texts import code_texts  # noqa: PLC0415
 
-    return is_compiled(scan_records)
+    return all(is_compiled(kernel) for kernel in (scan_records, read_numbers, code_texts))
 
 
 def _announce(progress: Progress | None) -> None:
