@@ -54,11 +54,13 @@ class Summary:
         """Return all that as markdown."""
         flat = sum(part.columns for part in self.parts)
         known = Counter(d.deviation for part in self.parts for d in part.disagreements if d.deviation)
+        new = Counter((d.first, d.second) for d in self.unrecorded)
         refused = sum((part.refused for part in self.parts), Counter[str]())
         lines = [
             f"{self.checks:,} checks on {len(self.parts):,} files, {flat:,} of them flat; "
             f"{len(self.unrecorded)} disagreements that are not recorded.",
             "",
+            *(f"- not recorded: {one}, {other}, {count:,} checks" for (one, other), count in new.most_common()),
             *(f"- recorded: {name}, {count:,} checks" for name, count in known.most_common()),
             *(f"- not compared, since no engine takes it: {why}, {count:,}" for why, count in refused.most_common()),
         ]
