@@ -14,7 +14,7 @@ from differential.compare import Compared, Disagreement, run_case
 from differential.conformance import Conformance, Expected, text
 from differential.coverage import Coverage, coverage, merged, table
 from differential.generate import generate
-from differential.shrink import shrink
+from differential.shrink import only, shrink
 
 
 @dataclass(slots=True)
@@ -93,7 +93,9 @@ def smallest(found: Disagreement, *, seconds: float = 60) -> tuple[Case, Compare
     def disagrees(case: Case) -> bool:
         return any((d.first, d.second) == (found.first, found.second) for d in run_case(case)[1].unrecorded)
 
-    return run_case(shrink(run_case(generate(found.seed))[0], disagrees, seconds=seconds))
+    case = run_case(generate(found.seed))[0]
+    alone = only(case, {found.check})
+    return run_case(shrink(alone if found.check and disagrees(alone) else case, disagrees, seconds=seconds))
 
 
 def save(found: Disagreement, folder: Path, *, seconds: float = 60) -> Path:
