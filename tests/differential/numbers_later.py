@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from differential.tree import Expr, expr
-from differential.words import NUMERIC, Maker, Words, binary, call, either
+from differential.words import NUMERIC, Maker, Words, binary, bracketed, call, either
 
 
 def _plus(w: Words) -> Expr:

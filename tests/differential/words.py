@@ -1,4 +1,4 @@
-"""What the generator knows where an expression stands: the fields, constants and variables that it can write there."""
+"""What the generator knows where an expression stands: fields, constants and variables that it can write there."""
 
 from __future__ import annotations
 
