@@ -11,7 +11,7 @@ from pathlib import Path
 
 from differential import by_libxml2, by_masktron, by_xquery
 from differential.case import Case, Check, Pattern, Rule
-from differential.deviations import Difference, explained
+from differential.deviations import Difference, explained, refusal
 from differential.told import Told
 from masktron.errors import MasktronError, RulebookError
 from masktron.evaluation.findings import Evaluation
@@ -77,7 +77,8 @@ def compare(case: Case, folder: Path) -> tuple[Case, Compared]:
         try:
             answer = evaluate(files)
         except MasktronError as error:
-            result.disagreements.append(Disagreement(case.seed, "", "", "", name, tier, ("", str(error)), ""))
+            known = refusal(tier, str(error))
+            result.disagreements.append(Disagreement(case.seed, "", "", "", name, tier, ("", str(error)), known))
             continue
         if answer is None:
             continue

@@ -8,8 +8,9 @@ from random import Random
 
 from differential.case import Case, Check, Let, Pattern, Rule, Step, Version
 from differential.data import Column, make_table
-from differential.expressions import Words, feature
+from differential.expressions import GRAMMAR, feature
 from differential.tree import Expr, Kind, expr, leaf
+from differential.words import Words
 
 VERSIONS: tuple[Version, ...] = ("1.0", "2.0", "3.1")
 _LET_KINDS: tuple[Kind, ...] = ("number", "string", "boolean", "number")
@@ -25,7 +26,7 @@ def generate(seed: int) -> Case:
     rng = Random(f"masktron differential {seed}")
     version = VERSIONS[seed % 3]
     table = make_table(rng)
-    words = Words(rng, table, version, wild=rng.choice((0.03, 0.1, 0.1, 0.4)), featured=feature(rng))
+    words = Words(rng, GRAMMAR, table, version, wild=rng.choice((0.03, 0.1, 0.1, 0.4)), featured=feature(rng))
     outer = _lets(replace(words, node="document", depth=1), "s", rng.choice((0, 0, 1, 2)))
     words = _bound(words, outer)
     numbers = iter(range(1, 10_000))

@@ -14,7 +14,7 @@ from differential.compare import Compared, Disagreement, run_case
 from differential.conformance import Conformance, Expected, text
 from differential.coverage import Coverage, coverage, merged, table
 from differential.generate import generate
-from differential.shrink import shrink
+from differential.shrink import only, shrink
 
 
 @dataclass(slots=True)
@@ -54,11 +54,13 @@ class Summary:
         """Return all that as markdown."""
         flat = sum(part.columns for part in self.parts)
         known = Counter(d.deviation for part in self.parts for d in part.disagreements if d.deviation)
+        new = Counter((d.first, d.second) for d in self.unrecorded)
         refused = sum((part.refused for part in self.parts), Counter[str]())
         lines = [
             f"{self.checks:,} checks on {len(self.parts):,} files, {flat:,} of them flat; "
             f"{len(self.unrecorded)} disagreements that are not recorded.",
             "",
+            *(f"- not recorded: {one}, {other}, {count:,} checks" for (one, other), count in new.most_common()),
             *(f"- recorded: {name}, {count:,} checks" for name, count in known.most_common()),
             *(f"- not compared, since no engine takes it: {why}, {count:,}" for why, count in refused.most_common()),
         ]
@@ -91,7 +93,9 @@ def smallest(found: Disagreement, *, seconds: float = 60) -> tuple[Case, Compare
     def disagrees(case: Case) -> bool:
         return any((d.first, d.second) == (found.first, found.second) for d in run_case(case)[1].unrecorded)
 
-    return run_case(shrink(run_case(generate(found.seed))[0], disagrees, seconds=seconds))
+    case = run_case(generate(found.seed))[0]
+    alone = only(case, {found.check})
+    return run_case(shrink(alone if found.check and disagrees(alone) else case, disagrees, seconds=seconds))
 
 
 def save(found: Disagreement, folder: Path, *, seconds: float = 60) -> Path:

@@ -39,7 +39,7 @@ def _descend(case: Case, step: Callable[[Case], Iterator[Case]], fails: Fails, e
     """Follow the first smaller case that fails, again and again."""
     any_smaller = False
     while monotonic() < end:
-        smaller = next((c for c in step(case) if monotonic() < end and c.checks and fails(c)), None)
+        smaller = next((c for c in step(case) if monotonic() < end and c.checks and c != case and fails(c)), None)
         if smaller is None:
             break
         case, any_smaller = smaller, True
@@ -50,13 +50,13 @@ def _fewer_checks(case: Case) -> Iterator[Case]:
     checks = case.checks
     if len(checks) > 1:
         for check in checks:
-            yield _only(case, {check.id})
+            yield only(case, {check.id})
         for check in checks:
-            yield _only(case, {c.id for c in checks} - {check.id})
+            yield only(case, {c.id for c in checks} - {check.id})
 
 
-def _only(case: Case, wanted: set[str]) -> Case:
-    """Keep some checks; rules before them stay, since a node fires the first that matches."""
+def only(case: Case, wanted: set[str]) -> Case:
+    """Return the case with some checks alone; rules before them stay, since a node fires the first that matches."""
     patterns: list[Pattern] = []
     for pattern in case.patterns:
         rules = [replace(r, checks=tuple(c for c in r.checks if c.id in wanted)) for r in pattern.rules]
