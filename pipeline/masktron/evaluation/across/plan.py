@@ -180,7 +180,10 @@ class Across:
                 return source
             return fill(source, holes, lambda hole: text_of(hole, place))
 
-        return transform(self.original, edit)
+        book = transform(self.original, edit)
+        if book.version == "1.0" or "xs" in dict(book.namespaces):
+            return book
+        return replace(book, namespaces=(*book.namespaces, ("xs", STANDARD_NAMESPACES["xs"])))
 
     def _placeholder(self, hole: Hole, place: Place) -> str:
         if hole.aggregate.constant:
@@ -224,7 +227,7 @@ class Across:
             lets = book.patterns[predicate.scope].lets if predicate.scope >= 0 else ()
             patterns.append(Pattern(f"condition-{i}", lets, (rule,), here))
         prefixes = tuple(
-            (f"m-r{i}", tag[1:].partition("}")[0])
+            (f"m-across{i}", tag[1:].partition("}")[0])
             for i, tag in enumerate(self._maps[source].layout.record_path)
             if tag.startswith("{")
         )
@@ -232,12 +235,12 @@ class Across:
 
     def _context(self, predicate: Predicate, source: Source) -> str:
         layout = self._maps[source].layout
-        steps = [_step(tag, f"m-r{i}") for i, tag in enumerate(layout.record_path)]
+        steps = [_step(tag, f"m-across{i}") for i, tag in enumerate(layout.record_path)]
         if predicate.field is not None:
             f = layout.fields[predicate.field]
             if f.tag.startswith("{") and f.tag[1:].partition("}")[0] != layout.record_tag[1:].partition("}")[0]:
                 raise NotAcross("a condition on a field of another namespace than its record")
-            steps.append(("@" if f.attribute else "") + _step(f.tag, f"m-r{len(layout.record_path) - 1}"))
+            steps.append(("@" if f.attribute else "") + _step(f.tag, f"m-across{len(layout.record_path) - 1}"))
         return "/" + "/".join(steps)
 
     def conditions(self, source: Source = "file") -> Rulebook:
