@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.across.derived import Derived, DerivedBatch, extended
-from masktron.evaluation.across.engine import EngineJudge, Judge
+from masktron.evaluation.across.engine import EngineJudge, Frame, Judge
 from masktron.evaluation.across.outside import stands_alone
 from masktron.evaluation.across.paths import Map, NotAcross
 from masktron.evaluation.across.recognise import Hole
@@ -292,7 +292,9 @@ class Across:
         if source not in self._judges:
             layout = self._maps[source].layout
             book = replace(self.conditions(source), documents=())
-            self._judges[source] = EngineJudge(BatchEvaluator(book, layout, checks=range(len(book.checks))), layout)
+            self._judges[source] = EngineJudge(
+                BatchEvaluator(book, layout, checks=range(len(book.checks))), Frame(layout)
+            )
         return self._judges[source]
 
     def finish(self) -> None:
