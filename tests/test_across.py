@@ -13,11 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from across_runs import Row, around, carried, gathered, texts, verdicts_of, write
+from across_runs import Row, around, batches, carried, gathered, texts, verdicts_of, write
+from masktron.evaluation.across.engine import ColumnJudge, EngineJudge, Frame
 from masktron.evaluation.across.keys import KeyTable
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.across.plan import plan_across
+from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.exact import BatchEvaluator, evaluate
+from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.read.columns import Batch
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook, ValueOf, XPathVersion
 from rulebook_builder import layout, rulebook
@@ -59,6 +64,7 @@ UNIQUE = [
     "count(//Record[normalize-space(ID) = normalize-space(current()/ID)]) = 1",
     "count(//Record[string(ID) = string(current()/ID)]) = 1",
     "count(//Record[number(ID) = number(current()/ID)]) = 1",
+    "count(//Record[concat(A, '') = current()/A]) < 2",
     "count(//Record[ID = current()/ID and generate-id() != generate-id(current())]) = 0",
     "ID = //Record/A",
     "not(ID) or not(ID = //Record/A) or A = '1'",
@@ -305,6 +311,45 @@ def test_names_may_have_a_namespace(version: XPathVersion) -> None:
     assert compare(book, of, GOOD, 3) == set(range(len(tests)))
 
 
+ONLY_1 = ["count(//Record[number(ID) = current()/ID]) = 1", "count(//Record[ID = number(current()/ID)]) < 2"]
+
+
+@settings(max_examples=10)
+@given(data=rows)
+def test_a_node_is_a_number_where_it_is_compared_with_one(data: list[Row]) -> None:
+    compare(book_of(ONLY_1, "1.0"), LAYOUT, data, 2)
+    assert compare(book_of(ONLY_1, "1.0"), LAYOUT, GOOD, 2) == {0, 1}
+    assert not gathered(book_of(ONLY_1, "2.0"), LAYOUT, GOOD, 2).checks
+
+
+def test_all_that_can_stand_at_the_root_is_evaluated_there() -> None:
+    across = gathered(book_of(CONSTANT[:8], "2.0", context="/Records", message="count(//Record)"), LAYOUT, GOOD, 3)
+    assert across.outside == across.checks == set(range(8))
+
+
+@pytest.mark.parametrize("version", BOTH)
+@pytest.mark.parametrize(("context", "test"), [("/Records", "count(Record) = @n"), ("/", "sum(//V) > /Records/@n")])
+def test_a_control_total_may_stand_in_the_root(version: XPathVersion, context: str, test: str) -> None:
+    of = replace(LAYOUT, root_attributes=(("n", "7"),))
+    across = gathered(rulebook([(context, test)], version=version), of, GOOD, 3, outside=["@n"])
+    assert across.outside == {0}
+    with TemporaryDirectory() as folder:
+        expected = evaluate(write(Path(folder) / "data.xml", of, texts(of, GOOD)), across.original, of)
+        found = around(across, of, Path(folder) / "around.xml", None)
+    assert found.fired[0] == expected.fired[0] == 1
+    assert found.failed[0] == expected.failed[0]
+
+
+@pytest.mark.parametrize(
+    "other", ["count(@*) = 1", "attribute::node()", "@node()", "count(attribute::*) = 1", "count(Record/@*) = 1"]
+)
+def test_a_rule_that_reads_all_attributes_must_not_see_ours(other: str) -> None:
+    unique = "count(//Record[ID = current()/ID]) = 1"
+    across = gathered(book_of([unique, "count(//Record) = 7", other], "1.0"), LAYOUT, GOOD, 3)
+    assert 1 in across.checks
+    assert "all attributes" in across.reasons[0]
+
+
 REFUSED: list[tuple[str, str, list[Row]]] = [
     ("count(//Record[ID = current()/ID]) = 1", "markup", [{"ID": "a&b"}, {"ID": "a&b"}]),
     ("sum(//V) > 1", "may or may not be a number", [{"V": "1e3"}]),
@@ -356,6 +401,35 @@ def test_elements_beside_the_records_are_no_records() -> None:
     across = gathered(book, LAYOUT, GOOD, 3, outside=["Header", "ID"])
     assert across.checks == {1}
     assert gathered(book_of(["count(../*) = 3"], "1.0"), LAYOUT, GOOD, 3, outside=["Header"]).checks == frozenset()
+
+
+class HalfSure:
+    """Columns that say what they are told, and leave every second record to the engine."""
+
+    def __init__(self, verdicts: NDArray[np.uint8]) -> None:
+        self.verdicts = verdicts
+
+    def evaluate(self, batch: Batch) -> Outcome:
+        here = self.verdicts[batch.first : batch.first + len(batch)]
+        unsure = np.zeros(here.shape, dtype=np.bool_)
+        unsure[::2] = True
+        fired, failed = here != Verdict.NOT_FIRED, here == Verdict.FAILS
+        return Outcome((fired & ~unsure).astype(np.uint8), (failed & ~unsure).astype(np.uint8), unsure)
+
+
+def test_conditions_may_be_judged_over_columns() -> None:
+    book = book_of(["count(//Record[A = 1]) = 4", "sum(//V[. > 3]) < 100"], "1.0")
+    across, _ = plan_across(book, LAYOUT, [0, 1])
+    conditions = across.conditions()
+    engine = EngineJudge(BatchEvaluator(conditions, LAYOUT, checks=range(2)), Frame(LAYOUT))
+    truth = np.concatenate([engine(batch) for batch in batches(LAYOUT, GOOD, 3)])
+    assert {*truth.ravel()} == {Verdict.HOLDS, Verdict.FAILS}
+    for batch in batches(LAYOUT, GOOD, 3):
+        assert np.array_equal(ColumnJudge(HalfSure(truth), engine)(batch), truth[batch.first :][: len(batch)])
+        # the engine has the last word only where it is asked
+        turned = np.where(truth == Verdict.HOLDS, Verdict.FAILS, Verdict.HOLDS).astype(np.uint8)
+        wrong = ColumnJudge(HalfSure(turned), engine)(batch) != truth[batch.first :][: len(batch)]
+        assert np.array_equal(wrong.all(axis=1), np.arange(len(batch)) % 2 == 1)
 
 
 KEYS = st.lists(st.binary(max_size=5), max_size=40)

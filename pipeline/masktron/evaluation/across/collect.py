@@ -77,6 +77,8 @@ class Collector:
             other = np.where(chosen, own, np.int32(-1))
         else:
             other = self._numbered(batch, self._other_keys(), chosen)
+        if mine and self.aggregate.fold == "sum" and self._version != "1.0" and (own < 0).any():
+            raise NotAcross("the sum of nothing for a record without the value, which is an integer")
         if mine and self.aggregate.fold == "count" and self.aggregate.own is not None and (own < 0).any():
             raise NotAcross("index-of() for a record without the value")
         self._total += int((other >= 0).sum())

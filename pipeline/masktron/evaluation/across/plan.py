@@ -26,6 +26,7 @@ from masktron.evaluation.across.rewrite import (
     Place,
     constant_text,
     fraction_of,
+    reads_all_attributes,
     record_text,
     transform,
 )
@@ -121,16 +122,16 @@ class Across:
         )
         for check in checks:
             reason = "" if check in self.outside else tests[check] or messages[check]
-            reason = reason or self._hindrance(check)
+            reason = (self._why(check) or reason) if reason else self._hindrance(check)
             if reason:
-                self.reasons[check] = self._why(check) or reason
+                self.reasons[check] = reason
         self.checks = checks - set(self.reasons)
         self.outside &= self.checks
 
     def _why(self, check: int) -> str:
         return next((r for place, r in self._survey.reasons.items() if place[:3] == self._places[check]), "")
 
-    def _hindrance(self, check: int) -> str:
+    def _hindrance(self, check: int) -> str:  # noqa: PLR0911 -- one branch per reason
         """Say what else keeps a check from being evaluated here."""
         book = self.original
         p, _, _ = self._places[check]
@@ -140,6 +141,9 @@ class Across:
             return "the prefix xs means something else"
         if any(f.tag.startswith(PREFIX) for f in self._fields.fields):
             return f"there are fields named {PREFIX}..."
+        varied = [hole for hole in self._used[check] if not hole.aggregate.constant]
+        if varied and (wild := reads_all_attributes(book)):
+            return f"a rule reads all attributes of a record: {wild!r}"
         for hole in self._used[check]:
             if check in self.outside and not hole.aggregate.constant:
                 return "a value of one record outside the records"
@@ -246,6 +250,11 @@ class Across:
     def conditions(self, source: Source = "file") -> Rulebook:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
         return self._conditions(self.predicates[source], source)
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to gather: else no check reads other records, or none is planned that does."""
+        return bool(self._collectors)
 
     @property
     def names(self) -> frozenset[str]:
