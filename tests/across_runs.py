@@ -45,9 +45,19 @@ def write(path: Path, layout: Layout, records: Sequence[bytes]) -> Path:
 
 def batches(layout: Layout, rows: Sequence[Row], size: int) -> Iterator[TwinBatch]:
     for first in range(0, len(rows), size):
-        batch = batch_of(layout, rows[first : first + size], first=first)
+        batch = batch_of(unqualified(layout), rows[first : first + size], first=first)
         batch.lines[:] += first + 1
-        yield batch
+        yield replace(batch, layout=layout)
+
+
+def unqualified(layout: Layout) -> Layout:
+    """The layout of a file whose default namespace is not declared."""
+
+    def local(tag: str) -> str:
+        return tag.rpartition("}")[2]
+
+    fields = tuple(replace(f, tag=local(f.tag)) for f in layout.fields)
+    return replace(layout, record_path=tuple(map(local, layout.record_path)), fields=fields)
 
 
 def texts(layout: Layout, rows: Sequence[Row]) -> list[bytes]:

@@ -70,10 +70,15 @@ class Collector:
             if self.aggregate.fold in _SUMS:
                 self._fold(batch, chosen)
             return
-        other = self._numbered(batch, self._other_keys(), chosen)
         own = np.full(len(batch), -1 if join else 0, dtype=np.int32)
         if join and mine:
             own = self._numbered(batch, [key for _, key in join], None)
+        if join and mine and others and all(one == two for one, two in join):
+            other = np.where(chosen, own, np.int32(-1))
+        else:
+            other = self._numbered(batch, self._other_keys(), chosen)
+        if mine and self.aggregate.fold == "sum" and self._version != "1.0" and (own < 0).any():
+            raise NotAcross("the sum of nothing for a record without the value, which is an integer")
         if mine and self.aggregate.fold == "count" and self.aggregate.own is not None and (own < 0).any():
             raise NotAcross("index-of() for a record without the value")
         self._total += int((other >= 0).sum())

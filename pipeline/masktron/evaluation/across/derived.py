@@ -67,6 +67,11 @@ class DerivedBatch(Batch):
         return batch
 
     @property
+    def inner(self) -> Batch:
+        """The batch as it is in the file; the buffer of this one begins with that of it."""
+        return self._inner
+
+    @property
     def added(self) -> tuple[Derived, ...]:
         """The attributes that were added."""
         return self._added

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -28,8 +28,16 @@ class Judge(Protocol):
         ...
 
 
+class Documents(Protocol):
+    """Makes documents of records."""
+
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        """Return the root of a document with some records of a batch."""
+        ...
+
+
 class Frame:
-    """What stands around the records of a layout."""
+    """What stands around the records, as far as the layout knows it: namespaces and attributes of the root."""
 
     def __init__(self, layout: Layout) -> None:
         root = chunk_document(layout, [])
@@ -39,9 +47,10 @@ class Frame:
         inmost.append(etree.Comment(_MARK))
         self._head, self._tail = etree.tostring(root, encoding="unicode").split(f"<!--{_MARK}-->")
 
-    def document(self, records: Iterable[bytes], codec: str) -> etree._Element:
-        """Return the root of a document with these records."""
-        text = self._head + b"".join(records).decode(codec) + self._tail
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        """Return the root of a document with some records of a batch."""
+        records = b"".join(batch.record(int(row)) for row in rows)
+        text = self._head + records.decode(batch.codec) + self._tail
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
         return etree.fromstring(text.encode(), parser)
 
@@ -57,21 +66,18 @@ class Columns(Protocol):
 class EngineJudge:
     """Verdicts of the engine, a few thousand records at a time."""
 
-    def __init__(self, evaluator: BatchEvaluator, layout: Layout) -> None:
+    def __init__(self, evaluator: BatchEvaluator, documents: Documents) -> None:
         self._evaluator = evaluator
-        self._frame = Frame(layout)
+        self._documents = documents
 
     def __call__(self, batch: Batch) -> NDArray[np.uint8]:
         """Return `Verdict` codes, shape (n, checks)."""
         return self.rows(batch, np.arange(len(batch)))
 
-    def rows(self, batch: Batch, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+    def rows(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the verdicts of some records."""
-        parts = [
-            self._evaluator.verdicts(self._frame.document((batch.record(int(r)) for r in part), batch.codec))
-            for part in _parts(rows)
-        ]
-        return np.concatenate(parts) if parts else self._evaluator.verdicts(self._frame.document((), batch.codec))
+        parts = [self._evaluator.verdicts(self._documents.document(batch, part)) for part in _parts(rows)]
+        return np.concatenate(parts) if parts else self._evaluator.verdicts(self._documents.document(batch, rows))
 
 
 class ColumnJudge:
@@ -92,6 +98,6 @@ class ColumnJudge:
         return verdicts
 
 
-def _parts(rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     for at in range(0, len(rows), _CHUNK):
         yield rows[at : at + _CHUNK]

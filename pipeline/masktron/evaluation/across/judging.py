@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.closed import closed_checks
 from masktron.evaluation.across.derived import DerivedBatch
-from masktron.evaluation.across.engine import EngineJudge
+from masktron.evaluation.across.engine import Documents, EngineJudge, Frame
 from masktron.evaluation.across.plan import Across
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import BatchEvaluator
@@ -28,11 +28,14 @@ class AcrossJudge:
     across : Across
     original : Path, optional
         What ``document()`` returns.
+    documents : Documents, optional
+        Knows what stands around the records of the file; only what the layout knows by default.
     """
 
-    def __init__(self, across: Across, original: Path | None = None) -> None:
+    def __init__(self, across: Across, original: Path | None = None, documents: Documents | None = None) -> None:
         self.across = across
         self._original = original
+        self._documents = documents or Frame(across.layout)
         inside = across.checks - across.outside
         self._closed = closed_checks(across.rulebook, across.layout, inside, across.names)
         self._open = inside - self._closed
@@ -43,7 +46,7 @@ class AcrossJudge:
         if checks not in self._engines:
             book, layout = self.across.rulebook, self.across.layout
             evaluator = BatchEvaluator(book, layout, checks=checks, original=self._original)
-            self._engines[checks] = EngineJudge(evaluator, layout)
+            self._engines[checks] = EngineJudge(evaluator, self._documents)
         return self._engines[checks]
 
     def outcome(self, batch: Batch) -> Outcome:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.across.derived import Derived, DerivedBatch, extended
-from masktron.evaluation.across.engine import EngineJudge, Judge
+from masktron.evaluation.across.engine import EngineJudge, Frame, Judge
 from masktron.evaluation.across.outside import stands_alone
 from masktron.evaluation.across.paths import Map, NotAcross
 from masktron.evaluation.across.recognise import Hole
@@ -26,6 +26,7 @@ from masktron.evaluation.across.rewrite import (
     Place,
     constant_text,
     fraction_of,
+    reads_all_attributes,
     record_text,
     transform,
 )
@@ -121,16 +122,16 @@ class Across:
         )
         for check in checks:
             reason = "" if check in self.outside else tests[check] or messages[check]
-            reason = reason or self._hindrance(check)
+            reason = (self._why(check) or reason) if reason else self._hindrance(check)
             if reason:
-                self.reasons[check] = self._why(check) or reason
+                self.reasons[check] = reason
         self.checks = checks - set(self.reasons)
         self.outside &= self.checks
 
     def _why(self, check: int) -> str:
         return next((r for place, r in self._survey.reasons.items() if place[:3] == self._places[check]), "")
 
-    def _hindrance(self, check: int) -> str:
+    def _hindrance(self, check: int) -> str:  # noqa: PLR0911 -- one branch per reason
         """Say what else keeps a check from being evaluated here."""
         book = self.original
         p, _, _ = self._places[check]
@@ -140,6 +141,9 @@ class Across:
             return "the prefix xs means something else"
         if any(f.tag.startswith(PREFIX) for f in self._fields.fields):
             return f"there are fields named {PREFIX}..."
+        varied = [hole for hole in self._used[check] if not hole.aggregate.constant]
+        if varied and (wild := reads_all_attributes(book)):
+            return f"a rule reads all attributes of a record: {wild!r}"
         for hole in self._used[check]:
             if check in self.outside and not hole.aggregate.constant:
                 return "a value of one record outside the records"
@@ -180,7 +184,10 @@ class Across:
                 return source
             return fill(source, holes, lambda hole: text_of(hole, place))
 
-        return transform(self.original, edit)
+        book = transform(self.original, edit)
+        if book.version == "1.0" or "xs" in dict(book.namespaces):
+            return book
+        return replace(book, namespaces=(*book.namespaces, ("xs", STANDARD_NAMESPACES["xs"])))
 
     def _placeholder(self, hole: Hole, place: Place) -> str:
         if hole.aggregate.constant:
@@ -224,7 +231,7 @@ class Across:
             lets = book.patterns[predicate.scope].lets if predicate.scope >= 0 else ()
             patterns.append(Pattern(f"condition-{i}", lets, (rule,), here))
         prefixes = tuple(
-            (f"m-r{i}", tag[1:].partition("}")[0])
+            (f"m-across{i}", tag[1:].partition("}")[0])
             for i, tag in enumerate(self._maps[source].layout.record_path)
             if tag.startswith("{")
         )
@@ -232,17 +239,22 @@ class Across:
 
     def _context(self, predicate: Predicate, source: Source) -> str:
         layout = self._maps[source].layout
-        steps = [_step(tag, f"m-r{i}") for i, tag in enumerate(layout.record_path)]
+        steps = [_step(tag, f"m-across{i}") for i, tag in enumerate(layout.record_path)]
         if predicate.field is not None:
             f = layout.fields[predicate.field]
             if f.tag.startswith("{") and f.tag[1:].partition("}")[0] != layout.record_tag[1:].partition("}")[0]:
                 raise NotAcross("a condition on a field of another namespace than its record")
-            steps.append(("@" if f.attribute else "") + _step(f.tag, f"m-r{len(layout.record_path) - 1}"))
+            steps.append(("@" if f.attribute else "") + _step(f.tag, f"m-across{len(layout.record_path) - 1}"))
         return "/" + "/".join(steps)
 
     def conditions(self, source: Source = "file") -> Rulebook:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
         return self._conditions(self.predicates[source], source)
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to gather: else no check reads other records, or none is planned that does."""
+        return bool(self._collectors)
 
     @property
     def names(self) -> frozenset[str]:
@@ -289,7 +301,9 @@ class Across:
         if source not in self._judges:
             layout = self._maps[source].layout
             book = replace(self.conditions(source), documents=())
-            self._judges[source] = EngineJudge(BatchEvaluator(book, layout, checks=range(len(book.checks))), layout)
+            self._judges[source] = EngineJudge(
+                BatchEvaluator(book, layout, checks=range(len(book.checks))), Frame(layout)
+            )
         return self._judges[source]
 
     def finish(self) -> None:

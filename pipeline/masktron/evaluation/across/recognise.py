@@ -184,8 +184,7 @@ class Recogniser:
     def _selection(self, token: Any, around: Surroundings) -> Selection | None:
         try:
             value = around.value(token)
-        except NotAcross as problem:
-            self.reasons.append(str(problem))
+        except NotAcross:
             return None
         return value if isinstance(value, Selection) else None
 

@@ -214,6 +214,9 @@ class Surroundings:
         mine = [key for key, own in keys if own]
         if len(other) != 1 or not self.comparable(other[0], mine[0]):
             return None
+        if "number" in (other[0].kind, mine[0].kind):
+            # XPath 1.0 reads a node as number where it is compared with one
+            return replace(other[0], kind="number"), replace(mine[0], kind="number")
         return other[0], mine[0]
 
     def comparable(self, one: Key, two: Key) -> bool:

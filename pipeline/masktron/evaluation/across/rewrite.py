@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ type Place = tuple[int, ...]
 """Of an expression in a rulebook: pattern, rule, check and part, or those of a ``let``."""
 type Editor = Callable[[str, Place], str]
 _LARGEST = 2**53
+_UNNAMED = re.compile(r"(?:@|\battribute\s*::)\s*(?:\*|\w+\s*\()|\b(?:attribute|deep-equal|serialize)\s*\(")
 PREFIX = "m.across."
 """Of the attributes that records seem to have."""
 
@@ -54,6 +56,19 @@ def _rule(rule: Rule, place: Place, edit: Editor) -> Rule:
         )
         checks.append(replace(check, test=edit(check.test, (*place, c, 0)), message=parts))
     return replace(rule, lets=_lets(rule.lets, place, edit), checks=tuple(checks))
+
+
+def reads_all_attributes(rulebook: Rulebook) -> str:
+    """Return an expression that may see an attribute without naming it; the empty text where there is none."""
+    found: list[str] = []
+
+    def look(expression: str, _place: Place) -> str:
+        found.append(expression)
+        return expression
+
+    transform(rulebook, look)
+    found += [rule.context for pattern in rulebook.patterns for rule in pattern.rules]
+    return next((" ".join(e.split()) for e in found if _UNNAMED.search(e)), "")
 
 
 def filled(expression: str, holes: Sequence[Hole], text_of: Callable[[Hole], str]) -> str:
