@@ -259,6 +259,14 @@ def test_fields_as_focus(source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "source", ["*[1]", "(V1 | V2)[1] = 5", "(V1 | V2)[position() = 1]", "*[last()]", "*[. = 5][1]"]
+)
+def test_positions_among_several_nodes_are_for_an_engine(source: str) -> None:
+    with pytest.raises(NotColumnar, match="among several nodes"):
+        compile_test(source, SCOPE)
+
+
+@pytest.mark.parametrize(
     "source", ["ancestor::*", "ancestor::Records", "..", "ancestor::Record", ".//@id", ".//text()"]
 )
 def test_steps_that_leave_the_record(source: str) -> None:
