@@ -350,6 +350,16 @@ def test_few_records_are_odd_where_few_need_be(tmp_path):
     assert [cells.status[2] for cells in batch.cells] == [Cell.TEXT, Cell.TEXT, Cell.EMPTY]
 
 
+def test_what_a_record_declares_ends_with_it(tmp_path):
+    late = ("<R xmlns:p='w'><V1>1</V1></R>", "<R><p:W>1</p:W></R>", "<R><p:W>2</p:W></R>")
+    path = written(tmp_path, document(*late))
+    layout, _, plain = survey_plain(path)
+    (batch,) = iter_batches(path, layout, plain)
+    assert batch.odd.tolist() == [False] * 3 + [True] + [False] * 5
+    assert layout.fields[-1].tag == "{u}W"
+    assert batch.cells[-1].status.tolist() == [0, 0, 0, Cell.ODD, Cell.TEXT, Cell.TEXT, 0, 0, 0]
+
+
 def test_hints_and_the_record_option_decide_alike(tmp_path):
     nested = b"<D><H>" + b"<P><A>1</A></P>" * 5 + b"</H></D>"
     path = written(tmp_path, nested)
