@@ -32,8 +32,8 @@ class Measured:
     megabytes: float
 
 
-def process(arguments: Sequence[object], allowed: Sequence[int] = (0,), repeats: int = 3) -> Measured:
-    """Run a command several times.
+def process(arguments: Sequence[object], out: Path, allowed: Sequence[int] = (0,), repeats: int = 3) -> Measured:
+    """Run a command several times and write what it says to a file.
 
     Raises
     ------
@@ -43,8 +43,9 @@ def process(arguments: Sequence[object], allowed: Sequence[int] = (0,), repeats:
     seconds, peak = math.inf, 0.0
     for _ in range(repeats):
         start = time.perf_counter()
-        child = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
+        with out.open("wb") as said:
+            child = subprocess.Popen([str(a) for a in arguments], stdout=said, env={**os.environ, "COLUMNS": "200"})
+            _, status, usage = os.wait4(child.pid, 0)
         seconds = min(seconds, time.perf_counter() - start)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode not in allowed:
