@@ -20,7 +20,14 @@ PATTERNS = (
     "[^0-9.]",
     "\\p{L}",
 )
-TYPES = ("xs:integer", "xs:decimal", "xs:double", "xs:date", "xs:string", "xs:boolean", "xs:nonNegativeInteger")
+TYPES = (
+    "xs:integer",
+    "xs:decimal",
+    "xs:double",
+    "xs:date",
+    "xs:string",
+    *("xs:boolean", "xs:nonNegativeInteger") * 2,
+)
 
 
 def _quantified(w: Words) -> Expr:
