@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from differential.numbers import siblings
 from differential.tree import Expr, Kind, expr, leaf
 from differential.words import NUMERIC, SIX, Maker, Words, binary, call
 
@@ -67,6 +68,10 @@ def _blank(w: Words) -> Expr:
     return expr("boolean", "normalize-space = string-literal", "normalize-space(", w.field(), ") = ''")
 
 
+def _siblings(w: Words) -> Expr:
+    return expr("boolean", "=", siblings(w), f" = {w.rng.randint(0, 4)}")
+
+
 BOOLEANS: tuple[Maker, ...] = (
     with_field,
     with_field,
@@ -91,6 +96,7 @@ BOOLEANS: tuple[Maker, ...] = (
     _set_of_values,
     _parent,
     _blank,
+    _siblings,
     _let_or("boolean", "boolean"),
     _let_or("boolean", "boolean"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from differential.numbers_later import RARE, RARE_31
 from differential.strings import set_operation
 from differential.tree import Expr, expr
 from differential.words import NUMERIC, SIX, VALUE, Maker, Words, call, either
@@ -19,7 +20,14 @@ PATTERNS = (
     "[^0-9.]",
     "\\p{L}",
 )
-TYPES = ("xs:integer", "xs:decimal", "xs:double", "xs:date", "xs:string", "xs:boolean", "xs:nonNegativeInteger")
+TYPES = (
+    "xs:integer",
+    "xs:decimal",
+    "xs:double",
+    "xs:date",
+    "xs:string",
+    *("xs:boolean", "xs:nonNegativeInteger") * 2,
+)
 
 
 def _quantified(w: Words) -> Expr:
@@ -90,6 +98,13 @@ def _let_31(w: Words) -> Expr:
     return expr("boolean", "3.1:let", "(let $y := ", w.number(), " return ", w.bind("y", "number").boolean(), ")")
 
 
+def _rare(w: Words) -> Expr:
+    operator = w.rng.choice((*SIX, *VALUE))
+    latest = w.version == "3.1" and w.rng.random() < 0.85
+    number = w.rng.choice(RARE_31 if latest else RARE)(w.deeper())
+    return expr("boolean", operator, "(", number, f") {operator} ", w.constant())
+
+
 BOOLEANS_2: tuple[Maker, ...] = (
     _value_comparison,
     _value_comparison,
@@ -105,6 +120,9 @@ BOOLEANS_2: tuple[Maker, ...] = (
     _instance,
     _node_order,
     _sequence_comparison,
+    _sequence_comparison,
+    _sequence_comparison,
+    *(_rare,) * 5,
     _dates,
     call("boolean", "ends-with", "string", "literal"),
     call("boolean", "exists", "field"),

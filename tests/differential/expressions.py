@@ -20,16 +20,7 @@ GRAMMAR = Grammar(
 
 
 def feature(rng: Random) -> tuple[Maker, ...]:
-    """Choose some makers that a file shall have more of."""
-    makers = (
-        *BOOLEANS,
-        *BOOLEANS_2,
-        *BOOLEANS_2,
-        *NUMBERS,
-        *NUMBERS_2,
-        *NUMBERS_2,
-        *STRINGS,
-        *STRINGS_2,
-        *ITEMS,
-    )
-    return tuple(rng.sample(makers, 6))
+    """Choose some makers that a file shall have more of; those that come up least are chosen most."""
+    later = dict.fromkeys((*BOOLEANS_2, *NUMBERS_2, *STRINGS_2, *ITEMS))
+    makers = (*dict.fromkeys((*BOOLEANS, *NUMBERS, *STRINGS)), *later, *later, *NUMBERS_2, *NUMBERS_2)
+    return tuple(rng.sample(makers, 8))

@@ -125,7 +125,7 @@ def _record_context(words: Words) -> tuple[tuple[Step, ...], str, Words]:
     if rng.random() < 0.6 and label != "*":
         predicate = _predicate(replace(words, depth=rng.choice((0, 1, 1, 2))))
         label += "[predicate]"
-    elif rng.random() < 0.06 and label != "*":
+    elif rng.random() < 0.15 and label != "*":
         place = rng.choice(("1", "position() mod 2 = 1", "last()", "position() > 3"))
         predicate = leaf("boolean", place, "context [position]")
         label += "[position]"

@@ -40,11 +40,13 @@ def _sum(w: Words) -> Expr:
     return expr("number", "sum", "sum(", w.field(*NUMERIC), ")")
 
 
-def _siblings(w: Words) -> Expr:
-    if w.own is None or w.own.attribute or w.node != "field":
+def siblings(w: Words) -> Expr:
+    elements = [c for c in w.table.columns if not c.attribute]
+    if w.node == "attribute" or not elements:
         return _count(w)
     axis = w.rng.choice(("following-sibling", "preceding-sibling"))
-    return expr("number", f"{axis} count", f"count({axis}::*)")
+    start = "" if w.node == "field" else f"{w.name(w.rng.choice(elements))}/"
+    return expr("number", f"{axis} count", f"count({start}{axis}::*)")
 
 
 NUMBERS: tuple[Maker, ...] = (
@@ -69,7 +71,7 @@ NUMBERS: tuple[Maker, ...] = (
     _count,
     _count_union,
     _sum,
-    _siblings,
+    siblings,
     lambda w: w.variable("number") or w.guarded(),
     lambda w: w.variable("number") or w.constant(),
 )

@@ -10,7 +10,7 @@ def _plus(w: Words) -> Expr:
     return expr("number", "unary+", "+", bracketed(w.number(), w))
 
 
-def _aggregate(name: str) -> Maker:
+def aggregate(name: str) -> Maker:
     def make(w: Words) -> Expr:
         return expr("number", name, f"{name}((", w.guarded(), ", ", w.guarded(), ", ", w.number(), "))")
 
@@ -31,8 +31,8 @@ def _cast(w: Words) -> Expr:
 
 
 def _rounded(w: Words) -> Expr:
-    name = w.rng.choice(("round", "round-half-to-even"))
-    if name == "round" and w.version != "3.1":
+    name = w.rng.choice(("round", "round", "round-half-to-even"))
+    if w.version != "3.1":
         name = "round-half-to-even"
     places = w.rng.choice((0, 1, 2, 2, -1))
     return expr("number", f"{name} {name}(,)", f"{name}(", w.number(), f", {places})")
@@ -54,9 +54,9 @@ NUMBERS_2: tuple[Maker, ...] = (
     binary("number", ("idiv",), "number"),
     call("number", "abs", "number"),
     call("number", "abs", "number"),
-    _aggregate("min"),
-    _aggregate("max"),
-    _aggregate("avg"),
+    aggregate("min"),
+    aggregate("max"),
+    aggregate("avg"),
     _cast,
     _cast,
     _cast,
@@ -74,3 +74,18 @@ NUMBERS_2: tuple[Maker, ...] = (
     _math,
     call("number", "math:pow", "guarded", "constant", label="3.1:math:pow"),
 )
+RARE: tuple[Maker, ...] = (
+    _rounded,
+    _rounded,
+    aggregate("min"),
+    aggregate("max"),
+    aggregate("avg"),
+    call("number", "compare", "string", "string"),
+)
+"""What is seldom chosen; a condition is made of it directly."""
+RARE_31: tuple[Maker, ...] = (
+    *(_math,) * 8,
+    call("number", "math:pow", "guarded", "constant", label="3.1:math:pow"),
+    _rounded,
+)
+"""The same of what only XPath 3.1 has."""

@@ -71,6 +71,8 @@ STRINGS_2: tuple[Maker, ...] = (
     either("string"),
     lambda w: expr("string", "cast xs:string", "xs:string(", w.number(), ")"),
     lambda w: expr("string", "3.1:||", "(", w.string(), " || ", w.string(), ")"),
+    lambda w: expr("string", "3.1:||", "(", w.string(), " || ", w.string(), ")"),
+    lambda w: expr("string", "3.1:=>", "(", w.string(), " => normalize-space())"),
     lambda w: expr("string", "3.1:=>", "(", w.string(), " => normalize-space())"),
 )
 FLAT_STRINGS: tuple[Maker, ...] = (

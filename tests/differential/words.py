@@ -101,7 +101,7 @@ class Words:
             return self.rng.choice(makers.flat)(self)
         choices = makers.later if self.two and self.rng.random() < 0.45 else makers.both
         featured = [m for m in self.featured if m in makers.both or (self.two and m in makers.later)]
-        if featured and self.rng.random() < 0.3:
+        if featured and self.rng.random() < 0.4:
             choices = tuple(featured)
         made = self.rng.choice(choices)(self.deeper())
         if made.labels and made.labels[0].startswith("3.1:") and self.version != "3.1":
