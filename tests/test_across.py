@@ -213,6 +213,17 @@ def test_every_form_is_evaluated_on_plain_records(version: XPathVersion, test: s
     assert compare(book_of([test], version), LAYOUT, GOOD, 3) == (frozenset() if nested else frozenset({0}))
 
 
+@pytest.mark.parametrize("version", BOTH)
+@pytest.mark.parametrize("total", ["sum(//V)", "sum(//Record[A = current()/A]/V)"])
+def test_sums_are_bit_by_bit_those_of_the_engine(version: XPathVersion, total: str) -> None:
+    data: list[Row] = [
+        {"ID": str(i), "A": str(i % 3), "V": f"{i * 7919 % 1000}.{i * 104729 % 997}"} for i in range(200)
+    ]
+    # what is left after the subtraction are the last bits
+    left = f"({total} - {50_000 if '[' not in total else 17_000}) * 1000000000000"
+    assert compare(book_of([f"{left} = 1"], version, message=left), LAYOUT, data, 64) == {0}
+
+
 LETS = [
     ({}, {"own": "ID"}, "count(//Record[ID = $own]) = 1"),
     ({}, {"own": "string(ID)"}, "count(//Record[ID = $own]) = 1"),

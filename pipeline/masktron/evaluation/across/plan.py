@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.across.collect import Collector
+from masktron.evaluation.across.conditions import conditions_of
 from masktron.evaluation.across.derived import Derived, DerivedBatch, extended
 from masktron.evaluation.across.engine import EngineJudge, Frame, Judge
 from masktron.evaluation.across.outside import stands_alone
@@ -39,7 +40,7 @@ from masktron.read.columns import Batch
 from masktron.read.forbidden import STANDARD_NAMESPACES
 from masktron.read.locality import locality
 from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Origin, Pattern, Rule, Rulebook, ValueOf
+from masktron.read.rulebook import Check, Rulebook, ValueOf
 
 type _Editor = Callable[[Hole, Place], str]
 
@@ -157,7 +158,7 @@ class Across:
         where = aggregate.selection.where
         if not where:
             return ""
-        book = self._conditions(where, source)
+        book = conditions_of(self.original, self._maps[source].layout, where)
         return next(
             (reason for reason in locality(book, self._maps[source].layout, self._maps[source].outside) if reason), ""
         )
@@ -220,36 +221,9 @@ class Across:
             ]
         return tuple(reasons)
 
-    def _conditions(self, predicates: Collection[Predicate], source: Source) -> Rulebook:
-        """Return a rulebook with one check for each condition on other records."""
-        book = self.original
-        patterns = []
-        for i, predicate in enumerate(predicates):
-            here = Origin(str(book.path), 0)
-            check = Check(f"condition-{i}", i, "assert", predicate.source, (), here)
-            rule = Rule(self._context(predicate, source), (), (check,), here)
-            lets = book.patterns[predicate.scope].lets if predicate.scope >= 0 else ()
-            patterns.append(Pattern(f"condition-{i}", lets, (rule,), here))
-        prefixes = tuple(
-            (f"m-across{i}", tag[1:].partition("}")[0])
-            for i, tag in enumerate(self._maps[source].layout.record_path)
-            if tag.startswith("{")
-        )
-        return replace(book, patterns=tuple(patterns), namespaces=(*book.namespaces, *prefixes), schema=None)
-
-    def _context(self, predicate: Predicate, source: Source) -> str:
-        layout = self._maps[source].layout
-        steps = [_step(tag, f"m-across{i}") for i, tag in enumerate(layout.record_path)]
-        if predicate.field is not None:
-            f = layout.fields[predicate.field]
-            if f.tag.startswith("{") and f.tag[1:].partition("}")[0] != layout.record_tag[1:].partition("}")[0]:
-                raise NotAcross("a condition on a field of another namespace than its record")
-            steps.append(("@" if f.attribute else "") + _step(f.tag, f"m-across{len(layout.record_path) - 1}"))
-        return "/" + "/".join(steps)
-
     def conditions(self, source: Source = "file") -> Rulebook:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
-        return self._conditions(self.predicates[source], source)
+        return conditions_of(self.original, self._maps[source].layout, self.predicates[source])
 
     @property
     def needed(self) -> bool:
@@ -357,10 +331,6 @@ class Across:
 def _asking(check: Check, k: int) -> Check:
     part = check.message[k] if k < len(check.message) else None
     return replace(check, test=part.select if isinstance(part, ValueOf) else "true()")
-
-
-def _step(tag: str, prefix: str) -> str:
-    return f"{prefix}:{tag.partition('}')[2]}" if tag.startswith("{") else tag
 
 
 def plan_across(
