@@ -517,3 +517,15 @@ def test_saxon_in_1_0_mode_decides_without_columns(plain: tuple[Path, Rulebook, 
         done = columns(path, rulebook, layout, Noting(), engine=engine, keep_verdicts=True)
         assert chosen.pop() == expected
         assert_same(done, evaluate(path, rulebook, layout, engine=engine))
+
+
+@pytest.mark.parametrize("memo", [0, 1000])
+def test_cells_that_only_look_equal_are_asked_about_apart(tmp_path: Path, memo: int) -> None:
+    cells = ("", "<V1></V1>", "<V1>a&amp;b</V1>", "<V1>a&lt;b</V1>", "<V1><![CDATA[c]]></V1>", "<V1/>", "<V1>c</V1>")
+    path = write(tmp_path, f"<Data>{''.join(f'<Record>{cell}<V2>1</V2></Record>' for cell in cells)}</Data>")
+    body = """<pattern><rule context="Record"><report test="V1"/><report test="V1 = 'a&amp;b'"/>
+        <report test="V1 = 'c'"/></rule></pattern>"""
+    rulebook, layout = rules(tmp_path, body), layout_of(path)
+    done = columns(path, rulebook, layout, FakeCompiler(share=1.0), memo=memo, keep_verdicts=True)
+    assert done.failed.tolist() == [6, 1, 2]
+    assert_same(done, evaluate(path, rulebook, layout))
