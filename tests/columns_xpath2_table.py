@@ -303,7 +303,7 @@ LAZY = (
     "string-length((V1, V2)) = 1",
     "xs:integer((V1, V2)) > 3",
     "(V1, V2) eq '5'",
-    "xs:decimal(N1) div 524288 * 8 = xs:decimal(N1) div 65536",
+    "xs:decimal(D1) div 262144 * 4 = xs:decimal(D1) div 65536",
     "xs:decimal(D1) div 3 * 3 < xs:decimal(D1)",
     "xs:decimal(D1) div 7 * 7 < xs:decimal(D1)",
     "xs:decimal(D1) div 7 * 7 > xs:decimal(D1)",
