@@ -4,6 +4,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SCALE ?= 1
 
 # The first interpreter that runs and is 3.12 or newer; override with `make PYTHON=/path/to/python ...`.
 CANDIDATES := python3.14 python3.13 python3.12 python3 python \
@@ -51,8 +52,9 @@ format: $(STAMP)  ## reformat the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## speed, as ratios against bare library calls in the same run
-	@$(BIN)/python benchmarks/ratios.py
+bench: $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
+	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
+	@$(BIN)/python benchmarks/partitions.py
 
 clean:  ## remove the environment and all that was generated
-	rm -rf $(VENV) demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output bench-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -151,8 +151,12 @@ def test_tiers_and_reasons(data: Path, tmp_path: Path, run: Runner, monkeypatch:
     rules = write_rules(tmp_path / "r.sch", "A >= 0", "not(Id = preceding-sibling::*/Id)", "string-length(Id) > 0")
     arguments = ("explain", rules, "--data", data, "--role", "Id=identifier", "--json", "-")
     local, whole, gone = json.loads(run(*arguments).out)["rules"]
-    assert (local["tier"], local["aggregator"], local["block"]) == ("per record", "mean", ["A"])
-    assert whole["tier"].startswith("whole document: ")
+    assert (local["tier"], local["aggregator"], local["block"]) == (
+        "2: record by record (the file is small, or not written as plain records)",
+        "mean",
+        ["A"],
+    )
+    assert whole["tier"].startswith("3: whole document (")
     assert "preceding-sibling" in whole["tier"]
     assert gone["block"] is None
     assert "removed identifier Id" in gone["why"]

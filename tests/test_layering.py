@@ -14,7 +14,7 @@ import masktron
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files"},
+    {"files", "thresholds"},
     {"constraints", "config", "kernels"},
     {"read"},
     {"classify"},

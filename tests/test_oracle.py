@@ -71,6 +71,7 @@ def evaluation(verdicts: list[list[int]]) -> Evaluation:
         errors=(array == Verdict.ERROR).sum(axis=0),
         findings=(),
         engine="by hand",
+        records=len(array),
     )
 
 

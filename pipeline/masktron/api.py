@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -24,6 +24,7 @@ from masktron.read.frame import to_frame, write_frame
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
 from masktron.results import CheckResult, ExplainResult, MaskResult, ValidateResult
+from masktron.thresholds import thresholds
 
 type Source = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""
@@ -40,7 +41,9 @@ def validate(
     record: str | None = None,
     phase: str | None = None,
     key: str | None = None,
-    limit: int = 1000,
+    limit: int | None = 1000,
+    max_failures: Mapping[str, int | str] | None = None,
+    release_safe: bool = False,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -58,24 +61,40 @@ def validate(
         Schematron phase.
     key : str, optional
         Field that names the record in findings; ``@id`` where the file has it.
-    limit : int
-        Findings kept per rule; counts are always exact.
+    limit : int or None
+        Findings kept per rule, None for all; counts are always exact.
+    max_failures : mapping of str to int or str, optional
+        Failures that a rule may have before the result is not valid: nodes (``5``), or per cent of the nodes on which
+        it fired (``"0.5%"``); by rule id, with ``*`` for the hard rules that it does not name.
+    release_safe : bool
+        Leave every value of a record out of the result and of errors: counts only, no findings.
 
     Returns
     -------
     ValidateResult
-        ``findings`` lists what is wrong, record by record.
+        ``findings`` lists what is wrong, record by record; ``to_frame()`` has it as a data frame.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
     """
     _texts(record=record, phase=phase, key=key)
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
-        raise UsageError(f"limit must be an integer of at least 0, not {limit!r}")
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise UsageError(f"limit must be an integer of at least 0, or None for all, not {limit!r}")
+    if not isinstance(release_safe, bool):
+        raise UsageError(f"release_safe must be true or false, not {release_safe!r}")
+    bounds = thresholds({} if max_failures is None else max_failures)
     with _file(data, "data") as path, _optional_file(original, "original") as source:
         result = run_validate(
-            path, _path(rules, "rules"), original=source, record=record, phase=phase, key=key, limit=limit
+            path,
+            _path(rules, "rules"),
+            original=source,
+            record=record,
+            phase=phase,
+            key=key,
+            limit=limit,
+            max_failures=bounds,
+            release_safe=release_safe,
         )
     return replace(result, data=_shown(data, result.data))
 
@@ -178,6 +197,7 @@ def check(
     manifest: str | PathLike[str] | None = None,
     record: str | None = None,
     phase: str | None = None,
+    max_failures: Mapping[str, int | str] | None = None,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -188,6 +208,8 @@ def check(
     rules : path
     manifest : path, optional
     record, phase : str, optional
+    max_failures : mapping of str to int or str, optional
+        As for `validate`.
 
     Returns
     -------
@@ -202,6 +224,7 @@ def check(
         raise UsageError(
             "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
         )
+    bounds = thresholds({} if max_failures is None else max_failures)
     with _file(masked, "masked") as path, _optional_file(original, "original") as source:
         result = run_check(
             path,
@@ -210,6 +233,7 @@ def check(
             manifest=None if manifest is None else _path(manifest, "manifest"),
             record=record,
             phase=phase,
+            max_failures=bounds,
         )
     return replace(result, data=_shown(masked, result.data))
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from masktron.jobs.common import Progress
 
 WIDTH = 118
+KEPT = 1000
+"""Findings of each rule that `validate` keeps in memory to count rounding artefacts among, where no report does."""
 
 EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails; 2 usage; 3 rulebook; 4 document; 5 the rules and k "
@@ -82,6 +84,14 @@ OrdinalOptions = Annotated[
         help="Its values are categories in this order, or in that of its numbers; repeatable.",
     ),
 ]
+MaxFailures = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE=N|P%",
+        help="Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
+        "rules; repeatable. Exit code 1 only beyond that.",
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
 
@@ -109,32 +119,64 @@ def validate(
     original: Original = None,
     record: Record = None,
     phase: Phase = None,
+    config: Settings = None,
     key: Annotated[
         str | None,
-        typer.Option(metavar="FIELD", help="Field that names the record in the SVRL.", show_default="@id if there"),
+        typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
     ] = None,
-    svrl: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the findings as SVRL: confidential, it shows values.")
-    ] = None,
+    max_failures: MaxFailures = None,
+    svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as SVRL.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as CSV, a line each.")] = None,
     json: Json = None,
-    limit: Annotated[int, typer.Option(min=0, help="Findings kept per rule; counts are always exact.")] = 1000,
+    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write findings as SARIF 2.1.0.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the rules as test cases, as JUnit XML.")
+    ] = None,
+    limit: Annotated[
+        str, typer.Option(metavar="N|all", help="Findings per rule in JSON and SARIF; counts are always exact.")
+    ] = "1000",
+    release_safe: Annotated[
+        bool,
+        typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
+    ] = False,
 ) -> None:
-    """Evaluate every rule on every record: is this edited file fit for release?"""
-    from masktron.jobs.validate import run_validate
-    from masktron.report.tables import validate_tables
+    """Evaluate every rule on every record: is this edited file fit for release?
 
-    _check_outputs(
-        {"--json": json, "--svrl": svrl}, {"the data": data, "the rulebook": rules, "the original": original}
-    )
-    with _progress() as progress:
+    Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
+    """
+    from masktron.read.judge import judged
+
+    # libxml2 reads a large file while the rest is loaded
+    with _progress() as progress, judged(data) as judge:
+        from masktron.jobs.validate import run_validate
+        from masktron.report.outputs import Outputs
+        from masktron.report.tables import validate_tables, written
+        from masktron.thresholds import parse_thresholds, thresholds
+
+        outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=_number_or_all(limit))
+        inputs = {
+            "the data": data,
+            "the rulebook": rules,
+            "the original": original,
+            "the settings": _settings_file(config),
+        }
+        _check_outputs(outputs.files(), inputs)
+        settings = _settings(config, record=record, phase=phase)
         result = run_validate(
-            data, rules, original=original, record=record, phase=phase, key=key, limit=limit, progress=progress
+            data,
+            rules,
+            original=original,
+            record=settings.record,
+            phase=settings.phase,
+            key=key,
+            limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
+            max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            release_safe=release_safe,
+            outputs=outputs,
+            progress=progress,
+            judge=judge,
         )
-    if svrl:
-        from masktron.report.svrl import write_svrl
-
-        write_svrl(svrl, result.rulebook, result.evaluation, key=result.key_of)
-    _report(validate_tables(result), result.as_dict(), json)
+    _report([*validate_tables(result), *written(outputs, result)], {}, None, stderr=_is_stdout(json))
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 
@@ -283,19 +325,30 @@ def check(
     manifest: Annotated[Path | None, typer.Option(metavar="FILE", help="The manifest that mask wrote.")] = None,
     record: Record = None,
     phase: Phase = None,
+    config: Settings = None,
+    max_failures: MaxFailures = None,
     json: Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.jobs.check import run_check
     from masktron.report.tables import check_tables
+    from masktron.thresholds import parse_thresholds, thresholds
 
     _check_outputs(
         {"--json": json},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
+    settings = _settings(config, record=record, phase=phase)
     with _progress() as progress:
         result = run_check(
-            masked, rules, original=original, manifest=manifest, record=record, phase=phase, progress=progress
+            masked,
+            rules,
+            original=original,
+            manifest=manifest,
+            record=settings.record,
+            phase=settings.phase,
+            max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            progress=progress,
         )
     _report(check_tables(result), result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
@@ -350,12 +403,23 @@ def _complain(message: str) -> None:
     console.print(f"[red]error:[/] {escape(printable(message))}")
 
 
+def _number_or_all(text: str) -> int | None:
+    """Read a number of findings; None for all."""
+    from masktron.errors import UsageError
+
+    if text == "all":
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise UsageError(f"--limit must be a number of findings or all, not {text!r}")
+    return int(text)
+
+
 def _settings(
     path: Path | None,
-    role: list[str] | None,
-    missing: list[str] | None,
-    nominal: list[str] | None,
-    ordinal: list[str] | None,
+    role: list[str] | None = None,
+    missing: list[str] | None = None,
+    nominal: list[str] | None = None,
+    ordinal: list[str] | None = None,
     limit: list[str] | None = None,
     **changes: Any,
 ) -> Config:
@@ -402,11 +466,11 @@ def _check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path
     refuse_outputs(files, inputs)
 
 
-def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None) -> None:
+def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None, *, stderr: bool | None = None) -> None:
     """Print the tables; with ``--json -`` standard output is for the JSON alone."""
     from masktron.report.tables import show
 
-    show(tables, _console(stderr=_is_stdout(json)))
+    show(tables, _console(stderr=_is_stdout(json) if stderr is None else stderr))
     if json is None:
         return
     from masktron.write.manifest import dump, write_json

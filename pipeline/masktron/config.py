@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.thresholds import thresholds
 
 
 class Role(StrEnum):
@@ -97,6 +98,9 @@ class Config:
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.
+    max_failures : mapping of rule id to str
+        Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
+        ``*`` for the hard rules that it does not name. `mask` does not read it.
     """
 
     k: int = 5
@@ -115,6 +119,7 @@ class Config:
     nominal: tuple[str, ...] = ()
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     max_observed_share: float = 1.0
+    max_failures: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _integer("k", self.k)
@@ -140,6 +145,8 @@ class Config:
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
             f"max_observed_share must be a number from 0 to 100 (per cent), not {self.max_observed_share!r}",
         )
+        texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
+        object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
         object.__setattr__(self, "nominal", _nominal(self.nominal, ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))

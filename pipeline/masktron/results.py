@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from masktron.evaluation.findings import Evaluation
+    from masktron.evaluation.findings import Evaluation, Finding
     from masktron.preflight.findings import Coverage, Preflight, Tie
-    from masktron.read.rulebook import Rulebook
+    from masktron.read.rulebook import Check, Rulebook
+    from masktron.thresholds import Threshold
 
 SCHEMA_VERSION = 1
+CONFIDENTIAL = "CONFIDENTIAL: messages, keys, values and locations show single records."
+"""What every report says that can show values."""
 INTERNAL = (
     "CONFIDENTIAL: for inside the agency; it shows totals and counts of the original, and may name original records "
     "that were left out."
@@ -34,9 +37,13 @@ class RuleResult:
     fired, failed, errors : int
         Nodes on which it was evaluated, failed, and raised a dynamic error.
     soft : bool
-        Marked as a warning in the rulebook; never the reason for an exit code.
+        Marked as a warning in the rulebook; never the reason for an exit code, unless a threshold names it.
     origin : str
         File and line.
+    text : str
+        What the rulebook says of it, with the expressions of ``value-of`` in the place of values.
+    allowed : Threshold or None
+        Failures and errors that do not count.
     """
 
     id: str
@@ -46,11 +53,20 @@ class RuleResult:
     errors: int
     soft: bool
     origin: str
+    text: str = ""
+    allowed: Threshold | None = None
 
     @property
     def violations(self) -> int:
         """Failures and errors."""
         return self.failed + self.errors
+
+    @property
+    def passes(self) -> bool:
+        """Whether the rule is no reason for an exit code: it holds, is soft, or fails no more than it may."""
+        if self.allowed is not None:
+            return self.allowed.admits(self.violations, self.fired)
+        return self.soft or not self.violations
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -64,33 +80,92 @@ class RuleResult:
             "origin": self.origin,
         }
 
+    def as_full_dict(self) -> dict[str, Any]:
+        """The same with text, threshold and verdict, as the results of `validate` and `check` have them."""
+        allowed = None if self.allowed is None else str(self.allowed)
+        return {**self.as_dict(), "text": self.text, "allowed": allowed, "passes": self.passes}
+
 
 @dataclass(frozen=True, slots=True)
 class RecordFinding:
-    """One node that breaks one rule. Confidential: the message may show values of a record.
+    """One node that breaks one rule. Confidential: key, message and values show values of a record.
 
     Attributes
     ----------
     rule : str
     kind : str
         failed-assert, successful-report or error.
+    severity : str
+        error, warning or note, by the role or flag of the rule.
     record : int or None
         Position in the file, from 1; None outside all records.
     key : str or None
         Content of the key field of the record.
     line : int
+    column : int or None
+        In characters, from 1; None where it is not known.
     location : str
         XPath.
     message : str
+    values : mapping of str to str, tuple of str, or None
+        The fields that the rule reads, None where absent; repeated ones as a tuple.
+    artefact : bool
+        Whether the rule holds in exact decimals and fails for the rounding of doubles alone.
     """
 
     rule: str
     kind: str
+    severity: str
     record: int | None
     key: str | None
     line: int
+    column: int | None
     location: str
     message: str
+    values: Mapping[str, str | tuple[str, ...] | None]
+    artefact: bool
+
+    @classmethod
+    def of(cls, finding: Finding, check: Check) -> RecordFinding:
+        """Put the finding of a check into the words of reports."""
+        return cls(
+            rule=check.id,
+            kind=finding.kind,
+            severity=severity(check),
+            record=finding.record + 1 if finding.record >= 0 else None,
+            key=finding.key,
+            line=finding.line,
+            column=finding.column or None,
+            location=finding.location,
+            message=finding.message,
+            values=by_field(finding.values),
+            artefact=finding.artefact,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        values = {name: list(text) if isinstance(text, tuple) else text for name, text in self.values.items()}
+        return {slot.name: getattr(self, slot.name) for slot in fields(self)} | {"values": values}
+
+
+def by_field(values: Iterable[tuple[str, str | None]]) -> dict[str, str | tuple[str, ...] | None]:
+    """Return what a finding shows of its record by field; a repeated one has a tuple."""
+    found: dict[str, str | tuple[str, ...] | None] = {}
+    for name, text in values:
+        before = found.get(name)
+        if before is None or text is None:
+            found[name] = text
+        else:
+            found[name] = (*((before,) if isinstance(before, str) else before), text)
+    return found
+
+
+def severity(check: Check) -> Literal["error", "warning", "note"]:
+    """How grave a violation of a check is, by what its role or flag says."""
+    if not check.soft:
+        return "error"
+    words = {(word or "").strip().lower() for word in (check.role, check.flag)}
+    return "warning" if words & {"warning", "warn", "soft"} else "note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +180,14 @@ class ValidateResult:
     warnings : int
         The same of soft rules.
     notes : tuple of str
-        What the user should know: repairs of the rulebook, lints, rules that never fired or need the whole file.
+        What the user should know: repairs of the rulebook, lints, rules that never fired or need the whole file,
+        findings that are rounding artefacts.
     engine : str
         Name and version of the engine that decided.
-    keys : tuple of str, or None
-        Content of the key field, record by record; confidential.
+    limit : int or None
+        Findings listed per rule, None for all.
+    release_safe : bool
+        Whether all findings were left out, so that no value of a record is in it.
     """
 
     data: str
@@ -121,47 +199,51 @@ class ValidateResult:
     engine: str
     evaluation: Evaluation = field(repr=False, compare=False)
     rulebook: Rulebook = field(repr=False, compare=False)
-    keys: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
+    limit: int | None = 1000
+    release_safe: bool = False
 
     @property
     def valid(self) -> bool:
-        """Whether no hard rule is violated."""
-        return self.violations == 0
+        """Whether no rule fails more than it may: by default, whether no hard rule is violated."""
+        return all(rule.passes for rule in self.rules)
 
     @property
     def findings(self) -> tuple[RecordFinding, ...]:
         """The first findings of each rule (as many as the limit allows), by rule and record. Confidential."""
         checks = self.rulebook.checks
-        return tuple(
-            RecordFinding(
-                rule=checks[finding.check].id,
-                kind=finding.kind,
-                record=finding.record + 1 if finding.record >= 0 else None,
-                key=self.key_of(finding.record),
-                line=finding.line,
-                location=finding.location,
-                message=finding.message,
-            )
-            for finding in self.evaluation.findings
-        )
+        return tuple(RecordFinding.of(finding, checks[finding.check]) for finding in self.evaluation.findings)
 
-    def key_of(self, record: int) -> str | None:
-        """Key of the record at a position from 0; None where there is no key field."""
-        return self.keys[record] if self.keys is not None and 0 <= record < len(self.keys) else None
+    def to_frame(self) -> pd.DataFrame:
+        """Return the listed findings as a data frame, a row each, with a column for each attribute. Confidential."""
+        import pandas as pd
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys of ``schemas/validate.schema.json``."""
+        columns = [slot.name for slot in fields(RecordFinding)]
+        frame = pd.DataFrame([finding.as_dict() for finding in self.findings], columns=columns)
+        return frame.astype({"record": "Int64", "line": "int64", "column": "Int64", "artefact": "bool"})
+
+    def as_dict(self, *, findings: bool = True) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/validate.schema.json``.
+
+        Parameters
+        ----------
+        findings : bool
+            Whether to list findings, which makes it confidential; without them it holds counts and names only.
+        """
+        told = findings and not self.release_safe
         return {
             "schema_version": SCHEMA_VERSION,
             "job": "validate",
+            "confidential": CONFIDENTIAL if told else None,
             "data": self.data,
             "valid": self.valid,
             "records": self.records,
             "violations": self.violations,
             "warnings": self.warnings,
-            "rules": [rule.as_dict() for rule in self.rules],
+            "rules": [rule.as_full_dict() for rule in self.rules],
             "notes": list(self.notes),
             "engine": self.engine,
+            "limit": self.limit if told else 0,
+            "findings": [finding.as_dict() for finding in self.findings] if told else [],
         }
 
     def __repr__(self) -> str:
@@ -193,7 +275,8 @@ class RuleExplanation:
     why : str or None
         Why these aggregators and no others; or without a block, why the rule is not kept by masking.
     tier : str or None
-        ``per record``, or ``whole document`` with the reason.
+        How it is evaluated: ``1: columns``, or with the reason ``2: record by record (...)`` or ``3: whole document
+        (...)``.
     """
 
     id: str
@@ -634,8 +717,8 @@ class CheckResult:
 
     @property
     def complies(self) -> bool:
-        """Whether no rule is violated and the contract holds, as far as it was checked."""
-        return self.violations == 0 and not self.problems
+        """Whether no rule fails more than it may and the contract holds, as far as it was checked."""
+        return all(rule.passes for rule in self.rules) and not self.problems
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/check.schema.json``."""
@@ -652,7 +735,7 @@ class CheckResult:
             "checked": list(self.checked),
             "not_checked": list(self.not_checked),
             "notes": list(self.notes),
-            "rules": [rule.as_dict() for rule in self.rules],
+            "rules": [rule.as_full_dict() for rule in self.rules],
         }
 
     def __repr__(self) -> str:

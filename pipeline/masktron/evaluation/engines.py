@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lxml import etree
 
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
-from masktron.read.parser import parse_tree
-from masktron.read.saxon import SaxonError, compile_stylesheet, processor
+from masktron.read.encoding import Encoding
+from masktron.read.parser import parse_tree, tree_parser
+from masktron.read.saxon import SaxonError, careful_processor, compile_stylesheet, processor
+
+if TYPE_CHECKING:
+    from saxonche import PyXdmNode
 
 _BASE_URL = "/masktron/rules.xsl"
 _lxml: Any = etree
@@ -23,7 +28,7 @@ class EngineError(Exception):
 
 
 class Program(Protocol):
-    """A compiled stylesheet."""
+    """A compiled stylesheet, for use in the thread that compiled it."""
 
     def run(self, root: etree._Element) -> str:
         """Transform the document of a root element.
@@ -31,6 +36,24 @@ class Program(Protocol):
         Raises
         ------
         EngineError
+        """
+        ...
+
+    def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
+        """Transform a document that the engine's own parser reads.
+
+        Parameters
+        ----------
+        document : bytes
+            With its byte order mark and declaration, if it has them.
+        encoding : Encoding
+        guard : Guard
+
+        Raises
+        ------
+        EngineError
+        NotFramedError
+            The document is not well-formed, or not as the guard wants it.
         """
         ...
 
@@ -56,6 +79,25 @@ def describe(engine: EngineName) -> str:
 
 def _dotted(version: tuple[int, int, int]) -> str:
     return ".".join(map(str, version))
+
+
+class NotFramedError(Exception):
+    """A document did not pass the test that was asked of it; it never reaches the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What has to be true of a document.
+
+    Attributes
+    ----------
+    test : str
+        In XPath 1.0.
+    prefixes : tuple of (prefix, uri)
+    """
+
+    test: str
+    prefixes: tuple[tuple[str, str], ...] = ()
 
 
 def compile_program(text: str, engine: EngineName, original: Original | None = None) -> Program:
@@ -99,6 +141,15 @@ class _Libxml2:
         except etree.XSLTParseError as error:
             raise EngineError(_messages(error)) from None
 
+    def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
+        try:
+            root = etree.fromstring(document, tree_parser())
+        except etree.XMLSyntaxError as problem:
+            raise NotFramedError(str(problem)) from None
+        if not root.getroottree().xpath(guard.test, namespaces=dict(guard.prefixes) or None):
+            raise NotFramedError(guard.test)
+        return self.run(root)
+
     def run(self, root: etree._Element) -> str:
         try:
             result = self._transform(root)
@@ -114,19 +165,55 @@ def _messages(error: etree.LxmlError) -> str:
 
 
 class _Saxon:
-    def __init__(self, text: str, original: Original | None) -> None:
+    def __init__(self, text: str, original: Original | None, *, careful: bool = False) -> None:
+        self._text = text
+        self._original = original
+        self._processor = careful_processor() if careful else processor()
+        self._careful: _Saxon | None = self if careful else None
         try:
-            self._executable = compile_stylesheet(text)
+            self._executable = compile_stylesheet(text, careful=careful)
         except SaxonError as error:
             raise EngineError(error.first) from None
         if original is not None:
-            self._executable.set_parameter(ORIGINAL, processor().parse_xml(xml_text=original.text))
+            self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:
+        return self._transformed(etree.tostring(root, encoding="unicode"), None)
+
+    def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
+        try:
+            text = document[len(encoding.bom) :].decode(encoding.codec)
+        except UnicodeDecodeError as problem:
+            raise NotFramedError(str(problem)) from None
+        # the declaration speaks of bytes
+        return self._transformed(text[len(encoding.declaration) :], guard)
+
+    def _transformed(self, text: str, guard: Guard | None) -> str:
+        from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
+
+        node = self._parsed(text, EngineError if guard is None else NotFramedError)
+        if guard is not None and not self._passes(node, guard):
+            raise NotFramedError(guard.test)
+        try:
+            return str(self._executable.transform_to_string(xdm_node=node) or "")
+        except PySaxonApiError as error:
+            problem = SaxonError(str(error))
+        if not problem.internal or self._careful is self:
+            raise EngineError(problem.first)
+        self._careful = self._careful or _Saxon(self._text, self._original, careful=True)
+        return self._careful._transformed(text, guard)
+
+    def _parsed(self, text: str, error: type[Exception]) -> PyXdmNode:
         from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
 
         try:
-            node = processor().parse_xml(xml_text=etree.tostring(root, encoding="unicode"))
-            return str(self._executable.transform_to_string(xdm_node=node) or "")
-        except PySaxonApiError as error:
-            raise EngineError(SaxonError(str(error)).first) from None
+            return self._processor.parse_xml(xml_text=text)
+        except PySaxonApiError as problem:
+            raise error(SaxonError(str(problem)).first) from None
+
+    def _passes(self, node: PyXdmNode, guard: Guard) -> bool:
+        xpath = self._processor.new_xpath_processor()
+        for prefix, uri in guard.prefixes:
+            xpath.declare_namespace(prefix, uri)
+        xpath.set_context(xdm_item=node)
+        return bool(xpath.effective_boolean_value(guard.test))

@@ -6,183 +6,38 @@ the size of the file; the rest on the whole document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.errors import RulebookError, UsageError
-from masktron.evaluation.engines import EngineError, Original, Program, compile_program, describe
-from masktron.evaluation.findings import Evaluation, Finding, Verdict
-from masktron.evaluation.report_reader import Place, document_of, outside_names, read_report, records_of
-from masktron.evaluation.stylesheet import EngineName, Selection, decode, needs_saxon, stylesheet
+from masktron.errors import UsageError
+from masktron.evaluation.engines import Original
+from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.positions import starts_in_file
+from masktron.evaluation.report_reader import (
+    FindingMaker,
+    Outside,
+    Place,
+    Shown,
+    document_of,
+    outside_names,
+    read_report,
+    records_of,
+)
+from masktron.evaluation.runner import EngineChoice, Runner, described, engines_of, runs_of
+from masktron.evaluation.tally import Sink, Tally
 from masktron.read.locality import locality
-from masktron.read.microdata import Chunk, iter_chunks, record_lines
+from masktron.read.microdata import Chunk, Spans, iter_chunks, record_spans
 from masktron.read.parser import parse_tree
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 
-type EngineChoice = Literal["auto", "libxml2", "saxon"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Checks that one engine evaluates in one way."""
-
-    engine: EngineName
-    whole: bool
-    checks: frozenset[int]
-
-
-def _runs(
-    rulebook: Rulebook, layout: Layout, engine: EngineChoice, reasons: tuple[str, ...], selected: Collection[int]
-) -> tuple[_Run, ...]:
-    groups: dict[tuple[EngineName, bool], set[int]] = {}
-    for pattern in rulebook.patterns:
-        chosen = _engine(rulebook, layout, engine, pattern.rules)
-        for check in (c for rule in pattern.rules for c in rule.checks if c.index in selected):
-            groups.setdefault((chosen, bool(reasons[check.index])), set()).add(check.index)
-    return tuple(_Run(name, whole, frozenset(checks)) for (name, whole), checks in groups.items())
-
-
-def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, rules: Iterable[object]) -> EngineName:
-    hard = next((r for r in rules if needs_saxon(r, rulebook, layout)), None)  # type: ignore[arg-type]
-    if engine == "libxml2" and rulebook.version != "1.0":
-        raise UsageError(
-            f"libxml2 evaluates XPath 1.0 only, and the rulebook asks for XPath {rulebook.version}",
-            where=str(rulebook.path),
-            hint="use the engine saxon",
-        )
-    if engine == "libxml2" and hard is not None:
-        raise UsageError(
-            "libxml2 cannot decide this context in linear time",
-            where=str(hard.origin),  # type: ignore[attr-defined]
-            hint="use the engine saxon",
-        )
-    return "libxml2" if rulebook.version == "1.0" and engine != "saxon" and hard is None else "saxon"
-
-
-class _Runner:
-    """A run with its compiled stylesheets; the report is compiled when something fails."""
-
-    def __init__(self, run: _Run, rulebook: Rulebook, layout: Layout, original: Original | None) -> None:
-        self.run = run
-        self.rulebook = rulebook
-        self.layout = layout
-        self.original = original
-        self._verdicts = self._compiled(run.checks, report=False)
-        self._report: Program | None = None
-
-    def _program(self, checks: frozenset[int], *, report: bool) -> Program:
-        selection = Selection(checks, whole=self.run.whole, report=report)
-        text = stylesheet(self.rulebook, self.layout, self.run.engine, selection)
-        return compile_program(text, self.run.engine, self.original)
-
-    def _compiled(self, checks: frozenset[int], *, report: bool) -> Program:
-        try:
-            return self._program(checks, report=report)
-        except EngineError as error:
-            raise self._blame(error, None, report=report) from None
-
-    def _blame(self, error: EngineError, root: etree._Element | None, *, report: bool) -> RulebookError:
-        """Return the error with the check that causes it: the one that stops the engine alone."""
-        for check in self.rulebook.checks:
-            if check.index not in self.run.checks:
-                continue
-            try:
-                program = self._program(frozenset({check.index}), report=report)
-                if root is not None:
-                    program.run(root)
-            except EngineError as own:
-                return RulebookError(
-                    f"{describe(self.run.engine)} cannot evaluate {' '.join(check.test.split())!r}: {own}",
-                    where=f"{check.origin} ({check.id})",
-                    hint="look at the test, its context, its variables and its message",
-                )
-        return RulebookError(f"{describe(self.run.engine)} stopped: {error}", where=str(self.rulebook.path))
-
-    def events(self, root: etree._Element) -> _Events:
-        """Evaluate a document."""
-        try:
-            text = self._verdicts.run(root)
-        except EngineError as error:
-            raise self._blame(error, root, report=False) from None
-        return _Events.of(text)
-
-    def report(self, root: etree._Element) -> str:
-        """Return what fails in a document, with messages."""
-        self._report = self._report or self._compiled(self.run.checks, report=True)
-        try:
-            return self._report.run(root)
-        except EngineError as error:
-            raise self._blame(error, root, report=True) from None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Events:
-    """What happened on the nodes of a document, in document order; record -1 is outside the records."""
-
-    records: int
-    record: NDArray[np.int64]
-    check: NDArray[np.int64]
-    verdict: NDArray[np.int64]
-    """`Verdict` codes, with NOT_FIRED for an error in the context."""
-
-    @classmethod
-    def of(cls, text: str) -> _Events:
-        """Decode what a stylesheet wrote."""
-        points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
-        breaks = points == ord("\n")
-        record = np.cumsum(breaks) - 1
-        check, verdict = decode(points[~breaks])
-        return cls(int(breaks.sum()), record[~breaks], check, verdict)
-
-    @property
-    def fails(self) -> NDArray[np.bool_]:
-        return np.not_equal(self.verdict, Verdict.HOLDS)
-
-    def fill(self, verdicts: NDArray[np.uint8]) -> None:
-        """Raise the verdicts of each record and check to the worst of its nodes."""
-        code = np.where(self.verdict == Verdict.NOT_FIRED, Verdict.ERROR, self.verdict)
-        for worst in (Verdict.HOLDS, Verdict.FAILS, Verdict.ERROR):
-            chosen = (code == worst) & (self.record >= 0)
-            verdicts[self.record[chosen], self.check[chosen]] = worst
-
-
-class _Tally:
-    def __init__(self, checks: int, limit: int) -> None:
-        self.limit = limit
-        self.fired = np.zeros(checks, dtype=np.int64)
-        self.failed = np.zeros(checks, dtype=np.int64)
-        self.errors = np.zeros(checks, dtype=np.int64)
-        self.found = np.zeros(checks, dtype=np.int64)
-        self.findings: list[Finding] = []
-
-    def count(self, events: _Events) -> None:
-        checks = len(self.fired)
-        wrong = (events.verdict == Verdict.ERROR) | (events.verdict == Verdict.NOT_FIRED)
-        self.fired += np.bincount(events.check[events.verdict != Verdict.NOT_FIRED], minlength=checks)
-        self.failed += np.bincount(events.check[events.verdict == Verdict.FAILS], minlength=checks)
-        self.errors += np.bincount(events.check[wrong], minlength=checks)
-
-    def wanted(self, events: _Events) -> NDArray[np.int64]:
-        """Return the records that hold the first failures of checks that have room for more."""
-        rows: list[NDArray[np.int64]] = []
-        fails = events.fails
-        for check in np.unique(events.check[fails]):
-            room = self.limit - int(self.found[check])
-            rows.append(np.unique(events.record[fails & (events.check == check)])[: max(room, 0)])
-        return np.unique(np.concatenate(rows)) if rows else np.zeros(0, dtype=np.int64)
-
-    def add(self, findings: Iterator[Finding]) -> None:
-        for finding in findings:
-            if self.found[finding.check] < self.limit:
-                self.found[finding.check] += 1
-                self.findings.append(finding)
+__all__ = ["BatchEvaluator", "EngineChoice", "evaluate"]
 
 
 def evaluate(
@@ -192,8 +47,11 @@ def evaluate(
     *,
     original: Path | None = None,
     engine: EngineChoice = "auto",
-    limit: int = 1000,
+    limit: int | None = 1000,
     chunk: int = 5000,
+    shown: Shown | None = None,
+    sink: Sink | None = None,
+    keep_verdicts: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Evaluate every check of a rulebook on a file.
@@ -208,10 +66,17 @@ def evaluate(
     engine : {"auto", "libxml2", "saxon"}
         ``auto`` takes libxml2 for XPath 1.0, and Saxon for later versions and for contexts that XSLT 1.0 cannot
         decide in linear time. ``saxon`` evaluates XPath 1.0 in its 1.0 mode.
-    limit : int
-        Number of findings that are kept of each check; counts are exact all the same.
+    limit : int or None
+        Number of findings that are kept of each check, all without it; counts are exact all the same.
     chunk : int
         Number of records that are in memory at a time, for checks that look only inside a record.
+    shown : Shown, optional
+        The key and the fields that findings show.
+    sink : callable, optional
+        Gets every finding, also those beyond the limit. Those of one check come in the order of the records; checks
+        that need the whole document come after the others.
+    keep_verdicts : bool
+        Whether the result has the verdict on each record.
     progress : callable, optional
         Called with the number of records done.
 
@@ -233,76 +98,85 @@ def evaluate(
     if not all(reasons):
         reasons = locality(rulebook, layout, outside_names(path, layout))
     document = Original(original or path) if rulebook.documents else None
-    runs = _runs(rulebook, layout, engine, reasons, range(len(rulebook.checks)))
-    runners = [_Runner(run, rulebook, layout, document) for run in runs]
-    tally = _Tally(len(rulebook.checks), limit)
+    runs = runs_of(engines_of(rulebook, layout, engine), reasons, range(len(rulebook.checks)))
+    runners = [Runner(run, rulebook, layout, document) for run in runs]
+    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts)
+    shown = shown or Shown()
     local = [r for r in runners if not r.run.whole]
-    verdicts = np.zeros((0, len(rulebook.checks)), dtype=np.uint8)
     if local:
-        parts = [_chunk(piece, local, tally, progress) for piece in iter_chunks(path, layout, chunk)]
-        verdicts = np.concatenate([verdicts, *parts])
+        for piece in iter_chunks(path, layout, chunk):
+            _evaluate_chunk(piece, local, tally, shown)
+            if progress is not None:
+                progress(tally.records)
     whole = [r for r in runners if r.run.whole]
     if whole:
-        verdicts = _whole(path, whole, verdicts if local else None, tally)
+        evaluate_whole(path, whole, tally, shown)
         if progress is not None:
-            progress(len(verdicts))
-    findings = tuple(sorted(tally.findings, key=lambda f: (f.check, f.record)))
-    return Evaluation(verdicts, tally.fired, tally.failed, tally.errors, findings, _described(runs, rulebook))
+            progress(tally.records)
+    return tally.evaluation(described((run.engine for run in runs), rulebook))
 
 
-def _described(runs: Iterable[_Run], rulebook: Rulebook) -> str:
-    names = dict.fromkeys(describe(run.engine) for run in runs)
-    mode = " in XPath 1.0 mode" if rulebook.version == "1.0" else ""
-    return ", ".join(f"{name}{mode if name.startswith('Saxon') else ''}" for name in names)
-
-
-def _chunk(
-    piece: Chunk, runners: list[_Runner], tally: _Tally, progress: Callable[[int], None] | None
-) -> NDArray[np.uint8]:
-    verdicts = np.zeros((len(piece.lines), len(tally.fired)), dtype=np.uint8)
-    records: list[etree._Element] = []
+def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: Tally, shown: Shown) -> None:
+    verdicts = tally.blank(len(piece.spans))
+    wanted: list[tuple[Runner, NDArray[np.int64]]] = []
     for runner in runners:
-        events = runner.events(piece.root)
-        _require_all(events, len(piece.lines), runner)
+        events = runner.events(piece.root, len(piece.spans))
         tally.count(events)
-        events.fill(verdicts)
-        rows = tally.wanted(events)
-        if not len(rows):
-            continue
-        records = records or records_of(piece.root, runner.layout)
-        places = [Place(records[r], piece.first + int(r), int(piece.lines[r])) for r in rows]
-        text = runner.report(document_of(places, runner.layout))
-        tally.add(read_report(text, runner.layout, None, places, runner.rulebook))
-    if progress is not None:
-        progress(piece.first + len(piece.lines))
-    return verdicts
+        if verdicts is not None:
+            events.fill(verdicts)
+        wanted.append((runner, tally.wanted(events)))
+    tally.judged(len(piece.spans), verdicts)
+    if any(len(rows) for _, rows in wanted):
+        records = records_of(piece.root, runners[0].layout)
+        places = _places(records, piece.spans, piece.first)
+        report_rows([(runner, _taken(places, rows)) for runner, rows in wanted], tally, shown)
 
 
-def _require_all(events: _Events, records: int, runner: _Runner) -> None:
-    if events.records != records:
-        raise RulebookError(
-            f"{describe(runner.run.engine)} saw {events.records} of {records} records",
-            where=str(runner.rulebook.path),
-            hint="please report this rulebook and file: the result cannot be trusted",
-        )
+def _places(records: Sequence[etree._Element], spans: Spans, first: int = 0) -> list[Place]:
+    return [
+        Place(record, first + i, int(spans.lines[i]), int(spans.columns[i]), partial(spans.text, i))
+        for i, record in enumerate(records)
+    ]
 
 
-def _whole(
-    path: Path, runners: list[_Runner], verdicts: NDArray[np.uint8] | None, tally: _Tally
-) -> NDArray[np.uint8]:
+def _taken(places: list[Place], rows: NDArray[np.int64]) -> list[Place]:
+    return [places[row] for row in rows]
+
+
+def report_rows(wanted: Iterable[tuple[Runner, list[Place]]], tally: Tally, shown: Shown) -> None:
+    """Make the findings of checks on some records, in copies of these alone."""
+    findings = []
+    for runner, places in wanted:
+        if places:
+            make = FindingMaker(runner.layout, places, shown)
+            text = runner.report(document_of(places, runner.layout))
+            findings += [make(failure) for failure in read_report(text, runner.rulebook) if tally.asks(failure)]
+    tally.add(findings)
+
+
+def evaluate_whole(path: Path, runners: Sequence[Runner], tally: Tally, shown: Shown) -> None:
+    """Evaluate checks on the whole document, after those that look inside records."""
     root = parse_tree(path).getroot()
     layout = runners[0].layout
-    lines = record_lines(path, layout)
-    result = np.zeros((len(lines), len(tally.fired)), dtype=np.uint8) if verdicts is None else verdicts
+    spans = record_spans(path, layout)
+    verdicts = tally.judged_all(len(spans))
     for runner in runners:
-        events = runner.events(root)
-        _require_all(events, len(lines), runner)
+        events = runner.events(root, len(spans))
         tally.count(events)
-        events.fill(result)
-        if events.fails.any():
-            places = [Place(r, i, int(lines[i])) for i, r in enumerate(records_of(root, layout))]
-            tally.add(read_report(runner.report(root), layout, root, places, runner.rulebook))
-    return result
+        if verdicts is not None:
+            events.fill(verdicts)
+        if events.fails.any() and any(tally.room(int(check)) != 0 for check in np.unique(events.check[events.fails])):
+            _report_whole(path, root, spans, runner, tally, shown)
+
+
+def _report_whole(path: Path, root: etree._Element, spans: Spans, runner: Runner, tally: Tally, shown: Shown) -> None:
+    places = _places(records_of(root, runner.layout), spans)
+    text = runner.report(root)
+    around = {failure.steps for failure in read_report(text, runner.rulebook) if failure.place < 0}
+    outside = Outside(root, starts_in_file(path, around)) if around else None
+    make = FindingMaker(runner.layout, places, shown, outside)
+    for _, failures in groupby(read_report(text, runner.rulebook), key=lambda failure: failure.place):
+        tally.add([make(failure) for failure in failures if tally.asks(failure)])
 
 
 class BatchEvaluator:
@@ -340,13 +214,13 @@ class BatchEvaluator:
         if checks is None:
             checks = [i for i, reason in enumerate(locality(rulebook, layout)) if not reason]
         document = Original(original) if rulebook.documents and original is not None else None
-        everything = ("",) * len(rulebook.checks)
+        local = ("",) * len(rulebook.checks)
         self.checks = frozenset(checks)
         self._layout = layout
         self._width = len(rulebook.checks)
         self._runners = [
-            _Runner(run, rulebook, layout, document)
-            for run in _runs(rulebook, layout, engine, everything, self.checks)
+            Runner(run, rulebook, layout, document)
+            for run in runs_of(engines_of(rulebook, layout, engine), local, self.checks)
         ]
 
     def verdicts(self, root: etree._Element) -> NDArray[np.uint8]:

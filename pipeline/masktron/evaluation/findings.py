@@ -34,18 +34,20 @@ class Finding:
     record : int
         Position of the record in the file, from 0; -1 for a node outside all records.
     line : int
-        Line on which the node begins; the record's line where the node is a field without a line of its own.
+        Line on which the node begins, from 1; of an attribute, text or other node without a start tag, that of the
+        element around it.
     location : str
         XPath of the node from the document, with positions.
     message : str
         The rule's text with ``value-of`` filled: confidential, as it may show values.
     column : int
-        Column, in characters from 1, of the ``<`` of the node (of its record where the node is an attribute or text);
-        0 where it is not known.
+        Column, in characters from 1, of the ``<`` of the node; 0 where it is not known.
     key : str or None
-        What the key field of the record says, where a key is asked for: confidential.
+        What the key field of the record says, without white space around it, empty where the record does not have it;
+        None where no key is asked for, and outside the records. Confidential.
     values : tuple of (str, str or None)
-        The fields that the check reads with their text, None where absent: confidential.
+        The fields that the check reads with their text, None where absent; a repeated field is there as often as the
+        record has it. Confidential.
     artefact : bool
         Whether the check holds in exact decimals: it fails for the rounding of doubles alone.
     """
@@ -68,8 +70,8 @@ class Evaluation:
 
     Attributes
     ----------
-    verdicts : ndarray of uint8, shape (records, checks)
-        `Verdict` codes of record-level checks.
+    verdicts : ndarray of uint8, shape (records, checks), or None
+        `Verdict` codes of the checks on records, where they were asked for: they grow with the file.
     fired, failed, errors : ndarray of int64, shape (checks,)
         Exact numbers of nodes: on which the check was evaluated; where it failed (asserts that are false, reports
         that are true; errors not included); where it raised a dynamic error.
@@ -77,14 +79,29 @@ class Evaluation:
         The first ``limit`` of each check.
     engine : str
         Name and version of the engine that decided.
+    records : int
     """
 
-    verdicts: NDArray[np.uint8]
+    verdicts: NDArray[np.uint8] | None
     fired: NDArray[np.int64]
     failed: NDArray[np.int64]
     errors: NDArray[np.int64]
     findings: tuple[Finding, ...]
     engine: str
+    records: int
+
+    @property
+    def judged(self) -> NDArray[np.uint8]:
+        """The verdicts, where they were asked for.
+
+        Raises
+        ------
+        ValueError
+            They were not.
+        """
+        if self.verdicts is None:
+            raise ValueError("the verdicts on single records were not kept")
+        return self.verdicts
 
     @property
     def violations(self) -> int:

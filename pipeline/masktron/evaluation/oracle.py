@@ -328,7 +328,7 @@ def _differences(
     check: Check, ours: Evaluation, theirs: Opinion, readings: Callable[[int], Reading]
 ) -> Iterator[Disagreement]:
     index = check.index
-    a = _merged(ours.verdicts[theirs.records, index])
+    a = _merged(ours.judged[theirs.records, index])
     b = _merged(theirs.verdicts[:, index])
     mine, other = _summary(a), _summary(b)
     if theirs.complete:

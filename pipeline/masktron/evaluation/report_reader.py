@@ -1,8 +1,8 @@
-"""From what a report stylesheet writes to findings: the node, its line, and its XPath."""
+"""From what a report stylesheet writes to findings: the node, where it stands, and its XPath."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,21 +11,29 @@ from typing import Any, Literal
 from lxml import etree
 
 from masktron.evaluation.findings import Finding, FindingKind
+from masktron.evaluation.positions import Position, Steps, starts_within
 from masktron.read.parser import scan
-from masktron.read.records import Layout
+from masktron.read.records import Field, Layout
 from masktron.read.rulebook import Rulebook
-
-_MAX_LINE = 65_535
-"""The largest line number that libxml2 keeps for a node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A record in memory, with its position and its line in the file."""
+    """A record in memory.
+
+    Attributes
+    ----------
+    record, line, column : int
+        Its position, line and column in the file.
+    text : callable
+        Returns the file in UTF-8 from the record on, in blocks.
+    """
 
     element: etree._Element
     record: int
     line: int
+    column: int
+    text: Callable[[], Iterable[bytes]]
 
 
 def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
@@ -57,66 +65,179 @@ def document_of(places: Iterable[Place], layout: Layout) -> etree._Element:
     return parent.getroottree().getroot()
 
 
-def read_report(
-    text: str, layout: Layout, root: etree._Element | None, places: list[Place], rulebook: Rulebook
-) -> Iterator[Finding]:
-    """Yield the findings of a report.
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a report stylesheet says of one check on one node.
+
+    Attributes
+    ----------
+    place : int
+        Position of the record among the places; -1 for a node outside the records.
+    steps : tuple of int
+        The way from the record, or from the root, down to the element.
+    leaf : tuple of str
+        Element, node in it (``@id``, ``text()[1]``) or nothing, or ``/`` for the document.
+    """
+
+    check: int
+    kind: FindingKind
+    place: int
+    steps: Steps
+    leaf: str
+    message: str
+
+
+def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
+    """Yield what a report says, in its order.
 
     Parameters
     ----------
     text : str
         XML: ``f`` for each failure, in an ``r`` for each record, or directly in the root for nodes around them.
-    root : Element or None
-        Of the whole document; None for a chunk, which has nothing around its records.
-    places : list of Place
-        The records of the document that the report is about.
+    rulebook : Rulebook
     """
     kinds = {c.index: c.kind for c in rulebook.checks}
-    records = iter(places)
+    record = -1
     for child in etree.fromstring(text.encode(), etree.XMLParser(huge_tree=True, resolve_entities=False)):
         if child.tag == "r":
-            place = next(records)
+            record += 1
             for failure in child:
-                yield _finding(failure, layout, place, kinds)
-        elif root is not None:
-            yield _finding(child, layout, Place(root, -1, int(str(root.sourceline))), kinds)
+                yield _failure(failure, record, kinds)
+        else:
+            yield _failure(child, -1, kinds)
 
 
-def _finding(
-    failure: etree._Element, layout: Layout, place: Place, kinds: dict[int, Literal["assert", "report"]]
-) -> Finding:
+def _failure(failure: etree._Element, place: int, kinds: Mapping[int, Literal["assert", "report"]]) -> Failure:
     check = int(failure.get("c", ""))
     kind: FindingKind = "error"
     if failure.get("k") == "F":
         kind = "failed-assert" if kinds[check] == "assert" else "successful-report"
-    node = place.element
-    location = _record_location(place, layout) if place.record >= 0 else f"/{_name(str(node.tag))}"
-    for step in failure.iterchildren("s"):
-        node = [e for e in node if isinstance(e.tag, str)][int(step.text or 0)]
-        location += f"/{_name(str(node.tag))}{_position(node)}"
+    steps = tuple(int(step.text or 0) for step in failure.iterchildren("s"))
     message = " ".join((failure.findtext("m") or "").split())
-    return Finding(check, kind, place.record, _line(node, place), _leaf(failure, location), message)
+    return Failure(check, kind, place, steps, _leaf(failure), message)
 
 
-def _leaf(failure: etree._Element, location: str) -> str:
+class FindingMaker:
+    """Makes findings of what a report says of the records of a document.
+
+    Parameters
+    ----------
+    layout : Layout
+    places : sequence of Place
+        The records that the report is about.
+    shown : Shown
+    outside : Outside, optional
+        What stands around the records; a chunk has nothing there.
+    """
+
+    def __init__(self, layout: Layout, places: Sequence[Place], shown: Shown, outside: Outside | None = None) -> None:
+        self.layout = layout
+        self.places = places
+        self.shown = shown
+        self.outside = outside
+        path = "".join(f"/{_name(tag)}" for tag in layout.record_path)
+        # deeper records may have different parents: there the position is one among all records
+        self._path = path if len(layout.record_path) == 2 else f"({path})"
+        self._starts: tuple[int, dict[Steps, Position]] = (-1, {})
+
+    def __call__(self, failure: Failure) -> Finding:
+        """Return the finding."""
+        if failure.place < 0:
+            return self._around(failure)
+        place = self.places[failure.place]
+        line, column = place.line, place.column
+        if failure.steps:
+            if self._starts[0] != failure.place:
+                self._starts = failure.place, starts_within(place.text(), line, column)
+            line, column = self._starts[1][failure.steps]
+        location = _location(place.element, failure, f"{self._path}[{place.record + 1}]")
+        return Finding(
+            failure.check,
+            failure.kind,
+            place.record,
+            line,
+            location,
+            failure.message,
+            column,
+            self.shown.key_of(place.element),
+            self.shown.values_of(place.element, failure.check),
+        )
+
+    def _around(self, failure: Failure) -> Finding:
+        if self.outside is None:
+            raise ValueError("the document of a report has nothing outside its records")
+        line, column = self.outside.starts[failure.steps]
+        location = _location(self.outside.root, failure, f"/{_name(str(self.outside.root.tag))}")
+        return Finding(failure.check, failure.kind, -1, line, location, failure.message, column)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outside:
+    """The root of a whole document, and where elements outside its records begin."""
+
+    root: etree._Element
+    starts: Mapping[Steps, Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What findings show of their records.
+
+    Attributes
+    ----------
+    key : Field or None
+    fields : tuple of tuple of Field
+        Of each check; none where nothing is to be shown.
+    """
+
+    key: Field | None = None
+    fields: tuple[tuple[Field, ...], ...] = ()
+
+    def key_of(self, record: etree._Element) -> str | None:
+        """Return what the key field says, without white space around it."""
+        if self.key is None:
+            return None
+        return next((text for text in _texts(record, self.key)), "").strip()
+
+    def values_of(self, record: etree._Element, check: int) -> tuple[tuple[str, str | None], ...]:
+        """Return the fields of a check with their text."""
+        found: list[tuple[str, str | None]] = []
+        for shown in self.fields[check] if self.fields else ():
+            found += [(shown.name, text) for text in _texts(record, shown)] or [(shown.name, None)]
+        return tuple(found)
+
+
+def _texts(record: etree._Element, field: Field) -> list[str]:
+    if field.attribute:
+        value = record.get(field.tag)
+        return [] if value is None else [value]
+    return [_text(child) for child in record.iterchildren(field.tag)]
+
+
+def _text(element: etree._Element) -> str:
+    return str(element.xpath("string()")) if len(element) else element.text or ""
+
+
+def _location(node: etree._Element, failure: Failure, location: str) -> str:
+    for step in failure.steps:
+        node = [e for e in node if isinstance(e.tag, str)][step]
+        location += f"/{_name(str(node.tag))}{_position(node)}"
+    return failure.leaf if failure.leaf == "/" else location + failure.leaf
+
+
+def _leaf(failure: etree._Element) -> str:
     for leaf in failure:
         match leaf.tag:
             case "document":
                 return "/"
             case "attribute":
                 uri = leaf.get("uri", "")
-                return f"{location}/@{_name(f'{{{uri}}}' * bool(uri) + leaf.get('name', ''))}"
+                return f"/@{_name(f'{{{uri}}}' * bool(uri) + leaf.get('name', ''))}"
             case "text" | "comment" | "processing-instruction":
-                return f"{location}/{leaf.tag}()[{int(leaf.text or 0) + 1}]"
+                return f"/{leaf.tag}()[{int(leaf.text or 0) + 1}]"
             case _:
                 pass
-    return location
-
-
-def _record_location(place: Place, layout: Layout) -> str:
-    path = "".join(f"/{_name(tag)}" for tag in layout.record_path)
-    # deeper records may have different parents: there the position is one among all records
-    return f"{path}[{place.record + 1}]" if len(layout.record_path) == 2 else f"({path})[{place.record + 1}]"
+    return ""
 
 
 def _name(tag: str) -> str:
@@ -127,22 +248,6 @@ def _position(node: etree._Element) -> str:
     same = sum(1 for _ in node.itersiblings(node.tag, preceding=True))
     alone = same == 0 and next(node.itersiblings(node.tag), None) is None
     return "" if alone else f"[{same + 1}]"
-
-
-def _line(node: etree._Element, place: Place) -> int:
-    """Return the line of a node, from the true line of its record."""
-    if node is place.element:
-        return place.line
-    base, own = int(str(place.element.sourceline)), int(str(node.sourceline))
-    if base == place.line and own < _MAX_LINE:
-        return own
-    # libxml2 lost count: add the line ends in what stands between, all but those inside tags
-    lines = place.line
-    for event, element in etree.iterwalk(place.element, events=("start", "end", "comment", "pi")):
-        if event == "start" and element is node:
-            break
-        lines += ((element.text if event != "end" else element.tail) or "").count("\n")
-    return lines
 
 
 def outside_names(path: Path, layout: Layout) -> frozenset[str]:

@@ -6,19 +6,28 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
-from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.report_reader import outside_names
-from masktron.read.layout import Shape, survey
-from masktron.read.locality import locality
+from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.runner import engines_of
+from masktron.evaluation.tally import Sink
+from masktron.evaluation.tiered import evaluate, tiers_of
+from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
+from masktron.read.layout import Shape
+from masktron.read.plain import survey_file
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
+from masktron.report.wording import rule_text
 from masktron.results import RuleResult
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
+    from masktron.read.judge import Judge
 
 type Progress = Callable[[str, int], None]
 """Called with the name of a stage and the number of records done in it."""
@@ -43,6 +52,8 @@ class Job:
     layout : Layout
     shape : Shape
     edits : tuple of Edit
+    plain : PlainFile or None
+        What the reader of columns knows of the file; None where it does not read it.
     """
 
     data: Path
@@ -50,6 +61,7 @@ class Job:
     layout: Layout
     shape: Shape
     edits: tuple[Edit, ...]
+    plain: PlainFile | None = None
 
     def index_of(self, rule_id: str) -> int:
         """Return the index of the check with this id.
@@ -68,25 +80,36 @@ class Job:
             hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
         )
 
-    def evaluate(self, path: Path, original: Path | None, progress: Progress, *, limit: int = 1000) -> Evaluation:
-        """Evaluate every rule on every record of a file of the same layout."""
+    def evaluate(
+        self,
+        path: Path,
+        original: Path | None,
+        progress: Progress,
+        *,
+        limit: int | None = 1000,
+        shown: Shown | None = None,
+        sink: Sink | None = None,
+        keep_verdicts: bool = False,
+    ) -> Evaluation:
+        """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
         stage = f"validating {path.name}"
         return evaluate(
             path,
             self.rulebook,
             self.layout,
+            plain=self.plain if path == self.data else None,
             original=original,
             limit=limit,
+            shown=shown,
+            sink=sink,
+            keep_verdicts=keep_verdicts,
             progress=lambda done: progress(stage, done),
         )
 
-    def whole_document(self) -> tuple[str, ...]:
-        """Return for each check why it needs the whole document; the empty string where single records suffice."""
-        reasons = locality(self.rulebook, self.layout)
-        if all(reasons):
-            return reasons
-        # As in the evaluation: an element that also stands outside the records takes a rule out of them.
-        return locality(self.rulebook, self.layout, outside_names(self.data, self.layout))
+    def tiers(self) -> tuple[Assigned, ...]:
+        """Return for each check how it is evaluated on the file, and why so."""
+        reason = self.shape.reason or "the file is small, or not written as plain records"
+        return tiers_of(self.data, self.rulebook, self.layout, self.plain, reason)
 
     def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
         """Counts of every rule but some."""
@@ -100,14 +123,28 @@ class Job:
                 errors=int(evaluation.errors[edit.check.index]),
                 soft=edit.check.soft,
                 origin=str(edit.check.origin),
+                text=rule_text(edit.check),
             )
             for edit in self.edits
             if edit.check.index not in without
         )
 
 
-def open_job(data: Path, rules: Path, *, record: str | None = None, phase: str | None = None) -> Job:
+def open_job(
+    data: Path,
+    rules: Path,
+    *,
+    record: str | None = None,
+    phase: str | None = None,
+    progress: Progress = no_progress,
+    judge: Judge | None = None,
+) -> Job:
     """Read the rulebook, survey the file and classify the rules.
+
+    Parameters
+    ----------
+    judge : Judge, optional
+        Of the file, where libxml2 has begun to read it.
 
     Raises
     ------
@@ -115,8 +152,10 @@ def open_job(data: Path, rules: Path, *, record: str | None = None, phase: str |
         One of them cannot be used.
     """
     rulebook = read_rules(rules, phase=phase)
-    layout, shape = survey(data, record=record, hints=context_names(rulebook))
-    return Job(data, rulebook, layout, shape, classify(rulebook, layout))
+    layout, shape, plain = survey_file(
+        data, record=record, hints=context_names(rulebook), progress=progress, judge=judge
+    )
+    return Job(data, rulebook, layout, shape, classify(rulebook, layout), plain)
 
 
 def context_names(rulebook: Rulebook) -> tuple[str, ...]:
@@ -138,7 +177,7 @@ def notes_of(job: Job) -> tuple[str, ...]:
 
 def fired_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
     """Say which rules were never put to the test, as a wrong name in a context makes them."""
-    if not len(evaluation.verdicts):
+    if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
     silent = [
         edit for edit in job.edits if not evaluation.fired[edit.check.index] + evaluation.errors[edit.check.index]
@@ -155,14 +194,17 @@ def shown_path(layout: Layout) -> str:
 
 
 def size_notes(job: Job) -> tuple[str, ...]:
-    """Warn of rules that need the whole document, where the file is large."""
+    """Warn of rules that need the whole document, where the file is large, and say what that takes."""
     size = job.data.stat().st_size
     if size < LARGE:
         return ()
+    engines = engines_of(job.rulebook, job.layout, "auto")
     return tuple(
-        f"{check.id}: needs the whole file in memory ({reason}); with {size / 1e6:.0f} MB this can take long"
-        for check, reason in zip(job.rulebook.checks, job.whole_document(), strict=True)
-        if reason
+        f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB that takes about "
+        f"{size * MEMORY[engine] / 1e9:.1f} GB, and above some {PRACTICAL / MEMORY[engine] / 1e6:.0f} MB it is not "
+        "practical any more"
+        for check, assigned, engine in zip(job.rulebook.checks, job.tiers(), engines, strict=True)
+        if assigned.tier is Tier.DOCUMENT
     )
 
 

@@ -17,7 +17,7 @@ from masktron.jobs.check import run_check
 from masktron.jobs.common import Progress
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
-from masktron.report.svrl import write_svrl
+from masktron.report.outputs import Outputs
 from masktron.report.tables import check_tables, mask_tables, show, validate_tables
 from masktron.report.text import plain
 from masktron.resources import resource
@@ -58,7 +58,7 @@ class DemoResult:
             "samples": [
                 {
                     "sample": outcome.sample,
-                    "validate": outcome.before.as_dict(),
+                    "validate": outcome.before.as_dict(findings=False),
                     "mask": outcome.masked.as_dict(),
                     "check": outcome.check.as_dict(),
                 }
@@ -123,8 +123,14 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
     masked, manifest = folder / "masked.xml", folder / "manifest.json"
 
     console.rule(f"[bold]{sample}: validate a file before it is edited")
-    before = run_validate(folder / f"{sample}-invalid.xml", rules, original=data, key=KEYS[sample], progress=progress)
-    write_svrl(folder / "invalid.svrl.xml", before.rulebook, before.evaluation, key=before.key_of)
+    before = run_validate(
+        folder / f"{sample}-invalid.xml",
+        rules,
+        original=data,
+        key=KEYS[sample],
+        outputs=Outputs(svrl=folder / "invalid.svrl.xml"),
+        progress=progress,
+    )
     console.print(f"The rules that fail, of {len(before.rules)}:")
     show(validate_tables(replace(before, rules=tuple(rule for rule in before.rules if rule.violations))), console)
 

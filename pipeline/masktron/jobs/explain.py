@@ -14,6 +14,7 @@ from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.tiers import Assigned
 from masktron.jobs.common import (
     Job,
     Progress,
@@ -62,13 +63,13 @@ def run_explain(
         edits = classify(rulebook)
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
-    job = open_job(data, rules, record=config.record, phase=config.phase)
+    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     records = read_records(data, job.layout, missing=config.missing) if job.shape.flat else None
     if records is not None:
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
-    evaluation = job.evaluate(data, original, progress, limit=0)
-    reasons = job.whole_document()
+    evaluation = job.evaluate(data, original, progress, limit=0, keep_verdicts=records is not None)
+    tiers = job.tiers()
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
@@ -80,7 +81,7 @@ def run_explain(
             "the records are accepted by another engine"
         )
     covered = () if records is None else _coverage(job, records, evaluation)
-    found = _Facts(evaluation, reasons, plan, soft, _ties(job.edits, config, facts), covered)
+    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -89,16 +90,14 @@ class _Facts:
     """What data tell beyond the rules."""
 
     evaluation: Evaluation | None = None
-    whole: tuple[str, ...] = ()
+    tiers: tuple[Assigned, ...] = ()
     plan: Plan | None = None
     soft: frozenset[int] = frozenset()
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()
 
     def tier(self, index: int) -> str | None:
-        if not self.whole:
-            return None
-        return f"whole document: {self.whole[index]}" if self.whole[index] else "per record"
+        return str(self.tiers[index]) if self.tiers else None
 
     def block(self, index: int) -> Block | None:
         blocks = self.plan.blocks if self.plan else ()

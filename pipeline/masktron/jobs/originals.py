@@ -59,19 +59,19 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     InvalidOriginalError
         Hard rules are broken, and the settings do not say to exclude the records or to allow the rules.
     """
-    evaluation = job.evaluate(job.data, None, progress)
+    evaluation = job.evaluate(job.data, None, progress, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
     given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}
     hard = [check.index for check in job.rulebook.checks if check.index not in soft | allowed]
-    broken = evaluation.verdicts[:, hard] >= Verdict.FAILS
+    broken = evaluation.judged[:, hard] >= Verdict.FAILS
     notes = [
         f"soft rule {job.rulebook.checks[index].id}: broken in "
         f"{evaluation.failed[index] + evaluation.errors[index]} original records, so it is not kept"
         for index in sorted(given_up)
     ]
     if broken.any() and (second := _second_opinion(job)) is not None:
-        only_one = broken & (second.verdicts[:, hard] < Verdict.FAILS)
+        only_one = broken & (second.judged[:, hard] < Verdict.FAILS)
         notes += [
             f"{job.rulebook.checks[index].id}: {count} original records are refused by {evaluation.engine} and "
             f"accepted by {second.engine}, which read their decimals differently; they are masked"
@@ -95,7 +95,7 @@ def _second_opinion(job: Job) -> Evaluation | None:
 
 def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[str]:
     """Rules that fail outside all records, or count or sum up records: leaving records out cannot mend them."""
-    within = (evaluation.verdicts >= Verdict.FAILS).any(axis=0)
+    within = (evaluation.judged >= Verdict.FAILS).any(axis=0)
     total = evaluation.failed + evaluation.errors
     tallied = {
         edit.check.index
@@ -112,7 +112,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) 
     hard, soft = violations(results)
     result = ValidateResult(
         data=shown(job.data),
-        records=len(evaluation.verdicts),
+        records=evaluation.records,
         violations=hard,
         warnings=soft,
         rules=results,
@@ -129,7 +129,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) 
             result=result,
         )
     raise InvalidOriginalError(
-        f"{records} of {len(evaluation.verdicts)} original records break an edit",
+        f"{records} of {evaluation.records} original records break an edit",
         where=str(job.data),
         hint="correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
         result=result,

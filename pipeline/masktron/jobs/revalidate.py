@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from masktron.evaluation.exact import evaluate
+from masktron.evaluation.exact import EngineChoice, evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
+from masktron.evaluation.parallel import Counts, count, engine_name
 from masktron.jobs.common import Job, Progress
 from masktron.read.records import Layout
 from masktron.results import EngineResult
@@ -37,7 +38,14 @@ class Revalidation:
 
 
 def revalidate(
-    path: Path, job: Job, layout: Layout, *, original: Path, binding: Collection[int], progress: Progress
+    path: Path,
+    job: Job,
+    layout: Layout,
+    *,
+    original: Path,
+    binding: Collection[int],
+    progress: Progress,
+    decided: Evaluation | None = None,
 ) -> Revalidation:
     """Evaluate a written file.
 
@@ -51,43 +59,94 @@ def revalidate(
         What ``document()`` in the rules means.
     binding : collection of int
         Rules that have to hold.
+    decided : Evaluation, optional
+        What decides, with the verdicts on all records; by default `evaluate` is asked.
     """
     rules = sorted(binding)
-    decided = evaluate(
-        path,
-        job.rulebook,
-        layout,
-        original=original,
-        progress=lambda done: progress("re-validating the written file", done),
-    )
+    if decided is None:
+        decided = evaluate(
+            path,
+            job.rulebook,
+            layout,
+            original=original,
+            progress=lambda done: progress("re-validating the written file", done),
+        )
     engines = [
-        EngineResult(decided.engine, len(decided.verdicts), _violations(decided, rules), True),
+        EngineResult(decided.engine, decided.records, _violations(decided, rules), True),
+        *second_opinions(path, job, layout, decided, rules, original=original, progress=progress),
+        _third(path, job, layout, original, decided, rules, progress),
     ]
-    if job.rulebook.version == "1.0":
-        other = evaluate(path, job.rulebook, layout, original=original, engine="saxon", limit=0)
-        engines.append(_second(decided, other, rules, job))
-    engines.append(_third(path, job, layout, original, decided, rules, progress))
     return Revalidation(decided, tuple(engines))
 
 
-def _violations(evaluation: Evaluation, rules: list[int]) -> int:
-    return int((evaluation.failed[rules] + evaluation.errors[rules]).sum())
+def second_opinions(
+    path: Path,
+    job: Job,
+    layout: Layout,
+    decided: Evaluation,
+    rules: Collection[int],
+    *,
+    original: Path | None,
+    progress: Progress,
+) -> Iterator[EngineResult]:
+    """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
+
+    Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
+    again.
+
+    Parameters
+    ----------
+    decided : Evaluation
+        What they have to agree with: as many records, and for each rule as many nodes on which it fired, failed and
+        raised errors.
+    rules : collection of int
+        Indices of the checks that count.
+    original : Path or None
+        What ``document()`` in the rules means.
+    """
+    choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
+    names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
+    for name, choice in names.items():
+        if name == decided.engine:
+            continue
+        stage = f"asking {name}"
+        counts = count(
+            path,
+            job.rulebook,
+            layout,
+            original=original,
+            engine=choice,
+            progress=lambda done, stage=stage: progress(stage, done),  # type: ignore[misc]
+        )
+        notes = tuple(_differences(job, decided, counts, rules))
+        yield EngineResult(counts.engine, counts.records, _violations(counts, rules), not notes, notes)
 
 
-def _second(decided: Evaluation, other: Evaluation, rules: list[int], job: Job) -> EngineResult:
-    notes = tuple(
-        f"{job.rulebook.checks[index].id}: fired {decided.fired[index]} and {other.fired[index]} times, "
-        f"failed {decided.failed[index]} and {other.failed[index]} times"
-        for index in rules
-        if decided.fired[index] != other.fired[index] or other.failed[index] + other.errors[index]
-    )
-    return EngineResult(other.engine, len(other.verdicts), _violations(other, rules), not notes, notes)
+def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:
+    own = list(rules)
+    return int((counts.failed[own] + counts.errors[own]).sum())
+
+
+def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collection[int]) -> Iterator[str]:
+    if decided.records != counts.records:
+        yield f"{decided.records} and {counts.records} records"
+    for index in rules:
+        own = [int(of[index]) for of in (decided.fired, decided.failed, decided.errors)]
+        other = [int(of[index]) for of in (counts.fired, counts.failed, counts.errors)]
+        if own == other:
+            continue
+        first = f", first in record {counts.first[index] + 1}" if counts.first[index] >= 0 else ""
+        errors = f", errors {own[2]} and {other[2]} times" if own[2] != other[2] else ""
+        yield (
+            f"{job.rulebook.checks[index].id}: fired {own[0]} and {other[0]} times, "
+            f"failed {own[1]} and {other[1]} times{errors}{first}"
+        )
 
 
 def _third(
     path: Path, job: Job, layout: Layout, original: Path, decided: Evaluation, rules: list[int], progress: Progress
 ) -> EngineResult:
-    n = len(decided.verdicts)
+    n = decided.records
     sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
     opinion = evaluate_with_pyschematron(
         path,

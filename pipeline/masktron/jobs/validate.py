@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
-from masktron.evaluation.report_reader import records_of
+from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
     Job,
     Progress,
@@ -17,9 +19,12 @@ from masktron.jobs.common import (
     size_notes,
     violations,
 )
-from masktron.read.microdata import iter_chunks
+from masktron.jobs.following import Following, allowances, values_left_out, with_allowances
+from masktron.read.judge import Judge
 from masktron.read.records import Field
+from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
+from masktron.thresholds import Threshold
 
 USUAL_KEY = "@id"
 """Field that names the records in reports, where the file has it and no other is asked for."""
@@ -33,8 +38,12 @@ def run_validate(
     record: str | None = None,
     phase: str | None = None,
     key: str | None = None,
-    limit: int = 1000,
+    limit: int | None = 1000,
+    max_failures: Mapping[str, Threshold] | None = None,
+    release_safe: bool = False,
+    outputs: Outputs | None = None,
     progress: Progress = no_progress,
+    judge: Judge | None = None,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -48,34 +57,66 @@ def run_validate(
     phase : str, optional
     key : str, optional
         Field whose content names the record in findings; ``@id`` where the file has it.
-    limit : int
-        Findings kept per rule; counts are always exact.
+    limit : int or None
+        Findings kept per rule, None for all; counts are always exact.
+    max_failures : mapping of str to Threshold, optional
+        By rule id, with ``*`` for the hard rules that it does not name.
+    release_safe : bool
+        Leave every value of a record out, of the result, the reports and the errors: counts only.
+    outputs : Outputs, optional
+        Reports to write while the file is read.
     progress : callable
+    judge : Judge, optional
+        Of the file, where libxml2 has begun to read it.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
     """
-    job = open_job(data, rules, record=record, phase=phase)
+    with values_left_out(release_safe):
+        job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge)
     field = _key_field(job, key)
+    allowed = allowances(job.rulebook, max_failures or {})
     warnings = size_notes(job)
     if warnings:
         progress(f"validating {data.name}, whole", 0)
-    evaluation = job.evaluate(data, original, progress, limit=limit)
-    results = job.rule_results(evaluation)
-    hard, soft = violations(results)
-    return ValidateResult(
-        data=shown(data),
-        records=len(evaluation.verdicts),
-        violations=hard,
-        warnings=soft,
-        rules=results,
-        notes=(*notes_of(job), *fired_notes(job, evaluation), *warnings),
-        engine=evaluation.engine,
-        evaluation=evaluation,
-        rulebook=job.rulebook,
-        keys=_keys(job, field) if field is not None and evaluation.findings else None,
-    )
+    outputs = outputs or Outputs()
+    with ExitStack() as stack:
+        reports = stack.enter_context(outputs.opened(job.rulebook, job.layout, shown(data)))
+        following = Following(job.rulebook, job.layout, reports, outputs.limit if reports.reports else limit)
+        with values_left_out(release_safe, rulebook_read=True):
+            evaluation = job.evaluate(
+                data,
+                original,
+                progress,
+                limit=0 if release_safe else limit,
+                shown=_shown(job, field),
+                sink=following.add if reports.reports and not release_safe else None,
+            )
+        evaluation = following.marked(evaluation)
+        results = with_allowances(job.rule_results(evaluation), allowed)
+        hard, soft = violations(results)
+        result = ValidateResult(
+            data=shown(data),
+            records=evaluation.records,
+            violations=hard,
+            warnings=soft,
+            rules=results,
+            notes=(*notes_of(job), *fired_notes(job, evaluation), *warnings, *following.notes()),
+            engine=evaluation.engine,
+            evaluation=evaluation,
+            rulebook=job.rulebook,
+            limit=limit,
+            release_safe=release_safe,
+        )
+        reports.finish(result)
+    return result
+
+
+def _shown(job: Job, key: Field | None) -> Shown:
+    """What findings show of their records: the key, and the fields that the check reads."""
+    fields = (map(job.layout.field, edit.variables) for edit in job.edits)
+    return Shown(key, tuple(tuple(field for field in own if field is not None) for own in fields))
 
 
 def _key_field(job: Job, key: str | None) -> Field | None:
@@ -87,13 +128,3 @@ def _key_field(job: Job, key: str | None) -> Field | None:
             hint=did_you_mean(key, [field.name for field in job.layout.fields]),
         )
     return field
-
-
-def _keys(job: Job, field: Field) -> tuple[str, ...]:
-    """Content of the key field of every record, also where records are nested; empty where it is absent."""
-    keys: list[str] = []
-    for chunk in iter_chunks(job.data, job.layout):
-        for record in records_of(chunk.root, job.layout):
-            value = record.get(field.tag) if field.attribute else record.findtext(field.tag)
-            keys.append((value or "").strip())
-    return tuple(keys)

@@ -57,7 +57,7 @@ class _Read:
         self.columns = records.columns
         self.seen = {name: _as_read(column) for name, column in records.columns.items()}
         self.texts = {name: column.lexemes for name, column in records.columns.items()}
-        self.verdicts = evaluation.verdicts
+        self.verdicts = evaluation.judged
 
     def coverage(self, edit: Edit, spared: Form | None) -> Coverage:
         fired = self.verdicts[:, edit.check.index] != Verdict.NOT_FIRED

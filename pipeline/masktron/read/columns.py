@@ -143,12 +143,62 @@ class Batch:
 
     def numbers(self, at: int) -> Numbers:
         """Return a field, by its position in the layout, as numbers; made once."""
-        raise NotImplementedError
+        found = self._numbers.get(at)
+        if found is None:
+            found = self._numbers[at] = _numbers_of(self.buffer, self.cells[at])
+        return found
 
     def texts(self, at: int) -> Texts:
         """Return a field, by its position in the layout, as text; made once."""
-        raise NotImplementedError
+        found = self._texts.get(at)
+        if found is None:
+            found = self._texts[at] = _texts_of(self.buffer, self.cells[at], self.codec)
+        return found
 
     def record(self, row: int) -> bytes:
         """Return the bytes of one record."""
         return self.buffer[self.starts[row] : self.stops[row]].tobytes()
+
+
+def _numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
+    # numba is slow to load, and small files have no batches
+    from masktron.kernels.numbers import powers_of_ten, read_numbers  # noqa: PLC0415
+
+    count = len(cells.start)
+    numbers = Numbers(
+        np.empty(count, dtype=np.uint8),
+        np.empty(count, dtype=np.float64),
+        np.empty(count, dtype=np.float64),
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.int16),
+    )
+    unsettled = np.empty(count, dtype=np.int64)
+    left = read_numbers(
+        buffer,
+        cells.start,
+        cells.stop,
+        cells.status,
+        powers_of_ten(),
+        numbers.form,
+        numbers.double,
+        numbers.libxml2,
+        numbers.mantissa,
+        numbers.scale,
+        unsettled,
+    )
+    for row in unsettled[:left]:
+        # Python rounds every decimal correctly; ASCII is all that such a cell has
+        numbers.double[row] = float(buffer[cells.start[row] : cells.stop[row]].tobytes())
+    return numbers
+
+
+def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:
+    from masktron.kernels.texts import code_texts  # noqa: PLC0415
+
+    count = len(cells.start)
+    codes = np.empty(count, dtype=np.int32)
+    firsts = np.empty(count, dtype=np.int32)
+    slots = np.full(1 << (2 * count + 1).bit_length(), -1, dtype=np.int32)
+    distinct = code_texts(buffer, cells.start, cells.stop, cells.status, slots, codes, firsts)
+    spans = zip(cells.start[firsts[:distinct]].tolist(), cells.stop[firsts[:distinct]].tolist(), strict=True)
+    return Texts(codes, tuple(buffer[start:stop].tobytes().decode(codec) for start, stop in spans))

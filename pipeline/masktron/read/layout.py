@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from masktron.errors import DocumentError, UsageError
+from masktron.read.encoding import Encoding
 from masktron.read.lexical import XML_SPACE
 from masktron.read.parser import MAX_DEPTH, scan
 from masktron.read.records import Field, Layout
@@ -67,7 +68,7 @@ class _Node:
             level = [child for node in level for child in node.children.values()]
 
 
-class _Survey:
+class Survey:
     """Expat handlers that fold the whole file into one tree of paths."""
 
     def __init__(self, path: Path) -> None:
@@ -79,6 +80,7 @@ class _Survey:
         self._paths = 0
 
     def attach(self, parser: expat.XMLParserType) -> None:
+        """Listen to a parser."""
         self._parser = parser
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -88,7 +90,38 @@ class _Survey:
 
     @property
     def root(self) -> _Node:
+        """The root element."""
         return next(iter(self.top.children.values()))
+
+    def at(self, path: tuple[str, ...]) -> _Node:
+        """Return the node at a path that is there."""
+        node = self.top
+        for tag in path:
+            node = next(child for child in node.children.values() if child.tag == tag)
+        return node
+
+    def found(self, encoding: Encoding, record: str | None, hints: Collection[str]) -> tuple[Layout, _Node]:
+        """Return the layout of what was read, and the node of the record element.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            As `survey`.
+        """
+        root = self.root
+        chosen = _overridden(self.path, root, record) if record else _detected(self.path, root, hints)
+        if chosen is None:
+            name = min(hints, default="Record") if "Record" not in hints else "Record"
+            tag = root.tag.removesuffix(_local(root.tag)) + name
+            chosen = _Node(tag, root, root.line)
+        layout = Layout(
+            record_path=chosen.path,
+            fields=_fields(chosen),
+            root_attributes=tuple(self.root_attributes.items()),
+            nsmap=tuple(self.namespaces.items()),
+            encoding=encoding.name,
+        )
+        return layout, chosen
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         parent = self._stack[-1]
@@ -178,23 +211,22 @@ def survey(path: str | Path, *, record: str | None = None, hints: Collection[str
     UsageError
         `record` names no element, or more than one.
     """
+    # numba is slow to load, and only large files pay for it
+    from masktron.read.plain import survey_file  # noqa: PLC0415
+
+    layout, shape, _ = survey_file(path, record=record, hints=hints)
+    return layout, shape
+
+
+def survey_exactly(
+    path: str | Path, *, record: str | None = None, hints: Collection[str] = ()
+) -> tuple[Layout, Shape]:
+    """Do what `survey` does with expat alone, for files of any size and shape: the way that says what is right."""
     path = Path(path)
-    walk = _Survey(path)
+    walk = Survey(path)
     encoding = scan(path, walk.attach)
-    root = walk.root
-    chosen = _overridden(path, root, record) if record else _detected(path, root, hints)
-    if chosen is None:
-        name = min(hints, default="Record") if "Record" not in hints else "Record"
-        tag = root.tag.removesuffix(_local(root.tag)) + name
-        chosen = _Node(tag, root, root.line)
-    layout = Layout(
-        record_path=chosen.path,
-        fields=_fields(chosen),
-        root_attributes=tuple(walk.root_attributes.items()),
-        nsmap=tuple(walk.namespaces.items()),
-        encoding=encoding.name,
-    )
-    return layout, _shape(chosen)
+    layout, chosen = walk.found(encoding, record, hints)
+    return layout, shape_of(chosen)
 
 
 def confirm(path: str | Path, layout: Layout) -> Shape:
@@ -206,7 +238,7 @@ def confirm(path: str | Path, layout: Layout) -> Shape:
         The file cannot be parsed, or has another root or fields that the layout does not know.
     """
     path = Path(path)
-    walk = _Survey(path)
+    walk = Survey(path)
     scan(path, walk.attach)
     node: _Node | None = walk.top
     for tag in layout.record_path:
@@ -217,7 +249,7 @@ def confirm(path: str | Path, layout: Layout) -> Shape:
             where=str(path),
             hint="leave the input alone while it is being masked, and start again",
         )
-    return _shape(node) if node else Shape(True)
+    return shape_of(node) if node else Shape(True)
 
 
 def _overridden(path: Path, root: _Node, record: str) -> _Node | None:
@@ -286,7 +318,7 @@ def _fields(record: _Node) -> tuple[Field, ...]:
     return tuple(fields)
 
 
-def _shape(record: _Node) -> Shape:
+def shape_of(record: _Node) -> Shape:
     """Return the deviation from a flat table that stands first in the file."""
     found = [shape for shape in _deviations(record) if shape.line]
     return min(found, key=lambda s: s.line, default=Shape(True))

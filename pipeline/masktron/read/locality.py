@@ -14,7 +14,7 @@ from typing import Any
 from masktron.errors import RulebookError
 from masktron.read.forbidden import STANDARD_NAMESPACES
 from masktron.read.records import Layout
-from masktron.read.rulebook import Let, Pattern, Rule, Rulebook, XPathVersion
+from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, ValueOf, XPathVersion
 from masktron.read.schematron_context import ContextPath, Step, parse_context
 from masktron.read.xpath_parser import parse
 
@@ -230,7 +230,16 @@ class _Scope:
             reason = reason or (earlier and f"an earlier rule of the pattern: {earlier}")
             inner = self.extend(lets, rule.lets, depth)
             for check in rule.checks:
-                yield reason or why_not_local(check.test, self.namespaces, depth, inner)
+                yield reason or self.check(check, depth, inner)
+
+    def check(self, check: Check, depth: int, lets: Mapping[str, str]) -> str:
+        """Return why the test of a check, or what its message shows, needs the whole document."""
+        reason = why_not_local(check.test, self.namespaces, depth, lets)
+        shown = (
+            why_not_local(p.select, self.namespaces, depth, lets) for p in check.message if isinstance(p, ValueOf)
+        )
+        message = next(filter(None, shown), "")
+        return reason or (message and f"its message: {message}")
 
     def target(self, path: ContextPath) -> str:
         """Return the Clark name of the nodes that a path matches, ``*`` if they have many."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,48 @@ from masktron.read.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.read.parser import pulled, scan
 from masktron.read.records import Column, Field, Layout, Records, Status
 
+_BLOCK = 1 << 14
+
 EVERY_FIELD = "*"
 """Key of the missing codes that hold for all fields."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """Where records stand in the file, as expat counts.
+
+    Attributes
+    ----------
+    path : Path
+    codec : str
+        Python's codec of the file.
+    starts : ndarray of int64, shape (records,)
+        Offset in the file, in bytes, of the start tag of each record.
+    lines, columns : ndarray of int64, shape (records,)
+        The same as line, from 1, and column in characters, from 1.
+    """
+
+    path: Path
+    codec: str
+    starts: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def part(self, first: int, count: int) -> Spans:
+        """Return the spans of some consecutive records."""
+        chosen = slice(first, first + count)
+        return Spans(self.path, self.codec, self.starts[chosen], self.lines[chosen], self.columns[chosen])
+
+    def text(self, record: int) -> Iterator[bytes]:
+        """Yield the file from a record on, in UTF-8, block by block."""
+        decoder = codecs.getincrementaldecoder(self.codec)()
+        with self.path.open("rb") as stream:
+            stream.seek(int(self.starts[record]))
+            while block := stream.read(_BLOCK):
+                yield decoder.decode(block).encode()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,13 +75,18 @@ class Chunk:
         else the file has beside its records, only white space is here.
     first : int
         Position of the first of these records in the file, from 0.
-    lines : ndarray of int64, shape (records,)
-        True source line (from 1) on which each record begins.
+    spans : Spans
+        Of these records.
     """
 
     root: etree._Element
     first: int
-    lines: NDArray[np.int64]
+    spans: Spans
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """True source line (from 1) on which each record begins."""
+        return self.spans.lines
 
 
 def read_records(
@@ -92,14 +138,14 @@ def iter_chunks(path: str | Path, layout: Layout, size: int = 5000) -> Iterator[
         The file cannot be parsed.
     """
     path = Path(path)
-    lines = record_lines(path, layout)
+    spans = record_spans(path, layout)
     first = 0
     for root, count in _chunked(path, layout, size):
-        yield Chunk(root, first, lines[first : first + count])
+        yield Chunk(root, first, spans.part(first, count))
         first += count
-    if first != len(lines):
+    if first != len(spans):
         raise DocumentError(
-            f"two parsers count different numbers of records: {first:,} and {len(lines):,}",
+            f"two parsers count different numbers of records: {first:,} and {len(spans):,}",
             where=str(path),
             hint="please report this file: it cannot be trusted to be read right",
         )
@@ -143,12 +189,29 @@ def record_lines(path: str | Path, layout: Layout) -> NDArray[np.int64]:
     libxml2 keeps 16 bits for a line and guesses beyond 65,535 from the text that follows, wrongly where a record
     begins with a line end; expat counts.
     """
-    lines = array("q")
-    scan(Path(path), lambda parser: _attach_lines(parser, layout, lines))
-    return np.array(lines, dtype=np.int64)
+    return record_spans(path, layout).lines
 
 
-def _attach_lines(parser: expat.XMLParserType, layout: Layout, lines: array[int]) -> None:
+def record_spans(path: str | Path, layout: Layout) -> Spans:
+    """Read a whole file and find where its records begin."""
+    path = Path(path)
+    found = array("q")
+    encoding = scan(path, lambda parser: _attach_spans(parser, layout, found))
+    starts, lines, columns = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return Spans(path, encoding.codec, starts, lines, columns + 1)
+
+
+def frame_of(path: str | Path, layout: Layout) -> etree._Element | None:
+    """Return the parent of the first record of a file without any record, below its ancestors as in `iter_chunks`.
+
+    None where the file has no record.
+    """
+    for record in _released(Path(path), layout):
+        return _copied(record.getparent(), {})
+    return None
+
+
+def _attach_spans(parser: expat.XMLParserType, layout: Layout, found: array[int]) -> None:
     names = [tag.removeprefix("{") for tag in layout.record_path]
     depth = matched = 0
     last = len(names) - 1
@@ -157,7 +220,7 @@ def _attach_lines(parser: expat.XMLParserType, layout: Layout, lines: array[int]
         nonlocal depth, matched
         if depth == matched and matched <= last and name == names[matched]:
             if matched == last:
-                lines.append(parser.CurrentLineNumber)
+                found.extend((parser.CurrentByteIndex, parser.CurrentLineNumber, parser.CurrentColumnNumber))
             matched += 1
         depth += 1
 

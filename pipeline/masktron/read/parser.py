@@ -115,8 +115,7 @@ def scan(
         anything beyond the name of the root.
     """
     with opened(path, error) as (stream, encoding):
-        parser = expat.ParserCreate(_NATIVE.get(encoding.codec), "}")
-        parser.StartDoctypeDeclHandler = _doctype_guard(path, parser, error)
+        parser = namespace_parser(path, encoding, error)
         if attach is not None:
             attach(parser)
         wide = encoding.codec.startswith("utf-16")
@@ -143,6 +142,13 @@ def scan(
                 hint="declare the encoding that the file really has, or convert it to UTF-8",
             ) from None
     return encoding
+
+
+def namespace_parser(path: Path, encoding: Encoding, error: type[MasktronError]) -> expat.XMLParserType:
+    """Make a parser that gives names as ``uri}local`` and refuses document types with declarations."""
+    parser = expat.ParserCreate(_NATIVE.get(encoding.codec), "}")
+    parser.StartDoctypeDeclHandler = _doctype_guard(path, parser, error)
+    return parser
 
 
 def _doctype_guard(
@@ -187,6 +193,11 @@ def from_lxml(path: Path, problem: etree.XMLSyntaxError, error: type[MasktronErr
     return error(text, where=f"{path}:{line}:{max(column, 1)}", hint=hint)
 
 
+def tree_parser() -> etree.XMLParser:
+    """Return a parser with the limits of `parse_tree`, for documents in memory; not for two threads at a time."""
+    return etree.XMLParser(**_HARDENED)
+
+
 def parse_tree(path: str | Path, error: type[MasktronError] = DocumentError) -> etree._ElementTree:
     """Parse a whole file into a tree: no DTD, no entities, no network, bounded depth and size.
 
@@ -205,9 +216,22 @@ def parse_tree(path: str | Path, error: type[MasktronError] = DocumentError) -> 
     scan(path, None, error)
     with opened(path, error) as (stream, _):
         try:
-            return etree.parse(stream, etree.XMLParser(**_HARDENED), base_url=str(path))
+            return etree.parse(stream, tree_parser(), base_url=str(path))
         except etree.XMLSyntaxError as problem:
             raise from_lxml(path, problem, error) from None
+
+
+class _Deaf:
+    """A target that takes no events: libxml2 parses, and no tree is built."""
+
+    def close(self) -> None:
+        """Return nothing at the end of the document."""
+
+
+def deaf_parser() -> etree.XMLParser:
+    """Make a libxml2 parser that only says whether what it is fed is well-formed; while it is fed, threads run."""
+    target: Any = _Deaf()
+    return etree.XMLParser(target=target, **_HARDENED)
 
 
 def pulled(path: Path, tag: str | None, error: type[MasktronError] = DocumentError) -> Iterator[etree._Element]:
@@ -231,3 +255,14 @@ def pulled(path: Path, tag: str | None, error: type[MasktronError] = DocumentErr
 def _ended(parser: Any) -> Iterator[etree._Element]:
     for _event, element in parser.read_events():
         yield element
+
+
+def parse_text(text: bytes) -> etree._Element:
+    """Parse a small document of ours in UTF-8, made of parts of a file, with the limits of `parse_tree`.
+
+    Raises
+    ------
+    XMLSyntaxError
+        The parts are not what they were taken for.
+    """
+    return etree.fromstring(text, etree.XMLParser(encoding="utf-8", **_HARDENED))

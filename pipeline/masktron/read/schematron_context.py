@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from masktron.errors import RulebookError
-from masktron.read.schematron_lexer import Token, calls, tokenize
+from masktron.read.schematron_lexer import Call, Token, calls, tokenize
 from masktron.read.xpath_parser import parse
 
 type NodeKind = Literal["element", "attribute", "text", "comment", "processing-instruction", "node", "any"]
@@ -28,6 +28,7 @@ _AXES = frozenset({"child", "attribute", "self", "descendant"})
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.\-·]*(?::[^\W\d][\w.\-·]*)?\Z")
 _BOOLEAN_SYMBOLS = frozenset(
     {"and", "or", "=", "!=", "<", "<=", ">", ">=", "eq", "ne", "lt", "le", "gt", "ge", "some", "every", "is"}
+    | {"<<", ">>"}
     | {"castable", "instance", "not", "boolean", "contains", "starts-with", "ends-with", "matches", "true", "false"}
     | {"exists", "empty", "deep-equal", "lang"}
 )
@@ -225,22 +226,45 @@ def _node_test(source: str, tokens: Sequence[Token], at: int, *, attribute: bool
 
 def may_be_positional(predicate: str, namespaces: Mapping[str, str]) -> bool:
     """Return whether a predicate may select by position: unless its value is surely a boolean or nodes."""
-    if any(call.name in ("position", "last", "fn:position", "fn:last") for call in calls(tokenize(predicate))):
+    if any(call.name in ("position", "last", "fn:position", "fn:last") for call in _own_calls(predicate)):
         return True
     try:
         token = parse(predicate, namespaces)
     except RulebookError:
         return True
+    return not _never_a_number(token)
+
+
+def _own_calls(predicate: str) -> Iterator[Call]:
+    """Yield the calls outside inner predicates, in which position() and last() are of other nodes."""
+    tokens = tokenize(predicate)
+    depth = 0
+    inner: list[tuple[int, int]] = []
+    for token in tokens:
+        if token.kind == "symbol" and token.text in "[]":
+            depth += 1 if token.text == "[" else -1
+            if token.text == "[" and depth == 1:
+                inner.append((token.start, len(predicate)))
+            elif token.text == "]" and depth == 0:
+                inner[-1] = (inner[-1][0], token.start)
+    return (c for c in calls(tokens) if not any(start < c.start < end for start, end in inner))
+
+
+def _never_a_number(token: Any) -> bool:
     while token.symbol == "(" and len(token) == 1:
         token = token[0]
     while token.symbol == "[" and len(token):
         token = token[0]
+    if token.symbol == "if" and len(token) == 3:
+        return _never_a_number(token[1]) and _never_a_number(token[2])
+    if token.symbol == "let" and len(token):
+        return _never_a_number(token[len(token) - 1])
     if token.symbol in ("/", "//") and len(token):
         last = token[len(token) - 1]
         while last.symbol == "[" and len(last):
             last = last[0]
-        return _bare(last).symbol not in _NODE_SYMBOLS
-    return _bare(token).symbol not in _BOOLEAN_SYMBOLS | _NODE_SYMBOLS
+        return _bare(last).symbol in _NODE_SYMBOLS
+    return _bare(token).symbol in _BOOLEAN_SYMBOLS | _NODE_SYMBOLS
 
 
 def _bare(token: Any) -> Any:

@@ -2,28 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from io import BufferedWriter
 from pathlib import Path
-from typing import Any
-
-from lxml import etree
+from typing import IO
 
 from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.spool import Spool
+from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
+from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
+from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
 from masktron.write.atomic import atomic_path
 
 SVRL = "http://purl.oclc.org/dsdl/svrl"
-CONFIDENTIAL = "CONFIDENTIAL: messages and locations may show values of single records."
+
+
+class SvrlReport:
+    """Every finding as SVRL, in memory that does not grow with their number.
+
+    A rule has one ``fired-rule``, however many nodes it fired on; the ``text`` at the top gives the counts. Each
+    finding has the standard attributes and, as ``property-reference``, what SVRL has no attribute for: the record
+    (from 1), its key, line and column, the rule where its id is no name, the values of the variables, the kind where
+    it is an error, and whether it is a rounding artefact. An error of the engine is a failed assert. Without values
+    there is one element for each rule that fails, located at the records as a whole.
+
+    Parameters
+    ----------
+    stream : binary file
+        To write to when all findings are there.
+    rulebook : Rulebook
+    layout : Layout or None
+        For the path of the records; not needed for single findings.
+    folder : Path
+        Where findings are kept until then.
+    """
+
+    def __init__(self, stream: IO[bytes], rulebook: Rulebook, layout: Layout | None, folder: Path) -> None:
+        self._stream = stream
+        self._rulebook = rulebook
+        self._layout = layout
+        self._heads = [_head(check) for check in rulebook.checks]
+        # an identifier that SVRL cannot have as an attribute
+        self._named = ["" if is_name(c.id) else _property("rule", xml_text(c.id)) for c in rulebook.checks]
+        self._taken = [0] * len(self._heads)
+        self._spool = Spool(folder)
+
+    def close(self) -> None:
+        """Give up what is kept of the findings."""
+        self._spool.__exit__(None, None, None)
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding; those of one check come in the order of the records."""
+        self._taken[finding.check] += 1
+        self._spool.add(finding.check, _element(finding, self._heads[finding.check], self._named[finding.check]))
+
+    def finish(self, result: ValidateResult) -> None:
+        """Write the report."""
+        self._stream.writelines(self._lines(result))
+
+    def _lines(self, result: ValidateResult) -> Iterator[bytes]:
+        yield f'<?xml version="1.0" encoding="UTF-8"?>\n<svrl:schematron-output xmlns:svrl="{SVRL}">\n'.encode()
+        for text in _summary(result, self._taken):
+            yield _text(text).encode()
+        for prefix, uri in self._rulebook.namespaces:
+            named = f'prefix="{xml_text(prefix)}" uri="{xml_text(uri)}"'
+            yield f"<svrl:ns-prefix-in-attribute-values {named}/>\n".encode()
+        results = {check.index: rule for check, rule in zip(self._rulebook.checks, result.rules, strict=True)}
+        for pattern in self._rulebook.patterns:
+            yield f"<svrl:active-pattern {_active(pattern)}/>\n".encode()
+            for rule in pattern.rules:
+                yield from self._rule(rule, results, safe=result.release_safe)
+        yield b"</svrl:schematron-output>\n"
+
+    def _rule(self, rule: Rule, results: dict[int, RuleResult], *, safe: bool) -> Iterator[bytes]:
+        if not any(results[check.index].fired or results[check.index].errors for check in rule.checks):
+            return
+        yield f'<svrl:fired-rule context="{xml_text(rule.context)}"{_marks(rule)}/>\n'.encode()
+        for check in rule.checks:
+            if safe:
+                yield self._counted(check, results[check.index]).encode()
+            else:
+                yield from self._spool.pieces(check.index)
+
+    def _counted(self, check: Check, rule: RuleResult) -> str:
+        """What fails, without saying where."""
+        if not rule.violations:
+            return ""
+        path = "".join(f"/{_step(tag)}" for tag in self._layout.record_path) if self._layout else "/"
+        name = "successful-report" if check.kind == "report" and rule.failed else "failed-assert"
+        text = _text(f"{counts_text(rule)}: {rule_text(check)}")
+        head, named = self._heads[check.index], self._named[check.index]
+        return f'<svrl:{name}{head}{xml_text(path)}">{named}{text}</svrl:{name}>\n'
 
 
 def write_svrl(
     path: str | Path, rulebook: Rulebook, evaluation: Evaluation, *, key: Callable[[int], str | None] | None = None
 ) -> None:
-    """Write an SVRL report.
-
-    A rule has one ``fired-rule``, however many nodes it fired on; the ``text`` at the top gives the counts. Each
-    finding has the standard attributes and, as ``property-reference``, what SVRL has no attribute for: the record
-    (from 1), its key, the line, and the kind where it is an error. An error of the engine is a failed assert.
+    """Write the findings that an evaluation kept as an SVRL report.
 
     Parameters
     ----------
@@ -33,102 +111,113 @@ def write_svrl(
     evaluation : Evaluation
         Of this rulebook.
     key : callable, optional
-        Gives the key of a record from its position, None where it has none.
+        Gives the key of a record from its position, None where it has none; else that of the finding is taken.
 
     Raises
     ------
     DocumentError
         The file cannot be written.
     """
-    findings: dict[int, list[Finding]] = {}
-    for finding in evaluation.findings:
-        findings.setdefault(finding.check, []).append(finding)
-    with atomic_path(path) as part, part.open("wb") as stream, etree.xmlfile(stream, encoding="UTF-8") as xml:
-        xml.write_declaration()
-        with xml.element(_tag("schematron-output"), nsmap={"svrl": SVRL}):
-            for text in _summary(rulebook, evaluation, findings):
-                _write(xml, "text", {}, text)
-            for prefix, uri in rulebook.namespaces:
-                _write(xml, "ns-prefix-in-attribute-values", {"uri": uri, "prefix": prefix})
-            for pattern in rulebook.patterns:
-                _pattern(xml, pattern, evaluation, findings, key)
+    with ExitStack() as stack:
+        part = stack.enter_context(atomic_path(path))
+        stream: BufferedWriter = stack.enter_context(part.open("wb"))
+        report = SvrlReport(stream, rulebook, None, part.parent)
+        stack.callback(report.close)
+        for finding in evaluation.findings:
+            report.add(finding if key is None else replace(finding, key=key(finding.record)))
+        report.finish(_bare_result(rulebook, evaluation))
 
 
-def _summary(rulebook: Rulebook, evaluation: Evaluation, findings: Mapping[int, list[Finding]]) -> Iterator[str]:
-    yield CONFIDENTIAL
-    wrong = evaluation.failed + evaluation.errors
-    soft = int(sum(wrong[check.index] for check in rulebook.checks if check.soft))
-    hard = int(wrong.sum()) - soft
-    yield (
-        f"{evaluation.verdicts.shape[0]} records, {hard} violations, {soft} warnings of soft rules, "
-        f"by {evaluation.engine}"
+def _bare_result(rulebook: Rulebook, evaluation: Evaluation) -> ValidateResult:
+    """Put the counts of an evaluation into the result that a report is written from."""
+    rules = tuple(
+        RuleResult(
+            id=check.id,
+            kind="opaque",
+            fired=int(evaluation.fired[check.index]),
+            failed=int(evaluation.failed[check.index]),
+            errors=int(evaluation.errors[check.index]),
+            soft=check.soft,
+            origin=str(check.origin),
+        )
+        for check in rulebook.checks
     )
-    for check in rulebook.checks:
-        fired, failed = int(evaluation.fired[check.index]), int(evaluation.failed[check.index])
-        errors = int(evaluation.errors[check.index])
-        listed = len(findings.get(check.index, ()))
-        capped = f"; the first {listed} follow" if listed < failed + errors else ""
-        yield f"{check.id} ({check.origin}): fired {fired}, failed {failed}, errors {errors}{capped}"
+    wrong = [sum(rule.violations for rule in rules if rule.soft is soft) for soft in (False, True)]
+    return ValidateResult(
+        data="",
+        records=evaluation.records,
+        violations=wrong[0],
+        warnings=wrong[1],
+        rules=rules,
+        notes=(),
+        engine=evaluation.engine,
+        evaluation=evaluation,
+        rulebook=rulebook,
+    )
 
 
-def _pattern(
-    xml: Any,
-    pattern: Pattern,
-    evaluation: Evaluation,
-    findings: Mapping[int, list[Finding]],
-    key: Callable[[int], str | None] | None,
-) -> None:
-    _write(xml, "active-pattern", {"name": pattern.id})
-    for rule in pattern.rules:
-        if not any(evaluation.fired[c.index] or evaluation.errors[c.index] for c in rule.checks):
-            continue
-        _write(xml, "fired-rule", {"context": rule.context, **_marks(rule)})
-        for check in rule.checks:
-            for finding in findings.get(check.index, ()):
-                _finding(xml, check, finding, key)
+def _summary(result: ValidateResult, listed: Sequence[int]) -> Iterator[str]:
+    yield "No values of records: counts only." if result.release_safe else CONFIDENTIAL
+    yield (
+        f"{result.records} records, {result.violations} violations, {result.warnings} warnings of soft rules, "
+        f"by {result.engine}"
+    )
+    for rule, follow in zip(result.rules, listed, strict=True):
+        allowed = "" if rule.allowed is None else f", allowed {rule.allowed}"
+        capped = f"; the first {follow} follow" if follow < rule.violations and not result.release_safe else ""
+        counts = f"fired {rule.fired}, failed {rule.failed}, errors {rule.errors}"
+        yield f"{rule.id} ({rule.origin}): {counts}{allowed}{capped}"
 
 
-def _marks(rule: Rule) -> dict[str, str]:
+def _active(pattern: Pattern) -> str:
+    name = f'name="{xml_text(pattern.id)}"'
+    return f'id="{pattern.id}" {name}' if is_name(pattern.id) else name
+
+
+def _marks(rule: Rule) -> str:
     """Return role and flag where all checks of a rule share them, as they do where the rule has them."""
-    result: dict[str, str] = {}
+    marks = ""
     for name in ("role", "flag"):
         values = {getattr(check, name) for check in rule.checks}
         value = values.pop() if len(values) == 1 else None
         if value is not None:
-            result[name] = value
-    return result
+            marks += f' {name}="{xml_text(value)}"'
+    return marks
 
 
-def _finding(xml: Any, check: Check, finding: Finding, key: Callable[[int], str | None] | None) -> None:
-    attributes = {"id": check.id, "location": finding.location, "test": check.test}
-    attributes |= {n: v for n, v in (("role", check.role), ("flag", check.flag)) if v is not None}
-    properties = {"line": str(finding.line), "origin": str(check.origin)}
-    if finding.record >= 0:
-        properties["record"] = str(finding.record + 1)
-        if key is not None and (name_of_record := key(finding.record)) is not None:
-            properties["key"] = name_of_record
-    if finding.kind == "error":
-        properties["kind"] = "error"
+def _head(check: Check) -> str:
+    """Return what all findings of a check begin with, up to the location."""
+    marks = (("id", check.id if is_name(check.id) else None), ("test", check.test))
+    named = (*marks, ("role", check.role), ("flag", check.flag))
+    return "".join(f' {name}="{xml_text(value)}"' for name, value in named if value is not None) + ' location="'
+
+
+def _element(finding: Finding, head: str, named: str) -> str:
     name = "successful-report" if finding.kind == "successful-report" else "failed-assert"
-    with xml.element(_tag(name), attributes):
-        for key_name, value in properties.items():
-            with xml.element(_tag("property-reference"), {"property": key_name}):
-                _write(xml, "text", {}, value)
-        _write(xml, "text", {}, finding.message)
-    xml.write("\n")
+    properties = named + _property("line", str(finding.line))
+    if finding.column:
+        properties += _property("column", str(finding.column))
+    if finding.record >= 0:
+        properties += _property("record", str(finding.record + 1))
+        if finding.key is not None:
+            properties += _property("key", xml_text(finding.key))
+    if finding.kind == "error":
+        properties += _property("kind", "error")
+    if finding.artefact:
+        properties += _property("artefact", "true")
+    if finding.values:
+        properties += _property("values", xml_text(values_text(finding.values)))
+    location, message = xml_text(finding.location), xml_text(finding.message)
+    return f'<svrl:{name}{head}{location}">{properties}<svrl:text>{message}</svrl:text></svrl:{name}>\n'
 
 
-def _write(xml: Any, name: str, attributes: Mapping[str, str], text: str = "") -> None:
-    with xml.element(_tag(name), {k: _legal(v) for k, v in attributes.items()}):
-        if text:
-            xml.write(_legal(text))
-    xml.write("\n")
+def _property(name: str, value: str) -> str:
+    return f'<svrl:property-reference property="{name}"><svrl:text>{value}</svrl:text></svrl:property-reference>'
 
 
-def _legal(text: str) -> str:
-    """Replace the characters that XML cannot hold; a key may come from anywhere."""
-    return "".join(c if c >= " " or c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in text)
+def _text(text: str) -> str:
+    return f"<svrl:text>{xml_text(text)}</svrl:text>\n"
 
 
-def _tag(name: str) -> str:
-    return f"{{{SVRL}}}{name}"
+def _step(tag: str) -> str:
+    return f"Q{tag}" if tag.startswith("{") else tag

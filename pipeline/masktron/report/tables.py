@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
+from masktron.report.outputs import STDOUT, Outputs
 from masktron.report.preflight import preflight_lines
 from masktron.report.text import plain
 from masktron.results import (
@@ -43,18 +44,34 @@ def show(parts: Iterable[RenderableType], console: Console) -> None:
 
 def validate_tables(result: ValidateResult) -> list[RenderableType]:
     """One row per rule, the verdict below."""
-    if result.violations:
-        verdict = f"[red]{_count(result.violations, 'violation')}[/]"
-    elif any(rule.fired for rule in result.rules):
-        verdict = "[green]valid[/]"
+    fired = any(rule.fired for rule in result.rules)
+    if not result.valid:
+        verdict = f"[red]{_wrong(result)}[/]"
+    elif result.violations:
+        verdict = f"[green]valid[/]: {_count(result.violations, 'violation')}, all within what is allowed"
     else:
-        verdict = "[yellow]valid, but no rule fired[/]"
+        verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
     soft = f", {_count(result.warnings, 'warning')} of soft rules" if result.warnings else ""
     return [
         _rules(result.rules),
         *_notes("note", result.notes),
         f"{plain(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
+
+
+def written(outputs: Outputs, result: ValidateResult) -> list[str]:
+    """Name the reports, and say where they are confidential."""
+    paths = [path.as_posix() for path in outputs.files().values() if path != STDOUT]
+    mark = "" if result.release_safe else ", CONFIDENTIAL"
+    return [f"written{mark}: {plain(', '.join(paths))}"] if paths else []
+
+
+def _wrong(result: ValidateResult) -> str:
+    """Return the violations, and which rules have more than they may, where any may have some."""
+    said = _count(result.violations, "violation")
+    if all(rule.allowed is None for rule in result.rules):
+        return said
+    return f"{said}; too many of {plain(', '.join(rule.id for rule in result.rules if not rule.passes))}"
 
 
 def explain_tables(result: ExplainResult) -> list[RenderableType]:
@@ -108,7 +125,8 @@ class _Explained:
 
 
 def _tier(rule: RuleExplanation) -> str:
-    return "record" if rule.tier == "per record" else "file"
+    """What the evaluation of a rule needs to see at a time: see `masktron.evaluation.tiers`."""
+    return {"1": "columns", "2": "record"}.get((rule.tier or "")[:1], "file")
 
 
 def _blocks(rules: Sequence[RuleExplanation]) -> Table:
@@ -258,8 +276,14 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
     verdict = "[green]complies[/]" if result.complies else "[red]does not comply[/]"
     if result.complies and result.not_checked:
         verdict = "[green]complies[/] as far as it was checked"
+    within = tuple(
+        f"{rule.id}: {_count(rule.violations, 'violation')}, {rule.allowed} allowed"
+        for rule in result.rules
+        if rule.violations and rule.allowed is not None and rule.passes
+    )
     return [
         _rules(result.rules),
+        *_notes("within what is allowed", within),
         *_notes("[green]checked[/]", result.checked),
         *_notes("[yellow]not checked[/]", result.not_checked),
         *_notes("note", result.notes),
@@ -271,12 +295,15 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
 
 
 def _rules(rules: Sequence[RuleResult]) -> Table:
-    table = _table("rule", "class", "fired", "failed", "errors", "where")
+    bounded = any(rule.allowed is not None for rule in rules)
+    allowed = ("allowed",) if bounded else ()
+    table = _table("rule", "class", "fired", "failed", "errors", *allowed, "where")
     for rule in rules:
-        failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.soft else f"{rule.failed}"
+        failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.passes else f"{rule.failed}"
         name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
-        errors = f"[red]{rule.errors}[/]" if rule.errors and not rule.soft else f"{rule.errors}"
-        table.add_row(name, rule.kind, f"{rule.fired}", failed, errors, plain(_bare(rule.origin)))
+        errors = f"[red]{rule.errors}[/]" if rule.errors and not rule.passes else f"{rule.errors}"
+        bound = (str(rule.allowed or "-"),) if bounded else ()
+        table.add_row(name, rule.kind, f"{rule.fired}", failed, errors, *bound, plain(_bare(rule.origin)))
     return _unbroken(table, [rule.id for rule in rules])
 
 
@@ -295,6 +322,7 @@ NUMERIC = {
     "fired",
     "failed",
     "errors",
+    "allowed",
     "groups",
     "min",
     "observed %",

@@ -41,8 +41,16 @@ def file_hash(path: Path) -> str:
 
 def dump(content: Mapping[str, Any]) -> str:
     """Return plain data as JSON and a line end; what a terminal would obey, or UTF-8 cannot hold, as escapes."""
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    return _RISKY.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    return _harmless(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def dump_line(content: Mapping[str, Any]) -> str:
+    """Return plain data as JSON on one line, without a line end; with the same escapes as `dump`."""
+    return _harmless(json.dumps(content, ensure_ascii=False, allow_nan=False))
+
+
+def _harmless(text: str) -> str:
+    return _RISKY.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 _RISKY = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -1,0 +1,69 @@
+"""Processes, measured from outside: seconds of the wall clock and the peak of their memory."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+_TO_MB = 1e-6 if sys.platform == "darwin" else 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The fastest of some runs, with the most memory that one of them took.
+
+    Attributes
+    ----------
+    seconds : float
+        Of the whole process, its start included.
+    megabytes : float
+    """
+
+    seconds: float
+    megabytes: float
+
+
+def process(arguments: Sequence[object], out: Path, allowed: Sequence[int] = (0,), repeats: int = 3) -> Measured:
+    """Run a command several times and write what it says to a file.
+
+    Raises
+    ------
+    RuntimeError
+        It ended with another exit code.
+    """
+    seconds, peak = math.inf, 0.0
+    for _ in range(repeats):
+        start = time.perf_counter()
+        with out.open("wb") as said:
+            child = subprocess.Popen([str(a) for a in arguments], stdout=said, env={**os.environ, "COLUMNS": "200"})
+            _, status, usage = os.wait4(child.pid, 0)
+        seconds = min(seconds, time.perf_counter() - start)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode not in allowed:
+            raise RuntimeError(f"{' '.join(map(str, arguments))} ended with {child.returncode}")
+        peak = max(peak, usage.ru_maxrss * _TO_MB)
+    return Measured(seconds, peak)
+
+
+def peer(name: str, *arguments: object) -> dict[str, Any]:
+    """Run a function of ``peers.py`` in a process of its own and return what it says."""
+    command = [sys.executable, str(HERE / "peers.py"), name, *map(str, arguments)]
+    found = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    said: dict[str, Any] = json.loads(found.stdout)
+    return said
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return b of the power law a * size**b that fits best, by least squares of the logarithms."""
+    x, y = [math.log(s) for s in sizes], [math.log(s) for s in seconds]
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    return sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True)) / sum((a - mx) ** 2 for a in x)

@@ -1,0 +1,103 @@
+"""Records of a batch as small documents, for the engine that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.exact import BatchEvaluator
+from masktron.evaluation.findings import Verdict
+from masktron.read.columns import Batch
+from masktron.read.microdata import chunk_document
+from masktron.read.records import Layout
+
+_CHUNK = 5000
+_MARK = "masktron-records"
+
+
+class Judge(Protocol):
+    """Whoever says what checks that look at one record only say of the records of a batch."""
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        ...
+
+
+class Documents(Protocol):
+    """Makes documents of records."""
+
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        """Return the root of a document with some records of a batch."""
+        ...
+
+
+class Frame:
+    """What stands around the records, as far as the layout knows it: namespaces and attributes of the root."""
+
+    def __init__(self, layout: Layout) -> None:
+        root = chunk_document(layout, [])
+        inmost = root
+        while len(inmost):
+            inmost = inmost[0]
+        inmost.append(etree.Comment(_MARK))
+        self._head, self._tail = etree.tostring(root, encoding="unicode").split(f"<!--{_MARK}-->")
+
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        """Return the root of a document with some records of a batch."""
+        records = b"".join(batch.record(int(row)) for row in rows)
+        text = self._head + records.decode(batch.codec) + self._tail
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        return etree.fromstring(text.encode(), parser)
+
+
+class Columns(Protocol):
+    """Checks compiled to columns; see `masktron.evaluation.columns.program`."""
+
+    def evaluate(self, batch: Batch) -> Outcome:
+        """Say what is sure of the records of a batch."""
+        ...
+
+
+class EngineJudge:
+    """Verdicts of the engine, a few thousand records at a time."""
+
+    def __init__(self, evaluator: BatchEvaluator, documents: Documents) -> None:
+        self._evaluator = evaluator
+        self._documents = documents
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        return self.rows(batch, np.arange(len(batch)))
+
+    def rows(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the verdicts of some records."""
+        parts = [self._evaluator.verdicts(self._documents.document(batch, part)) for part in _parts(rows)]
+        return np.concatenate(parts) if parts else self._evaluator.verdicts(self._documents.document(batch, rows))
+
+
+class ColumnJudge:
+    """Verdicts of checks that have all been compiled to columns; the engine says what these leave open."""
+
+    def __init__(self, columns: Columns, engine: EngineJudge) -> None:
+        self._columns = columns
+        self._engine = engine
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        outcome = self._columns.evaluate(batch)
+        held = np.where(outcome.fired > 0, np.uint8(Verdict.HOLDS), np.uint8(Verdict.NOT_FIRED))
+        verdicts: NDArray[np.uint8] = np.where(outcome.failed > 0, np.uint8(Verdict.FAILS), held)
+        rows = np.flatnonzero(outcome.unsure.any(axis=1) | batch.odd)
+        if len(rows):
+            verdicts[rows] = self._engine.rows(batch, rows)
+        return verdicts
+
+
+def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    for at in range(0, len(rows), _CHUNK):
+        yield rows[at : at + _CHUNK]

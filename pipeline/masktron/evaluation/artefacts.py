@@ -1,0 +1,141 @@
+"""Findings that are rounding artefacts: the rule fails in doubles, and holds in exact decimals.
+
+The test is read as the tree of `read.xpath_ir` and evaluated twice on the fields that the finding shows: in doubles,
+as the engines do, and in fractions. Truth has three values, as the tree does not say everything; what is not known to
+hold exactly is no artefact. The verdict stays the engine's: this only says what lies behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from masktron.errors import RulebookError
+from masktron.evaluation.findings import Finding
+from masktron.evaluation.tree import NEAR, Items, TreeEvaluation, Untyped
+from masktron.read.lexical import libxml2_number
+from masktron.read.records import Layout
+from masktron.read.rulebook import Let, Pattern, Rule, Rulebook
+from masktron.read.xpath import Scope, translate
+from masktron.read.xpath_context import places
+from masktron.read.xpath_ir import Call, Comparison, Expression, FieldRef
+from masktron.read.xpath_scope import ROOT
+
+type _Values = tuple[tuple[str, str | None], ...]
+
+_REMEMBERED = 20_000
+"""Verdicts on equal cells that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A test, whether the rule wants it to be true, and the two fields that it compares if it does no more."""
+
+    test: Expression
+    wanted: bool
+    pair: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, test: Expression, wanted: bool) -> _Asked:
+        names = (_field_of(test.left), _field_of(test.right)) if isinstance(test, Comparison) else ()
+        return cls(test, wanted, (names[0], names[1]) if len(names) == 2 and names[0] and names[1] else None)
+
+    def is_clear(self, values: _Values) -> bool:
+        """Whether the two fields are one number each, and far apart: they have the same order in every reading."""
+        cells = dict(values)
+        if self.pair is None or len(cells) != len(values):
+            return False
+        try:
+            one, other = (float(cells[name] or "") for name in self.pair)
+        except (ValueError, KeyError):
+            return False
+        return abs(one - other) > NEAR * max(abs(one), abs(other))
+
+
+def _field_of(operand: Expression) -> str | None:
+    match operand:
+        case FieldRef(name=name) | Call(name="number", arguments=(FieldRef(name=name),)):
+            return name
+        case _:
+            return None
+
+
+class Artefacts:
+    """Tells rounding artefacts among the findings of a rulebook.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    layout : Layout
+        Of the file, for the name of its records.
+    """
+
+    def __init__(self, rulebook: Rulebook, layout: Layout) -> None:
+        self._old = rulebook.version == "1.0"
+        self._rulebook = rulebook
+        self._names = frozenset(field.name for field in layout.fields)
+        self._start = Scope(
+            ROOT,
+            namespaces=dict(rulebook.namespaces),
+            record_names=frozenset({layout.record_tag.rpartition("}")[2]}),
+            base=ROOT,
+        )
+        self._asked: dict[int, _Asked | None] = {}
+        self._known: dict[tuple[int, _Values], bool] = {}
+
+    def marked(self, finding: Finding) -> Finding:
+        """Return the finding, with `Finding.artefact` where it is one."""
+        return replace(finding, artefact=True) if self.is_artefact(finding) else finding
+
+    def is_artefact(self, finding: Finding) -> bool:
+        """Whether what failed holds in exact decimals; False where the tree cannot tell."""
+        if finding.check not in self._asked:  # most rules never fail, and to read a test takes a millisecond
+            self._asked[finding.check] = self._read(finding.check)
+        asked = self._asked[finding.check]
+        if asked is None or finding.kind == "error" or not finding.values or asked.is_clear(finding.values):
+            return False
+        cells = finding.check, finding.values
+        known = self._known.get(cells)
+        if known is None:
+            known = self._decide(asked, finding.values)
+            if len(self._known) < _REMEMBERED:
+                self._known[cells] = known
+        return known
+
+    def _decide(self, asked: _Asked, values: _Values) -> bool:
+        fields: dict[str, Items] = {}
+        for name, text in values:
+            fields[name] = (*fields.get(name, ()), *(() if text is None else (Untyped(text),)))
+        doubles = TreeEvaluation(fields, float, self._old)
+        said = doubles.truth(asked.test)
+        if not doubles.doubtful or TreeEvaluation(fields, Fraction, self._old).truth(asked.test) is not asked.wanted:
+            return False
+        if said is asked.wanted and self._old:
+            said = TreeEvaluation(fields, libxml2_number, self._old).truth(asked.test)
+        # where the doubles say what the rule wants, nothing that is known here made it fail
+        return said is not asked.wanted
+
+    def _read(self, index: int) -> _Asked | None:
+        """Return the test of a check that is read at records, or at one field of them."""
+        pattern, position, check = next(each for each in self._rulebook.situated() if each[2].index == index)
+        try:
+            test = self._test(pattern, pattern.rules[position], check.test)
+        except (RulebookError, RecursionError):
+            return None  # what the tree cannot say is no artefact
+        return None if test is None else _Asked.of(test, check.kind == "assert")
+
+    def _test(self, pattern: Pattern, rule: Rule, source: str) -> Expression | None:
+        outer = _bound(_bound(self._start, self._rulebook.lets), pattern.lets)
+        found = places(rule.context, outer, self._names or None)
+        if len(found) != 1 or found[0].kind not in ("record", "field"):
+            return None
+        focus = found[0].focus
+        inner = Scope(focus, outer.variables, outer.namespaces, outer.record_names, focus)
+        return translate(source, _bound(inner, rule.lets))
+
+
+def _bound(scope: Scope, lets: Iterable[Let]) -> Scope:
+    for let in lets:
+        scope = scope.bind(let.name, translate(let.value, scope))
+    return scope

@@ -1,0 +1,195 @@
+"""A rulebook over columns: contexts, first match and tests of all checks that can be evaluated on whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import MappingProxyType
+
+import numpy as np
+
+from masktron.evaluation.columns.contexts import Context, Target, TestCompiler, compile_context, is_certain
+from masktron.evaluation.columns.outcome import NotColumnar, Outcome
+from masktron.evaluation.columns.scope import DOCUMENT, Scope
+from masktron.evaluation.columns.walks import Job, OddCells, Stage, Walk, follow
+from masktron.evaluation.stylesheet import needs_saxon
+from masktron.read.columns import Batch
+from masktron.read.records import Layout
+from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, XPathVersion
+
+_MOST_NODES = 255
+_NOT_ASKED = "it was not asked for"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """Checks of a rulebook compiled for the files of one layout.
+
+    The files are flat: fields have no elements and no attributes of their own. Where a field occurs twice in a record
+    the reader says that its cell is odd.
+
+    Attributes
+    ----------
+    width : int
+        Number of checks of the rulebook.
+    checks : frozenset of int
+        Those that are evaluated here.
+    """
+
+    width: int
+    checks: frozenset[int]
+    _walks: tuple[Walk, ...]
+    _reads: Mapping[int, frozenset[int]]
+
+    def reads(self, check: int) -> frozenset[int]:
+        """Return the fields that decide a check: those in its test, its context, and the contexts before it."""
+        return self._reads.get(check, frozenset())
+
+    def evaluate(self, batch: Batch) -> Outcome:
+        """Evaluate all checks on all records of a batch."""
+        shape = (len(batch), self.width)
+        # one check after the other is written, so columns are what should lie together
+        outcome = Outcome(
+            np.zeros(shape, dtype=np.uint8, order="F"),
+            np.zeros(shape, dtype=np.uint8, order="F"),
+            np.zeros(shape, dtype=np.bool_, order="F"),
+        )
+        odd = OddCells(batch)
+        for walk in self._walks:
+            follow(walk, batch, odd, outcome)
+        for check in self.checks:
+            unsure = outcome.unsure[:, check]
+            if unsure.any():
+                outcome.fired[unsure, check] = 0
+                outcome.failed[unsure, check] = 0
+        return outcome
+
+
+def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int]) -> tuple[Program, tuple[str, ...]]:
+    """Compile checks of a rulebook.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    layout : Layout
+    checks : collection of int
+        Which are wanted.
+
+    Returns
+    -------
+    Program
+    tuple of str
+        For each check of the rulebook why it is not in the program; empty where it is.
+    """
+    builder = _Builder(rulebook, _language(rulebook.version), layout, frozenset(checks))
+    scope = Scope(rulebook.namespaces, layout, rulebook.version)
+    scope = builder.bound(rulebook.lets, scope.on(DOCUMENT))
+    walks = [walk for pattern in rulebook.patterns for walk in builder.pattern(pattern, scope)]
+    reasons = tuple(builder.reasons.get(check.index, _NOT_ASKED) for check in rulebook.checks)
+    reads: dict[int, frozenset[int]] = {}
+    for walk in walks:
+        for check, fields in walk.reads():
+            reads[check] = reads.get(check, frozenset()) | fields
+    done = frozenset(check for check, reason in enumerate(reasons) if not reason)
+    return Program(len(reasons), done, tuple(walks), MappingProxyType(reads)), reasons
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """The compilers of an XPath version."""
+
+    test: TestCompiler
+    let: Callable[[str, Scope], object]
+
+
+def _language(version: XPathVersion) -> _Language:
+    name = "xpath1" if version == "1.0" else "xpath2"
+    module = import_module(f"masktron.evaluation.columns.{name}")
+    return _Language(module.compile_test, module.compile_let)
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """What the compilation of the patterns of a rulebook shares."""
+
+    rulebook: Rulebook
+    language: _Language
+    layout: Layout
+    checks: frozenset[int]
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def bound(self, lets: tuple[Let, ...], scope: Scope) -> Scope:
+        """Return the scope with variables that are evaluated in it, each with those before it."""
+        for let in lets:
+            try:
+                scope = scope.bind(let.name, self.language.let(let.value, scope))
+            except NotColumnar as why:
+                scope = scope.bind(let.name, why)
+        return scope
+
+    def pattern(self, pattern: Pattern, outer: Scope) -> list[Walk]:
+        """Compile a pattern to the walks of the nodes that may fire its rules."""
+        if not any(check.index in self.checks for rule in pattern.rules for check in rule.checks):
+            return []
+        if self.is_foreign(pattern):
+            asked = (check.index for rule in pattern.rules for check in rule.checks if check.index in self.checks)
+            self.reasons.update(dict.fromkeys(asked, "a context of its pattern is for Saxon in XPath 1.0 mode"))
+            return []
+        scope = self.bound(pattern.lets, outer)
+        stages: dict[Target, list[Stage]] = {}
+        closed: dict[Target, str] = {}
+        for rule in pattern.rules:
+            context = compile_context(rule.context, scope, self.language.test)
+            jobs = self.rule(rule, context, closed, scope)
+            for target, condition in context.targets.items():
+                made = Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
+                stages.setdefault(target, []).append(made)
+            for target, reason in context.unknown.items():
+                closed.setdefault(target, f"an earlier rule of the pattern: {reason}")
+        return [walk for target, made in stages.items() if (walk := _trimmed(target, made)).stages]
+
+    def is_foreign(self, pattern: Pattern) -> bool:
+        """Tell whether another engine decides a pattern than the one whose semantics the compilers have."""
+        asked = self.rulebook.version == "1.0"
+        return asked and any(needs_saxon(rule, self.rulebook, self.layout) for rule in pattern.rules)
+
+    def rule(
+        self, rule: Rule, context: Context, closed: Mapping[Target, str], scope: Scope
+    ) -> dict[Target, list[Job]]:
+        """Compile the checks of a rule on all nodes that it may fire on, and note those that cannot be."""
+        reason = _why_not(context, closed)
+        inner = {target: self.bound(rule.lets, scope.on(target)) for target in context.targets} if not reason else {}
+        jobs: dict[Target, list[Job]] = {}
+        for check in (check for check in rule.checks if check.index in self.checks):
+            try:
+                made = self.check(check, inner)
+            except NotColumnar as why:
+                self.reasons[check.index] = str(why)
+                continue
+            self.reasons[check.index] = reason
+            for target, job in made:
+                jobs.setdefault(target, []).append(job)
+        return jobs
+
+    def check(self, check: Check, scopes: Mapping[Target, Scope]) -> list[tuple[Target, Job]]:
+        wanted = check.kind == "assert"
+        return [
+            (target, Job(check.index, wanted, self.language.test(check.test, scope)))
+            for target, scope in scopes.items()
+        ]
+
+
+def _why_not(context: Context, closed: Mapping[Target, str]) -> str:
+    """Return why no check of a rule can be evaluated over columns."""
+    if context.beyond or context.unknown:
+        return context.beyond or next(iter(context.unknown.values()))
+    if len(context.targets) > _MOST_NODES:
+        return f"the context may match more than {_MOST_NODES} nodes of a record"
+    return next((closed[target] for target in context.targets if target in closed), "")
+
+
+def _trimmed(target: Target, stages: list[Stage]) -> Walk:
+    """Return the walk up to the last rule with something to evaluate."""
+    last = max((k for k, stage in enumerate(stages) if stage.jobs), default=-1)
+    return Walk(target, tuple(stages[: last + 1]))

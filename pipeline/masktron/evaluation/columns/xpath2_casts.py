@@ -1,0 +1,252 @@
+"""``cast as``, ``castable as`` and constructor functions of XPath 2 and later over a batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from types import MappingProxyType
+
+import numpy as np
+
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_bounds import settled
+from masktron.evaluation.columns.xpath2_compare import as_boolean, is_boolean
+from masktron.evaluation.columns.xpath2_numbers import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
+from masktron.evaluation.columns.xpath2_source import Source
+from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, tested
+from masktron.evaluation.columns.xpath2_values import (
+    NO,
+    YES,
+    Boolean,
+    Bools,
+    Double,
+    Doubt,
+    Exact,
+    Item,
+    Items,
+    Node,
+    Text,
+    Untyped,
+    boolean,
+    some,
+)
+from masktron.read.columns import Form
+from masktron.read.lexical import XML_SPACE
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?INF|NaN")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_MAYBE_DATE = re.compile(r"[-+0-9TZ:.]*")
+_RANGES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
+    {
+        "integer": (None, None),
+        "nonNegativeInteger": (0, None),
+        "positiveInteger": (1, None),
+        "nonPositiveInteger": (None, 0),
+        "negativeInteger": (None, -1),
+        "long": (-(2**63), 2**63 - 1),
+        "int": (-(2**31), 2**31 - 1),
+        "short": (-(2**15), 2**15 - 1),
+        "byte": (-(2**7), 2**7 - 1),
+        "unsignedLong": (0, 2**64 - 1),
+        "unsignedInt": (0, 2**32 - 1),
+        "unsignedShort": (0, 2**16 - 1),
+        "unsignedByte": (0, 2**8 - 1),
+    }
+)
+
+
+def cast(items: Items, target: str, source: Source, *, optional: bool) -> Items:
+    """Return a sequence of at most one item as another type.
+
+    Parameters
+    ----------
+    target : str
+        Local name of a type of XML Schema.
+    optional : bool
+        Whether the empty sequence is taken; else it is an error.
+    """
+    doubt = Doubt()
+    parts = at_most_one(items, doubt)
+    if not optional:
+        doubt.add(some(items.count == 0))
+    return Items(tuple(_cast(item, target, source, doubt) for item in parts), doubt.mask)
+
+
+def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
+    match target:
+        case "string":
+            return as_text(item, source, doubt)
+        case "boolean":
+            return as_boolean(item, source, doubt)
+        case "double":
+            return as_double(item, source, doubt)
+        case "decimal":
+            return _decimal(item, source, doubt)
+        case _ if target in _RANGES:
+            return _within(_integer(item, source, doubt), target, doubt)
+        case _:
+            raise NotColumnar(f"the type xs:{target}")
+
+
+def _decimal(item: Item, source: Source, doubt: Doubt) -> Exact:
+    match item:
+        case Exact():
+            return replace(item, integer=False)
+        case Untyped():
+            return untyped_exact(item, source, doubt, integer=False)
+        case Text():
+            return exact_of_text(item, doubt, integer=False)
+        case Double():
+            whole = _truncated(item, doubt)
+            doubt.add(some((whole.mantissa != item.value) & item.present))
+            return Exact(item.present, whole.mantissa, 0, integer=False)
+        case Boolean():
+            return Exact(item.present, item.holds.astype(np.int64), 0, integer=False)
+        case _:
+            raise NotColumnar("a node as a decimal")
+
+
+def _integer(item: Item, source: Source, doubt: Doubt) -> Exact:
+    match item:
+        case Exact():
+            return _whole(item, doubt)
+        case Untyped():
+            return untyped_exact(item, source, doubt, integer=True)
+        case Text():
+            return exact_of_text(item, doubt, integer=True)
+        case Double():
+            return _truncated(item, doubt)
+        case Boolean():
+            return Exact(item.present, item.holds.astype(np.int64), 0, integer=True)
+        case _:
+            raise NotColumnar("a node as an integer")
+
+
+def _whole(item: Exact, doubt: Doubt) -> Exact:
+    if item.integer:
+        return item
+    settled(item, doubt)
+    if item.scale == 0:
+        return replace(item, integer=True)
+    if item.scale > 18:
+        doubt.add(item.present)
+    sizes = np.abs(item.mantissa) // np.int64(10 ** min(item.scale, 18))
+    return Exact(item.present, sizes * np.sign(item.mantissa), 0, integer=True)
+
+
+def _truncated(item: Double, doubt: Doubt) -> Exact:
+    lost = ~(np.abs(item.value) < float(LIMIT))
+    doubt.add(some(lost & item.present))
+    return Exact(item.present, np.where(lost, 0, np.trunc(item.value)).astype(np.int64), 0, integer=True)
+
+
+def _within(item: Exact, target: str, doubt: Doubt) -> Exact:
+    low, high = _RANGES[target]
+    if (low, high) == (None, None):
+        return item
+    settled(item, doubt)
+    doubt.add(some(~_inside(item, low, high) & item.present))
+    return item
+
+
+def _inside(item: Exact, low: int | None, high: int | None) -> Bools:
+    inside = YES
+    if low is not None and low >= -LIMIT:
+        inside = inside & (item.mantissa >= low)
+    if high is not None and high <= LIMIT:
+        inside = inside & (item.mantissa <= high)
+    return inside
+
+
+def castable(items: Items, target: str, source: Source, *, optional: bool) -> Items:
+    """Return whether a sequence is one item (or none, if that is allowed) that can be cast."""
+    doubt = Doubt(items.unsure)
+    values = atomized(items)
+    count = values.count
+    holds = some(count == 0) if optional else NO
+    for item in values.items:
+        holds = holds | (item.present & (count == 1) & _castable(item, target, source, doubt))
+    return boolean(holds, doubt.mask)
+
+
+def _castable(item: Item, target: str, source: Source, doubt: Doubt) -> Bools:
+    match item:
+        case Untyped() | Text():
+            return _text_castable(item, target, source, doubt)
+        case Exact() if target in ("string", "boolean", "double", "decimal", "integer"):
+            return YES
+        case Double() if target in ("decimal", "integer"):
+            return np.asarray(np.isfinite(item.value))
+        case Double() | Boolean() if target in ("string", "boolean", "double", "decimal", "integer"):
+            return YES
+        case Node():
+            raise NotColumnar("a node as a value")
+        case _:
+            raise NotColumnar(f"the type xs:{target}")
+
+
+def _text_castable(item: Untyped | Text, target: str, source: Source, doubt: Doubt) -> Bools:
+    if target == "string":
+        return YES
+    if target not in ("boolean", "double", "decimal", "date") and target not in _RANGES:
+        raise NotColumnar(f"the type xs:{target}")
+    if isinstance(item, Untyped) and target in ("double", "decimal", "integer"):
+        return _number_castable(item, target, source, doubt)
+    return _value_castable(item, target, source, doubt)
+
+
+def _number_castable(item: Untyped, target: str, source: Source, doubt: Doubt) -> Bools:
+    form = source.numbers(item.at).form
+    plain = form == Form.INTEGER if target == "integer" else is_numeric_form(form)
+    other = some((form == Form.OTHER) & item.present)
+    if other is NO:
+        return plain
+    mine = Doubt()
+    found = _value_castable(item, target, source, mine)
+    doubt.add(some(mine.mask & other))
+    return np.where(other, found, plain)
+
+
+def _value_castable(item: Untyped | Text, target: str, source: Source, doubt: Doubt) -> Bools:
+    text = as_text(item, source, doubt)
+    return tested(lambda value: _reads_as(value.strip(XML_SPACE), target), text, doubt=doubt).holds
+
+
+def _reads_as(text: str, target: str) -> bool | None:
+    match target:
+        case "boolean":
+            return is_boolean(text)
+        case "double":
+            return None if text == "+INF" else _DOUBLE.fullmatch(text) is not None
+        case "decimal":
+            return _DECIMAL.fullmatch(text) is not None
+        case "date":
+            return _is_date(text)
+        case _:
+            return _INTEGER.fullmatch(text) is not None and _in_range(text, target)
+
+
+def _in_range(text: str, target: str) -> bool | None:
+    low, high = _RANGES[target]
+    if len(text) > 100 and target != "integer":
+        return None
+    return target == "integer" or ((low is None or int(text) >= low) and (high is None or int(text) <= high))
+
+
+def _is_date(text: str) -> bool | None:
+    match = _DATE.fullmatch(text)
+    if match is None:
+        # zones, years of more digits and years before our era are read by an engine
+        return None if _MAYBE_DATE.fullmatch(text) and text.count("-") >= 2 else False
+    year, month, day = map(int, match.groups())
+    if year == 0:
+        return None
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,261 @@
+"""Comparisons and truth values of XPath 2 and later over a batch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_arithmetic import promoted
+from masktron.evaluation.columns.xpath2_bounds import apart, settled
+from masktron.evaluation.columns.xpath2_numbers import aligned, as_double, together
+from masktron.evaluation.columns.xpath2_source import Source
+from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, code_table
+from masktron.evaluation.columns.xpath2_values import (
+    NO,
+    YES,
+    Boolean,
+    Bools,
+    Double,
+    Doubles,
+    Doubt,
+    Exact,
+    Item,
+    Items,
+    Node,
+    Number,
+    Text,
+    Untyped,
+    boolean,
+    constant_of,
+    some,
+)
+
+type Relation = Callable[[Any, Any], Any]
+
+RELATIONS: Mapping[str, Relation] = MappingProxyType(
+    {
+        "=": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+GENERAL_OF_VALUE: Mapping[str, str] = MappingProxyType(
+    {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+)
+_MIRRORED: Mapping[str, str] = MappingProxyType({"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="})
+_BOOLEANS: Mapping[str, bool] = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
+MAX_PAIRS = 2048
+_XML_SPACE = " \t\r\n"
+
+
+def general(sign: str, left: Items, right: Items, source: Source) -> Items:
+    """Return whether some item on the left stands in a relation to some item on the right."""
+    doubt = Doubt(left.unsure, right.unsure)
+    ones, others = atomized(left).items, atomized(right).items
+    if sign == "=" and len(others) > 1 and all(constant_of(item) is not None for item in others):
+        found = _among(ones, others, source, doubt)
+        if found is not None:
+            return boolean(found, doubt.mask)
+    if len(ones) * len(others) > MAX_PAIRS:
+        raise NotColumnar("a comparison of two long sequences")
+    holds = NO
+    for a in ones:
+        for b in others:
+            holds = holds | (together(a, b) & related(sign, a, b, source, doubt, general=True))
+    return boolean(holds, doubt.mask)
+
+
+def by_value(sign: str, left: Items, right: Items, source: Source) -> Items:
+    """Return the value of ``eq`` and its like: empty where an operand is empty."""
+    doubt = Doubt()
+    ones = at_most_one(left, doubt)
+    others = at_most_one(right, doubt)
+    results: list[Item] = [
+        Boolean(together(a, b), related(sign, a, b, source, doubt, general=False)) for a in ones for b in others
+    ]
+    return Items(tuple(results), doubt.mask)
+
+
+def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, general: bool) -> Bools:
+    """Return where two values stand in a relation; what it says where one of them is absent means nothing."""
+    match a, b:
+        case (Exact() | Double(), Exact() | Double()):
+            return _numbers(sign, a, b, doubt)
+        case (Untyped(), Text() | Untyped()) if (order := _order(a, b, source)) is not None:
+            return np.asarray(RELATIONS[sign](order, 0))
+        case (Text(), Untyped()):
+            return related(_MIRRORED[sign], b, a, source, doubt, general=general)
+        case (Text() | Untyped(), Text() | Untyped()):
+            return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
+        case (Boolean(), Boolean()):
+            return np.asarray(RELATIONS[sign](a.holds, b.holds))
+        case (Untyped(), _) | (_, Untyped()) if general:
+            return _untyped(sign, a, b, source, doubt)
+        case _:
+            raise NotColumnar("a type error: values of different types are compared")
+
+
+def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
+    """Return how a field and another, or a constant, follow each other, without a text for each distinct value."""
+    other = b.at if isinstance(b, Untyped) else constant_of(b)
+    return source.order(a.at, other) if isinstance(other, int | str) else None
+
+
+def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
+    if isinstance(b, Untyped):
+        return _untyped(_MIRRORED[sign], b, a, source, doubt)
+    mine = Doubt()
+    if isinstance(b, Exact | Double):
+        number = as_double(a, source, mine)
+        mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
+        holds = _numbers(sign, number, b, mine)
+    else:
+        truth = as_boolean(b, source, mine)
+        holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
+    doubt.add(mine.mask if mine.mask is NO else some(mine.mask & a.present))
+    return holds
+
+
+def _numbers(sign: str, a: Number, b: Number, doubt: Doubt) -> Bools:
+    present = together(a, b)
+    mine = Doubt()
+    if isinstance(a, Exact) and isinstance(b, Exact):
+        m, n, _, lost = aligned(a, b)
+        holds = RELATIONS[sign](m, n)
+    else:
+        holds = RELATIONS[sign](*promoted(a, b, mine))
+        lost = mine.mask
+    if lost is NO:
+        return np.asarray(holds)
+    less, greater = apart(a, b)
+    doubt.add(some(lost & ~(less | greater) & present))
+    side = np.where(less, -1, 1)
+    return np.where(lost, np.asarray(RELATIONS[sign](side, 0)), np.asarray(holds))
+
+
+def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
+    """Return where a negative zero meets a zero.
+
+    To Saxon they differ where one of them comes from an untyped value, unless the other is an integer literal.
+    """
+    zeros = some((a == 0) & (b == 0))
+    return NO if zeros is NO else some(zeros & (np.signbit(a) | np.signbit(b)))
+
+
+def texts_related(sign: str, a: Text, b: Text) -> Bools:
+    """Compare strings by code points."""
+    relation = RELATIONS[sign]
+    if len(b.values) == 1:
+        return np.asarray(code_table((relation(v, b.values[0]) for v in a.values), np.bool_)[a.codes])
+    if len(a.values) == 1:
+        return np.asarray(code_table((relation(a.values[0], v) for v in b.values), np.bool_)[b.codes])
+    known = {*a.values, *b.values}
+    ordered = sorted(known) if sign not in ("=", "!=") else known
+    rank = {value: k for k, value in enumerate(ordered)}
+    mine = code_table((rank[v] for v in a.values), np.int64)[a.codes]
+    other = code_table((rank[v] for v in b.values), np.int64)[b.codes]
+    return np.asarray(relation(mine, other))
+
+
+def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: Source, doubt: Doubt) -> Bools | None:
+    """Return whether an item is one of many constants; None where they are not all strings or all numbers."""
+    strings = frozenset(str(c) for item in others if isinstance(c := constant_of(item), str))
+    numeric = all(isinstance(item, Exact | Double) for item in others)
+    if not numeric and not all(isinstance(item, Text) for item in others):
+        return None
+    if not all(isinstance(one, Untyped if numeric else (Untyped, Text)) for one in ones):
+        return None
+    holds = NO
+    values = np.concatenate([as_double(item, source, doubt).value for item in others]) if numeric else None
+    for one in ones:
+        if values is None:
+            text = as_text(one, source, doubt)
+            found = code_table((v in strings for v in text.values), np.bool_)[text.codes]
+        else:
+            number = as_double(one, source, doubt).value
+            found = np.isin(number, values)
+            doubt.add(some((number == 0) & np.signbit(number) & one.present) if 0 in values else NO)
+        holds = holds | (one.present & found)
+    return holds
+
+
+def as_boolean(item: Item, source: Source, doubt: Doubt) -> Boolean:
+    """Return an item cast to ``xs:boolean``."""
+    match item:
+        case Boolean():
+            return item
+        case Exact():
+            return Boolean(item.present, settled(item, doubt).mantissa != 0)
+        case Double():
+            return Boolean(item.present, (item.value != 0) & ~np.isnan(item.value))
+        case Text() | Untyped():
+            text = as_text(item, source, doubt)
+            read = [_BOOLEANS.get(value.strip(_XML_SPACE)) for value in text.values]
+            unknown = code_table((r is None for r in read), np.bool_)[text.codes]
+            doubt.add(some(unknown & item.present))
+            return Boolean(item.present, code_table((bool(r) for r in read), np.bool_)[text.codes])
+        case _:
+            raise NotColumnar("a node as a boolean")
+
+
+def is_boolean(text: str) -> bool:
+    """Tell whether a text is an ``xs:boolean``."""
+    return text.strip(_XML_SPACE) in _BOOLEANS
+
+
+def effective(items: Items, source: Source) -> Items:
+    """Return the effective boolean value of a sequence, as a sequence."""
+    return boolean(*holding(items, source))
+
+
+def holding(items: Items, source: Source) -> tuple[Bools, Bools]:
+    """Return where a sequence is effectively true, and where an engine has to say."""
+    doubt = Doubt(items.unsure)
+    if not items.single and not all(isinstance(item, Node) for item in items.items):
+        doubt.add(some(items.count > 1))
+    holds = NO
+    for item in items.items:
+        holds = holds | (item.present & _effective(item, source, doubt))
+    return holds, doubt.mask
+
+
+def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
+    match item:
+        case Node():
+            return YES
+        case Untyped():
+            return source.filled(item.at)
+        case Text():
+            return np.asarray(code_table((bool(v) for v in item.values), np.bool_)[item.codes])
+        case Boolean():
+            return item.holds
+        case Exact():
+            settled(item, doubt)
+            return np.asarray(item.mantissa != 0)
+        case Double():
+            return np.asarray((item.value != 0) & ~np.isnan(item.value))
+
+
+def conjunction(left: Items, right: Items, source: Source) -> Items:
+    """``and``: an operand that is false decides, whatever the other is; Saxon lets no error stand against it."""
+    holds, unsure = holding(left, source)
+    other, unknown = holding(right, source)
+    false = (~holds & ~unsure) | (~other & ~unknown)
+    return boolean(holds & other & ~false, some((unsure | unknown) & ~false))
+
+
+def disjunction(left: Items, right: Items, source: Source) -> Items:
+    """``or``: an operand that is true decides, whatever the other is; Saxon lets no error stand against it."""
+    holds, unsure = holding(left, source)
+    other, unknown = holding(right, source)
+    true = (holds & ~unsure) | (other & ~unknown)
+    return boolean(true, some((unsure | unknown) & ~true))

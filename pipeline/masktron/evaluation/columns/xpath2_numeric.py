@@ -1,0 +1,296 @@
+"""Functions of numbers of XPath 2 and later over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import reduce
+
+import numpy as np
+
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_arithmetic import add, divide, promoted
+from masktron.evaluation.columns.xpath2_bounds import settled
+from masktron.evaluation.columns.xpath2_numbers import aligned, exact_double, numbers_of, one_double, together
+from masktron.evaluation.columns.xpath2_source import Source
+from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized
+from masktron.evaluation.columns.xpath2_values import (
+    NO,
+    YES,
+    Bools,
+    Bounds,
+    Double,
+    Doubles,
+    Doubt,
+    Exact,
+    Integers,
+    Item,
+    Items,
+    Number,
+    Text,
+    constant_of,
+    literal,
+    one,
+    some,
+    where,
+)
+
+_EXACT_DOUBLE = 2.0**53
+_DIGITS = Context(prec=800)
+"""Enough for every digit of any double."""
+
+
+def number(items: Items, source: Source) -> Items:
+    """``number()``: NaN for what is no number, or empty."""
+    doubt = Doubt()
+    return one(one_double(items, source, doubt, default=float("nan"), lenient=True), doubt.mask)
+
+
+def _each(items: Items, source: Source, of_double: Callable[[Doubles], Doubles], of_exact: _OfExact) -> Items:
+    doubt = Doubt()
+    results: list[Item] = []
+    for item in numbers_of(at_most_one(items, doubt), source, doubt):
+        if isinstance(item, Double):
+            results.append(Double(item.present, of_double(item.value)))
+        else:
+            results.append(of_exact(item, doubt))
+    return Items(tuple(results), doubt.mask)
+
+
+type _OfExact = Callable[[Exact, Doubt], Exact]
+
+
+def absolute(items: Items, source: Source) -> Items:
+    """``abs()``"""
+    return _each(items, source, np.abs, lambda x, _: _absolute(x))
+
+
+def _absolute(item: Exact) -> Exact:
+    bounds = item.bounds
+    if bounds is not None:
+        low = np.maximum(0.0, np.maximum(bounds.low, -bounds.high))
+        bounds = Bounds(bounds.lost, low, np.maximum(np.abs(bounds.low), np.abs(bounds.high)))
+    return Exact(item.present, np.abs(item.mantissa), item.scale, item.integer, bounds=bounds)
+
+
+def floor(items: Items, source: Source) -> Items:
+    """``floor()``"""
+    return _each(items, source, np.floor, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: m // p))
+
+
+def ceiling(items: Items, source: Source) -> Items:
+    """``ceiling()``"""
+    return _each(items, source, np.ceil, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: -(-m // p)))
+
+
+def rounded(items: Items, digits: Items | None, source: Source) -> Items:
+    """``round()``: a half goes up."""
+    k = _precision(digits)
+    if k == 0:
+        return _each(items, source, _round_up, lambda x, doubt: _stepped(x, 0, doubt, _half_up))
+    return _each(
+        items,
+        source,
+        lambda values: _by_digits(values, lambda x: _decimal_half_up(x, k)),
+        lambda x, doubt: _stepped(x, k, doubt, _half_up),
+    )
+
+
+def rounded_to_even(items: Items, digits: Items | None, source: Source) -> Items:
+    """``round-half-to-even()``"""
+    k = _precision(digits)
+    of_double = np.rint if k == 0 else lambda values: _by_digits(values, lambda x: _decimal_half_even(x, k))
+    return _each(items, source, of_double, lambda x, doubt: _stepped(x, k, doubt, _half_even))
+
+
+def _precision(digits: Items | None) -> int:
+    if digits is None:
+        return 0
+    value = constant_of(digits.items[0]) if len(digits.items) == 1 else None
+    item = digits.items[0] if digits.items else None
+    if not isinstance(item, Exact) or not item.integer or value is None or abs(int(value)) > 15:
+        raise NotColumnar("a precision that is not a small integer literal")
+    return int(value)
+
+
+def _round_up(values: Doubles) -> Doubles:
+    below = np.floor(values)
+    # the difference is exact, which values + 0.5 is not
+    return np.asarray(np.copysign(below + (values - below >= 0.5), values))
+
+
+def _half_up(mantissa: Integers, power: np.int64) -> Integers:
+    below = mantissa // power
+    return np.asarray(below + (2 * (mantissa - below * power) >= power))
+
+
+def _half_even(mantissa: Integers, power: np.int64) -> Integers:
+    below = mantissa // power
+    twice = 2 * (mantissa - below * power)
+    return np.asarray(below + ((twice > power) | ((twice == power) & (below % 2 != 0))))
+
+
+def _stepped(item: Exact, digits: int, doubt: Doubt, step: Callable[[Integers, np.int64], Integers]) -> Exact:
+    """Return an exact number on the grid of so many digits behind the point."""
+    settled(item, doubt)
+    drop = item.scale - digits
+    if drop <= 0:
+        return Exact(item.present, item.mantissa, item.scale, item.integer)
+    if drop > 17:
+        doubt.add(item.present)
+    stepped = step(item.mantissa, np.int64(10 ** min(drop, 17)))
+    if digits >= 0:
+        return Exact(item.present, stepped, digits, item.integer)
+    doubt.add(some((np.abs(stepped) > 10**15 // 10 ** min(-digits, 15)) & item.present))
+    return Exact(item.present, stepped * np.int64(10 ** min(-digits, 15)), 0, item.integer)
+
+
+def _by_digits(values: Doubles, function: Callable[[Decimal], Decimal]) -> Doubles:
+    distinct, codes = np.unique(values, return_inverse=True)
+    table = [float(function(Decimal(x))) if np.isfinite(x) else x for x in distinct.tolist()]
+    result = np.array(table, dtype=np.float64)[codes]
+    return np.copysign(result, values)
+
+
+def _decimal_half_up(value: Decimal, digits: int) -> Decimal:
+    unit = Decimal(1).scaleb(-digits)
+    below = value.quantize(unit, rounding="ROUND_FLOOR", context=_DIGITS)
+    return below + unit if _DIGITS.subtract(value, below) * 2 >= unit else below
+
+
+def _decimal_half_even(value: Decimal, digits: int) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN, context=_DIGITS)
+
+
+def total(items: Items, zero: Items | None, source: Source) -> Items:
+    """``sum()``: of nothing it is the integer 0, or the second argument."""
+    doubt = Doubt(items.unsure)
+    parts = _same_type(atomized(items), source, doubt)
+    some_there, nothing = _presence(parts)
+    if zero is None:
+        zero = one(literal(0))
+    doubt.add(some(zero.unsure & nothing) if zero.unsure is not NO else NO)
+    empty = tuple(where(item, nothing) for item in atomized(zero).items)
+    if not parts:
+        return Items(empty, doubt.mask)
+    if not zero.single:
+        raise NotColumnar("a sequence as the sum of nothing")
+    return Items((_sum(parts, some_there, doubt, ordered=items.ordered), *empty), doubt.mask)
+
+
+def _same_type(items: Items, source: Source, doubt: Doubt) -> tuple[Number, ...]:
+    """Return numbers to add up; a mixture of doubles and others depends on the order in which they are added."""
+    numbers = numbers_of(items.items, source, doubt)
+    kinds = {isinstance(number, Double) for number in numbers}
+    if len(kinds) > 1 and len(numbers) > 2:
+        raise NotColumnar("a sum of doubles and of exact numbers")
+    return numbers
+
+
+def _presence(parts: tuple[Number, ...]) -> tuple[Bools, Bools]:
+    present = NO
+    for part in parts:
+        present = present | part.present
+    return present, some(~present)
+
+
+def _sum(parts: tuple[Number, ...], present: Bools, doubt: Doubt, *, ordered: bool) -> Number:
+    if any(isinstance(part, Double) for part in parts):
+        return _double_sum([_as_double(part, doubt) for part in parts], present, doubt, ordered=ordered)
+    exacts = [_or_zero(part) for part in parts if isinstance(part, Exact)]
+    result = reduce(lambda a, b: add(a, b, doubt), exacts[1:], _number(exacts[0]))
+    return replace(result, present=present)
+
+
+def _number(part: Exact) -> Number:
+    return part
+
+
+def _or_zero(part: Exact) -> Exact:
+    mantissa = np.where(part.present, part.mantissa, 0)
+    bounds = part.bounds and replace(part.bounds, lost=part.bounds.lost & part.present)
+    return Exact(YES, mantissa, part.scale, part.integer, bounds=bounds)
+
+
+def _as_double(part: Number, doubt: Doubt) -> Double:
+    return part if isinstance(part, Double) else exact_double(part, doubt)
+
+
+def _double_sum(parts: list[Double], present: Bools, doubt: Doubt, *, ordered: bool) -> Double:
+    result = np.zeros(1)
+    size = np.zeros(1)
+    whole = YES
+    for part in parts:
+        value = np.where(part.present, part.value, 0.0)
+        doubt.add(some((part.value == 0) & np.signbit(part.value) & part.present))
+        result = result + value
+        if not ordered:
+            size = size + np.abs(value)
+            whole = whole & (np.trunc(value) == value)
+    if not ordered and len(parts) > 2:
+        # integers that fit add up to the same in any order
+        doubt.add(some(~(whole & (size < _EXACT_DOUBLE)) & present))
+    return Double(present, result)
+
+
+def average(items: Items, source: Source) -> Items:
+    """``avg()``"""
+    doubt = Doubt(items.unsure)
+    parts = _same_type(atomized(items), source, doubt)
+    if not parts:
+        return Items((), doubt.mask)
+    present, _ = _presence(parts)
+    added = _sum(parts, present, doubt, ordered=items.ordered)
+    count = Exact(present, np.maximum(items.count, 1), 0, integer=True)
+    return one(divide(added, count, doubt), doubt.mask)
+
+
+def extreme(items: Items, source: Source, *, largest: bool) -> Items:
+    """``max()`` and ``min()``: untyped values are numbers, strings are compared by code points."""
+    doubt = Doubt(items.unsure)
+    values = atomized(items).items
+    if not values:
+        return Items((), doubt.mask)
+    if all(isinstance(value, Text) for value in values):
+        return one(_extreme_text([as_text(v, source, doubt) for v in values], largest=largest), doubt.mask)
+    parts = _numbers_alike(values, source, doubt)
+    return one(reduce(lambda a, b: _better(a, b, doubt, largest=largest), parts), doubt.mask)
+
+
+def _numbers_alike(values: tuple[Item, ...], source: Source, doubt: Doubt) -> tuple[Number, ...]:
+    parts = numbers_of(values, source, doubt)
+    if not any(isinstance(part, Double) for part in parts):
+        return parts
+    doubles = [_as_double(part, doubt) for part in parts]
+    for part in doubles:
+        # which of two zeros it is, is the engine's choice
+        doubt.add(some((part.value == 0) & np.signbit(part.value) & part.present))
+    return tuple(doubles)
+
+
+def _better(a: Number, b: Number, doubt: Doubt, *, largest: bool) -> Number:
+    present = a.present | b.present
+    if not (isinstance(a, Exact) and isinstance(b, Exact)):
+        x, y = promoted(a, b, doubt)
+        best = np.maximum(x, y) if largest else np.minimum(x, y)
+        return Double(present, np.where(together(a, b), best, np.where(a.present, x, y)))
+    m, n, scale, lost = aligned(a, b)
+    doubt.add(some(lost & present))
+    best_exact = np.maximum(m, n) if largest else np.minimum(m, n)
+    chosen = np.where(together(a, b), best_exact, np.where(a.present, m, n))
+    return Exact(present, chosen, scale, a.integer and b.integer)
+
+
+def _extreme_text(texts: list[Text], *, largest: bool) -> Text:
+    values = sorted({value for text in texts for value in text.values})
+    rank = {value: k for k, value in enumerate(values)}
+    none = -1 if largest else len(values)
+    best = np.full(1, none, dtype=np.int64)
+    present = NO
+    for text in texts:
+        table = np.array([*(rank[v] for v in text.values), none], dtype=np.int64)
+        mine = np.where(text.present, table[text.codes], none)
+        best = np.maximum(best, mine) if largest else np.minimum(best, mine)
+        present = present | text.present
+    return Text(present, np.where(best == len(values), -1, best), tuple(values))

@@ -1,0 +1,199 @@
+"""Regular expressions of XPath as Python's, as far as both surely mean the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from masktron.evaluation.columns.outcome import NotColumnar
+
+_CLASSES: Mapping[str, str] = MappingProxyType(
+    {
+        "d": "0-9",
+        "s": r" \t\n\r",
+        "w": r"A-Za-z0-9$+<=>\^`|\~",
+        "i": "A-Za-z_:",
+        "c": r"A-Za-z0-9_:.\-",
+    }
+)
+"""In ASCII; texts with other characters are left to an engine."""
+_CATEGORIES: Mapping[str, str] = MappingProxyType({"L": "A-Za-z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "Nd": "0-9"})
+_ESCAPED: Mapping[str, str] = MappingProxyType({"n": "\\n", "r": "\\r", "t": "\\t"})
+_META = frozenset("\\|.?*+(){}[]^$-")
+_QUANTIFIER = re.compile(r"(?:[?*+]|\{([0-9]{1,3})(?:,([0-9]{0,3}))?\})\??")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression.
+
+    Attributes
+    ----------
+    regex : Pattern
+    ascii_only : bool
+        Whether it says something about characters that are not ASCII, which it is not tried on.
+    """
+
+    regex: re.Pattern[str]
+    ascii_only: bool
+
+    def found_in(self, text: str) -> bool | None:
+        """Return whether it matches somewhere in a text; None where an engine has to say."""
+        if self.ascii_only and not text.isascii():
+            return None
+        return self.regex.search(text) is not None
+
+    def replaced_in(self, text: str, new: str) -> str | None:
+        """Return a text with its matches replaced."""
+        if self.ascii_only and not text.isascii():
+            return None
+        return self.regex.sub(lambda _: new, text)
+
+
+def translated(source: str, flags: str = "") -> Pattern:
+    """Translate a regular expression of XPath 3.1.
+
+    Raises
+    ------
+    NotColumnar
+        It is not one, or holds something of which the two languages may differ.
+    """
+    if not set(flags) <= set("isq"):
+        raise NotColumnar("flags of a regular expression")
+    option = re.IGNORECASE | re.ASCII if "i" in flags else re.ASCII
+    if not source.isascii():
+        raise NotColumnar("a regular expression beyond ASCII")
+    if "q" in flags:
+        return Pattern(re.compile(re.escape(source), option), "i" in flags)
+    reader = _Reader(source, dot="[\\s\\S]" if "s" in flags else "[^\\n\\r]", fold="i" in flags)
+    text = reader.alternatives(0)
+    if reader.at != len(source):
+        raise NotColumnar("a regular expression that is not understood")
+    try:
+        return Pattern(re.compile(text, option), reader.ascii_only or "i" in flags)
+    except re.error:
+        raise NotColumnar("a regular expression that is not understood") from None
+
+
+class _Reader:
+    def __init__(self, source: str, dot: str, *, fold: bool) -> None:
+        self.source = source
+        self.fold = fold
+        self.dot = dot
+        self.at = 0
+        self.ascii_only = False
+
+    def peek(self) -> str:
+        return self.source[self.at : self.at + 1]
+
+    def take(self) -> str:
+        character = self.peek()
+        if not character:
+            raise NotColumnar("a regular expression that ends too early")
+        self.at += 1
+        return character
+
+    def alternatives(self, depth: int) -> str:
+        parts = [self.branch(depth)]
+        while self.peek() == "|":
+            self.take()
+            parts.append(self.branch(depth))
+        return "|".join(parts)
+
+    def branch(self, depth: int) -> str:
+        text = ""
+        while self.peek() and self.peek() not in "|)":
+            atom, quantifiable = self.atom(depth)
+            text += atom
+            match = _QUANTIFIER.match(self.source, self.at)
+            if match is not None:
+                if not quantifiable or (match[2] and int(match[2]) < int(match[1])):
+                    raise NotColumnar("a quantifier of a regular expression")
+                text += match[0]
+                self.at = match.end()
+        return text
+
+    def atom(self, depth: int) -> tuple[str, bool]:
+        character = self.take()
+        match character:
+            case "^" | "$":
+                return "\\A" if character == "^" else "\\Z", False
+            case ".":
+                return self.dot, True
+            case "[":
+                return self.group(), True
+            case "\\":
+                return self.escape(inside=False), True
+            case "(":
+                return self.parentheses(depth), True
+            case _ if character in _META and character != "-":
+                raise NotColumnar("a regular expression that is not understood")
+            case _:
+                return re.escape(character), True
+
+    def parentheses(self, depth: int) -> str:
+        if depth > 20:
+            raise NotColumnar("a deep regular expression")
+        if self.source.startswith("?:", self.at):
+            self.at += 2
+        elif self.peek() == "?":
+            raise NotColumnar("a group of a regular expression")
+        inner = self.alternatives(depth + 1)
+        if self.take() != ")":
+            raise NotColumnar("a regular expression that is not understood")
+        return f"(?:{inner})"
+
+    def escape(self, *, inside: bool) -> str:
+        character = self.take()
+        if character in _META:
+            return re.escape(character)
+        if character in _ESCAPED:
+            return _ESCAPED[character]
+        if character in _CLASSES or character.lower() in _CLASSES:
+            return self.named(_CLASSES[character.lower()], negated=character.isupper(), inside=inside)
+        if character in "pP" and self.take() == "{":
+            name, brace, _ = self.source[self.at :].partition("}")
+            if brace and name in _CATEGORIES:
+                self.at += len(name) + 1
+                return self.named(_CATEGORIES[name], negated=character == "P", inside=inside)
+        raise NotColumnar("an escape of a regular expression")
+
+    def named(self, members: str, *, negated: bool, inside: bool) -> str:
+        self.ascii_only = True
+        if not inside:
+            return f"[{'^' if negated else ''}{members}]"
+        if negated:
+            raise NotColumnar("a negated class inside a class of characters")
+        return members
+
+    def group(self) -> str:
+        negated = self.peek() == "^"
+        if negated:
+            self.take()
+            if self.fold:
+                raise NotColumnar("a negated class of characters in any case")
+        members = ""
+        first = True
+        while (character := self.take()) != "]" or first:
+            first = False
+            if character in "[]" or (character == "-" and members and self.peek() != "]"):
+                raise NotColumnar("a class of characters")
+            members += self.member(character)
+        return f"[{'^' if negated else ''}{members}]"
+
+    def member(self, character: str) -> str:
+        if character == "\\":
+            before = self.at
+            text = self.escape(inside=True)
+            single = self.source[before] in _META or self.source[before] in _ESCAPED
+        else:
+            text, single = re.escape(character), True
+        if self.peek() != "-" or self.source[self.at + 1 : self.at + 2] == "]" or not single:
+            return text
+        self.take()
+        end = self.take()
+        if end in "[]-\\":
+            raise NotColumnar("a range of characters")
+        return f"{text}-{re.escape(end)}"

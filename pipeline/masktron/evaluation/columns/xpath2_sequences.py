@@ -1,0 +1,225 @@
+"""Functions of sequences of XPath 2 and later over a batch, and the table of all functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from masktron.evaluation.columns import xpath2_numeric as numeric
+from masktron.evaluation.columns import xpath2_strings as strings
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_compare import effective, holding, related
+from masktron.evaluation.columns.xpath2_numbers import together
+from masktron.evaluation.columns.xpath2_source import Source
+from masktron.evaluation.columns.xpath2_texts import at_most_one, atomized
+from masktron.evaluation.columns.xpath2_values import (
+    NO,
+    YES,
+    Bools,
+    Double,
+    Doubt,
+    Exact,
+    Item,
+    Items,
+    Text,
+    Untyped,
+    boolean,
+    literal,
+    one,
+    some,
+    where,
+)
+
+FUNCTION_NAMESPACE = "http://www.w3.org/2005/xpath-functions"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that is evaluated over columns.
+
+    Attributes
+    ----------
+    least, most : int
+        Numbers of arguments.
+    apply : callable
+        From the arguments and the source to the value.
+    context : bool
+        Whether one argument less means the context item.
+    """
+
+    least: int
+    most: int
+    apply: Callable[[tuple[Items, ...], Source], Items]
+    context: bool = False
+
+
+def _negation(arguments: tuple[Items, ...], source: Source) -> Items:
+    holds, unsure = holding(arguments[0], source)
+    return boolean(~holds, unsure)
+
+
+def _there(items: Items) -> Bools:
+    holds = NO
+    for item in items.items:
+        holds = holds | item.present
+    return holds
+
+
+def _count(items: Items) -> Items:
+    return one(Exact(YES, items.count, 0, integer=True), items.unsure)
+
+
+def nth(items: Items, position: int) -> Items:
+    """Return the item at a position."""
+    if not items.ordered and not items.single:
+        raise NotColumnar("the order of fields in a record")
+    chosen: list[Item] = []
+    before = np.zeros(1, dtype=np.int64)
+    for item in items.items:
+        chosen.append(where(item, before == position - 1))
+        before = before + item.present
+    return Items(tuple(chosen), items.unsure)
+
+
+def _distinct(items: Items, source: Source) -> Items:
+    values = atomized(items)
+    doubt = Doubt(items.unsure)
+    kept: list[Item] = []
+    for k, item in enumerate(values.items):
+        if isinstance(item, Double):
+            # NaN is one value here, but equal to nothing
+            doubt.add(some(np.isnan(item.value) & item.present))
+        seen: Bools = NO
+        for earlier in values.items[:k]:
+            seen = seen | _equal(item, earlier, source, doubt)
+        kept.append(where(item, ~seen))
+    return replace(values, items=tuple(kept), unsure=doubt.mask)
+
+
+def _equal(a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
+    """Return where two values are there and equal; values of different types are not."""
+    texts = isinstance(a, Text | Untyped), isinstance(b, Text | Untyped)
+    numbers = isinstance(a, Exact | Double), isinstance(b, Exact | Double)
+    if texts[0] != texts[1] or numbers[0] != numbers[1]:
+        return NO
+    if isinstance(a, Double) != isinstance(b, Double):
+        raise NotColumnar("doubles and exact numbers as one set of values")
+    return together(a, b) & related("=", a, b, source, doubt, general=False)
+
+
+def _index_of(items: Items, search: Items, source: Source) -> Items:
+    doubt = Doubt(items.unsure)
+    values = atomized(items)
+    sought = at_most_one(search, doubt)
+    doubt.add(some(search.count == 0))
+    if not values.ordered:
+        raise NotColumnar("the order of fields in a record")
+    found: list[Item] = []
+    position = np.zeros(1, dtype=np.int64)
+    for item in values.items:
+        position = position + item.present
+        hit: Bools = NO
+        for wanted in sought:
+            hit = hit | _equal(item, wanted, source, doubt)
+        found.append(Exact(some(hit), position, 0, integer=True))
+    return Items(tuple(found), doubt.mask, single=len(found) < 2)
+
+
+def _one_item(least: int, most: int | None) -> Callable[[tuple[Items, ...], Source], Items]:
+    def applied(arguments: tuple[Items, ...], source: Source) -> Items:
+        items = arguments[0]
+        doubt = Doubt(items.unsure)
+        doubt.add(some(items.count < least))
+        if most is not None:
+            doubt.add(some(items.count > most))
+        return replace(items, unsure=doubt.mask, single=items.single or most is not None)
+
+    return applied
+
+
+def _on_one(function: Callable[[Items, Source], Items]) -> Function:
+    return Function(1, 1, lambda a, source: function(a[0], source))
+
+
+def _optional(a: tuple[Items, ...], k: int) -> Items | None:
+    return a[k] if len(a) > k else None
+
+
+def _on_context(function: Callable[[Items, Source], Items]) -> Function:
+    return Function(0, 1, lambda a, source: function(a[0], source), context=True)
+
+
+def _of_two(function: Callable[[str, str], bool | None]) -> Function:
+    applied = strings.predicate(function)
+    return Function(2, 2, lambda a, source: applied(a[0], a[1], source))
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "true": Function(0, 0, lambda _, __: one(literal(True))),
+        "false": Function(0, 0, lambda _, __: one(literal(False))),
+        "not": Function(1, 1, _negation),
+        "boolean": _on_one(effective),
+        "exists": Function(1, 1, lambda a, _: boolean(_there(a[0]), a[0].unsure)),
+        "empty": Function(1, 1, lambda a, _: boolean(~_there(a[0]), a[0].unsure)),
+        "count": Function(1, 1, lambda a, _: _count(a[0])),
+        "data": Function(0, 1, lambda a, _: atomized(a[0]), context=True),
+        "head": Function(1, 1, lambda a, _: nth(a[0], 1)),
+        "zero-or-one": Function(1, 1, _one_item(0, 1)),
+        "exactly-one": Function(1, 1, _one_item(1, 1)),
+        "one-or-more": Function(1, 1, _one_item(1, None)),
+        "distinct-values": _on_one(_distinct),
+        "index-of": Function(2, 2, lambda a, source: _index_of(a[0], a[1], source)),
+        "number": _on_context(numeric.number),
+        "abs": _on_one(numeric.absolute),
+        "floor": _on_one(numeric.floor),
+        "ceiling": _on_one(numeric.ceiling),
+        "round": Function(1, 2, lambda a, source: numeric.rounded(a[0], _optional(a, 1), source)),
+        "round-half-to-even": Function(
+            1, 2, lambda a, source: numeric.rounded_to_even(a[0], _optional(a, 1), source)
+        ),
+        "sum": Function(1, 2, lambda a, source: numeric.total(a[0], _optional(a, 1), source)),
+        "avg": _on_one(numeric.average),
+        "min": _on_one(lambda items, source: numeric.extreme(items, source, largest=False)),
+        "max": _on_one(lambda items, source: numeric.extreme(items, source, largest=True)),
+        "string": _on_context(strings.string),
+        "string-length": _on_context(strings.length),
+        "normalize-space": _on_context(strings.normalized),
+        "upper-case": _on_one(strings.upper),
+        "lower-case": _on_one(strings.lower),
+        "translate": Function(3, 3, lambda a, source: strings.translate(a[0], a[1], a[2], source)),
+        "substring": Function(2, 3, lambda a, source: strings.substring(a[0], a[1], _optional(a, 2), source)),
+        "substring-before": Function(2, 2, lambda a, source: strings.before(a[0], a[1], source)),
+        "substring-after": Function(2, 2, lambda a, source: strings.after(a[0], a[1], source)),
+        "contains": _of_two(strings.contained),
+        "starts-with": _of_two(lambda text, part: text.startswith(part)),
+        "ends-with": _of_two(lambda text, part: text.endswith(part)),
+        "concat": Function(2, 99, strings.concatenated),
+        "string-join": Function(1, 2, lambda a, source: strings.joined_texts(a[0], _optional(a, 1), source)),
+        "matches": Function(2, 3, lambda a, source: strings.matches(a[0], a[1], _optional(a, 2), source)),
+        "replace": Function(3, 4, lambda a, source: strings.replaced(a[0], a[1], a[2], _optional(a, 3), source)),
+    }
+)
+
+
+def call(name: str, arguments: tuple[Items, ...], focus: Items | None, source: Source) -> Items:
+    """Return the value of a function.
+
+    Raises
+    ------
+    NotColumnar
+        The function is not evaluated over columns, or not with these arguments.
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise NotColumnar(f"the function {name}()")
+    if function.context and not arguments:
+        if focus is None:
+            raise NotColumnar(f"{name}() without a context item")
+        arguments = (focus,)
+    if not function.least <= len(arguments) <= function.most:
+        raise NotColumnar(f"{name}() with {len(arguments)} arguments")
+    return function.apply(arguments, source)

@@ -1,0 +1,144 @@
+"""Where expressions of XPath 2 and later read fields: in a batch, or, to try an expression, nowhere."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.evaluation.columns.xpath2_values import NO, NOWHERE, Bools, always
+from masktron.read.columns import Batch, Cell, Numbers, Texts
+
+_ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
+"""In which bytes follow each other as code points do."""
+
+
+class Source(Protocol):
+    """Where fields are read."""
+
+    @property
+    def dry(self) -> bool:
+        """Whether there are no records: an expression is only tried."""
+        ...
+
+    def present(self, at: int) -> Bools:
+        """Return where a field is there."""
+        ...
+
+    def filled(self, at: int) -> Bools:
+        """Return where a field has text."""
+        ...
+
+    def numbers(self, at: int) -> Numbers:
+        """Return a field as numbers."""
+        ...
+
+    def texts(self, at: int) -> Texts:
+        """Return a field as texts."""
+        ...
+
+    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+        """Return -1, 0 or 1 for a field that comes before, is, or comes after another field or a constant.
+
+        None where bytes do not say how code points follow each other.
+        """
+        ...
+
+
+def nothing(rows: int) -> Numbers:
+    """Return the numbers of a field that no record has."""
+    nan = np.full(rows, np.nan)
+    zero = np.zeros(rows, dtype=np.int64)
+    return Numbers(np.zeros(rows, dtype=np.uint8), nan, nan, zero, np.full(rows, -1, dtype=np.int16))
+
+
+def no_texts(rows: int) -> Texts:
+    """Return the texts of a field that no record has."""
+    return Texts(np.full(rows, -1, dtype=np.int32), ())
+
+
+class BatchSource:
+    """The fields of a batch."""
+
+    dry = False
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+
+    def present(self, at: int) -> Bools:
+        """Return where a field is there."""
+        return NO if at == NOWHERE else always(self.batch.cells[at].status != Cell.ABSENT)
+
+    def filled(self, at: int) -> Bools:
+        """Return where a field has text."""
+        return NO if at == NOWHERE else always(self.batch.cells[at].status >= Cell.TEXT)
+
+    def numbers(self, at: int) -> Numbers:
+        """Return a field as numbers."""
+        return nothing(1) if at == NOWHERE else self.batch.numbers(at)
+
+    def texts(self, at: int) -> Texts:
+        """Return a field as texts."""
+        return no_texts(1) if at == NOWHERE else self.batch.texts(at)
+
+    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+        """Return how a field and another, or a constant, follow each other."""
+        if NOWHERE in (at, other):
+            return np.zeros(1, dtype=np.int8)
+        if codecs.lookup(self.batch.codec).name not in _ORDERED_CODECS:
+            return None
+        # numba is slow to load, and small files have no batches
+        from masktron.kernels.bytewise import order_cells  # noqa: PLC0415
+
+        data, cells = self.batch.buffer, self.batch.cells[at]
+        order = np.empty(len(self.batch), dtype=np.int8)
+        if isinstance(other, int):
+            others = self.batch.cells[other]
+            order_cells(data, cells.start, cells.stop, data, others.start, others.stop, order)
+            return order
+        try:
+            text = np.frombuffer(bytearray(other.encode(self.batch.codec)), dtype=np.uint8)
+        except UnicodeEncodeError:
+            return None
+        zero = np.zeros(1, dtype=np.int64)
+        order_cells(data, cells.start, cells.stop, text, zero, zero + len(text), order)
+        return order
+
+
+class DrySource:
+    """Fields without records: an expression that is evaluated on them is known to be evaluable on any others."""
+
+    dry = True
+
+    def __init__(self) -> None:
+        self.read: set[int] = set()
+
+    def present(self, at: int) -> Bools:
+        """Note that a field is read."""
+        self._note(at)
+        return np.zeros(0, dtype=np.bool_)
+
+    filled = present
+
+    def numbers(self, at: int) -> Numbers:
+        """Note that a field is read."""
+        self._note(at)
+        return nothing(0)
+
+    def texts(self, at: int) -> Texts:
+        """Note that a field is read."""
+        self._note(at)
+        return no_texts(0)
+
+    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+        """Note that fields are read."""
+        self._note(at)
+        if isinstance(other, int):
+            self._note(other)
+        return np.zeros(0, dtype=np.int8)
+
+    def _note(self, at: int) -> None:
+        if at >= 0:
+            self.read.add(at)

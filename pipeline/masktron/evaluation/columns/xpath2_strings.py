@@ -1,0 +1,192 @@
+"""Functions of strings of XPath 2 and later over a batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_numbers import one_double
+from masktron.evaluation.columns.xpath2_regex import Pattern, translated
+from masktron.evaluation.columns.xpath2_source import Source
+from masktron.evaluation.columns.xpath2_texts import (
+    as_text,
+    atomized,
+    combined,
+    mapped,
+    measured,
+    one_text,
+    tested,
+)
+from masktron.evaluation.columns.xpath2_values import (
+    NO,
+    YES,
+    Doubt,
+    Items,
+    Text,
+    constant_of,
+    one,
+    some,
+)
+from masktron.read.lexical import XML_SPACE
+
+_SPACES = str.maketrans(dict.fromkeys(XML_SPACE, " "))
+
+
+def string(items: Items, source: Source) -> Items:
+    """``string()``"""
+    doubt = Doubt()
+    return one(one_text(items, source, doubt, cast=True), doubt.mask)
+
+
+def length(items: Items, source: Source) -> Items:
+    """``string-length()``"""
+    doubt = Doubt()
+    return one(measured(len, one_text(items, source, doubt), doubt), doubt.mask)
+
+
+def _mapped(function: Callable[..., str | None], source: Source, *arguments: Items) -> Items:
+    doubt = Doubt()
+    texts = [one_text(argument, source, doubt) for argument in arguments]
+    return one(mapped(function, *texts, doubt=doubt), doubt.mask)
+
+
+def normalized(items: Items, source: Source) -> Items:
+    """``normalize-space()``"""
+    return _mapped(lambda text: " ".join(part for part in text.translate(_SPACES).split(" ") if part), source, items)
+
+
+def upper(items: Items, source: Source) -> Items:
+    """``upper-case()``; what is not ASCII is left to an engine and its tables."""
+    return _mapped(lambda text: text.upper() if text.isascii() else None, source, items)
+
+
+def lower(items: Items, source: Source) -> Items:
+    """``lower-case()``"""
+    return _mapped(lambda text: text.lower() if text.isascii() else None, source, items)
+
+
+def translate(items: Items, old: Items, new: Items, source: Source) -> Items:
+    """``translate()``"""
+
+    def translated_text(text: str, before: str, after: str) -> str:
+        table: dict[int, str | None] = {}
+        for k, character in enumerate(before):
+            table.setdefault(ord(character), after[k] if k < len(after) else None)
+        return text.translate(table)
+
+    return _mapped(translated_text, source, items, old, new)
+
+
+def before(items: Items, mark: Items, source: Source) -> Items:
+    """``substring-before()``"""
+    return _mapped(lambda text, sign: text.partition(sign)[0] if sign and sign in text else "", source, items, mark)
+
+
+def after(items: Items, mark: Items, source: Source) -> Items:
+    """``substring-after()``"""
+    return _mapped(lambda text, sign: text.partition(sign)[2] if sign else text, source, items, mark)
+
+
+def contained(text: str, part: str) -> bool | None:
+    """``contains()``; to Saxon, not every empty string contains the empty string."""
+    return part in text if text or part else None
+
+
+def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, Items, Source], Items]:
+    """Return a function of two strings that gives a boolean."""
+
+    def applied(left: Items, right: Items, source: Source) -> Items:
+        doubt = Doubt()
+        texts = one_text(left, source, doubt), one_text(right, source, doubt)
+        return one(tested(function, *texts, doubt=doubt), doubt.mask)
+
+    return applied
+
+
+def substring(items: Items, start: Items, size: Items | None, source: Source) -> Items:
+    """``substring()``: positions are doubles, rounded, from 1."""
+    doubt = Doubt()
+    text = one_text(items, source, doubt)
+    columns = [(text.codes, text.values)]
+    for argument in (start, size):
+        if argument is None:
+            continue
+        number = one_double(argument, source, doubt)
+        doubt.add(some(~number.present))
+        distinct, codes = np.unique(number.value, return_inverse=True)
+        columns.append((codes.astype(np.int64), tuple(distinct.tolist())))
+    codes, results = combined(_substring, columns)
+    return one(Text(YES, codes, tuple("" if r is None else r for r in results)), doubt.mask)
+
+
+def _substring(text: str, start: float, size: float = math.inf) -> str:
+    first = _round(start)
+    end = first + _round(size)
+    return "".join(c for k, c in enumerate(text, 1) if k >= first and k < end)
+
+
+def _round(value: float) -> float:
+    if not math.isfinite(value):
+        return value
+    below = math.floor(value)
+    return float(below + (value - below >= 0.5))
+
+
+def concatenated(parts: tuple[Items, ...], source: Source) -> Items:
+    """``concat()`` and ``||``: any values, each cast to a string."""
+    doubt = Doubt()
+    texts = [one_text(part, source, doubt, cast=True) for part in parts]
+    return one(mapped(lambda *values: "".join(values), *texts, doubt=doubt), doubt.mask)
+
+
+def joined_texts(items: Items, separator: Items | None, source: Source) -> Items:
+    """``string-join()``"""
+    doubt = Doubt(items.unsure)
+    values = atomized(items)
+    if not values.ordered:
+        raise NotColumnar("the order of fields in a record")
+    mark = "" if separator is None else _constant(separator, "a separator")
+    result = Text(YES, np.zeros(1, dtype=np.int64), ("",))
+    begun = NO
+    for item in values.items:
+        text = as_text(item, source, doubt)
+        lead = Text(YES, begun.astype(np.int64), ("", mark))
+        longer = mapped(lambda *v: "".join(v), result, lead, text, doubt=Doubt())
+        offset = len(longer.values)
+        codes = np.where(text.present, longer.codes, result.codes + offset)
+        result = Text(YES, codes, (*longer.values, *result.values))
+        begun = begun | text.present
+    return one(result, doubt.mask)
+
+
+def _constant(items: Items, what: str) -> str:
+    value = constant_of(items.items[0]) if len(items.items) == 1 else None
+    if not isinstance(value, str):
+        raise NotColumnar(f"{what} that is not a literal")
+    return value
+
+
+def matches(items: Items, regex: Items, flags: Items | None, source: Source) -> Items:
+    """``matches()``"""
+    pattern = _pattern(regex, flags)
+    doubt = Doubt()
+    text = one_text(items, source, doubt)
+    return one(tested(pattern.found_in, text, doubt=doubt), doubt.mask)
+
+
+def replaced(items: Items, regex: Items, new: Items, flags: Items | None, source: Source) -> Items:
+    """``replace()``, for replacements without references to groups."""
+    pattern = _pattern(regex, flags)
+    text = _constant(new, "a replacement")
+    if set("$\\") & set(text):
+        raise NotColumnar("a replacement that refers to a group")
+    if pattern.found_in("") is not False:
+        raise NotColumnar("a regular expression that matches nothing at all")
+    return _mapped(lambda value: pattern.replaced_in(value, text), source, items)
+
+
+def _pattern(regex: Items, flags: Items | None) -> Pattern:
+    return translated(_constant(regex, "a regular expression"), "" if flags is None else _constant(flags, "flags"))

@@ -1,0 +1,222 @@
+"""Strings of XPath 2 and later over a batch: every distinct value, or combination of values, is looked at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_bounds import settled
+from masktron.evaluation.columns.xpath2_source import Source
+from masktron.evaluation.columns.xpath2_values import (
+    NO,
+    RECORD,
+    YES,
+    Boolean,
+    Bools,
+    Double,
+    Doubt,
+    Exact,
+    Integers,
+    Item,
+    Items,
+    Node,
+    Text,
+    Untyped,
+    some,
+)
+
+_NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "-inf": "-INF"})
+
+type Dictionary = tuple[Integers, tuple[Any, ...]]
+"""Codes of the records, and what each code means."""
+
+
+def atomized(items: Items) -> Items:
+    """Return the values of the nodes of a sequence, and its other items as they are."""
+    if not any(isinstance(item, Node) for item in items.items):
+        return items
+    values = tuple(_value(item) for item in items.items)
+    return Items(values, items.unsure, items.single, items.ordered)
+
+
+def _value(item: Item) -> Item:
+    if not isinstance(item, Node):
+        return item
+    if item.at == RECORD:
+        raise NotColumnar("the text of a whole record")
+    return Untyped(item.present, item.at)
+
+
+def at_most_one(items: Items, doubt: Doubt) -> tuple[Item, ...]:
+    """Return the values of a sequence of which one is asked for: alternatives of which no record has two."""
+    doubt.add(items.unsure)
+    values = atomized(items)
+    if not values.single:
+        doubt.add(some(values.count > 1))
+    return values.items
+
+
+def code_table(values: Iterable[Any], dtype: Any) -> NDArray[Any]:
+    """Return what distinct values give, with one more entry for those that have no value."""
+    found = list(values)
+    table = np.zeros(len(found) + 1, dtype=dtype)
+    table[: len(found)] = found
+    return table
+
+
+def as_text(item: Item, source: Source, doubt: Doubt) -> Text:
+    """Return an item as ``xs:string``: cast, so that numbers have their canonical form."""
+    match item:
+        case Text():
+            return item
+        case Untyped():
+            texts = source.texts(item.at)
+            return Text(item.present, texts.codes.astype(np.int64), texts.values)
+        case Boolean():
+            return Text(item.present, item.holds.astype(np.int64), ("false", "true"))
+        case Exact():
+            settled(item, doubt)
+            distinct, codes = np.unique(item.mantissa, return_inverse=True)
+            values = tuple(decimal_text(int(m), item.scale) for m in distinct)
+            return Text(item.present, codes.astype(np.int64), values)
+        case Double():
+            return _double_text(item, doubt)
+        case _:
+            raise NotColumnar("a node as a text")
+
+
+def decimal_text(mantissa: int, scale: int) -> str:
+    """Return the canonical form of an integer or decimal."""
+    digits = str(abs(mantissa)).rjust(scale + 1, "0")
+    whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :].rstrip("0")
+    text = f"{whole}.{fraction}" if fraction else whole
+    return f"-{text}" if mantissa < 0 else text
+
+
+def _double_text(item: Double, doubt: Doubt) -> Text:
+    bits, codes = np.unique(item.value.view(np.int64), return_inverse=True)
+    texts = [double_text(float(value)) for value in bits.view(np.float64)]
+    unknown = code_table((text is None for text in texts), np.bool_)
+    doubt.add(some(unknown[codes] & item.present))
+    return Text(item.present, codes.astype(np.int64), tuple(text or "" for text in texts))
+
+
+def double_text(value: float) -> str | None:
+    """Return a double as XPath writes it; None where the shortest digits may not be Saxon's."""
+    if not math.isfinite(value):
+        return _NOT_FINITE[str(value)]
+    if value == 0:
+        return "-0" if str(value).startswith("-") else "0"
+    if not 1e-3 <= abs(value) < 1e6:
+        return None
+    text = repr(value)
+    if "e" in text or len(text.replace("-", "").replace(".", "").lstrip("0")) > 15:
+        return None
+    return text.removesuffix(".0")
+
+
+def one_text(items: Items, source: Source, doubt: Doubt, *, default: str | None = "", cast: bool = False) -> Text:
+    """Return a sequence of at most one item as text.
+
+    Parameters
+    ----------
+    default : str or None
+        What stands for the empty sequence; with None, the text is absent there.
+    cast : bool
+        Whether any atomic value is taken; else only untyped values and strings are, and the rest are type errors.
+    """
+    parts = at_most_one(items, doubt)
+    if not cast and any(not isinstance(part, Text | Untyped) for part in parts):
+        raise NotColumnar("a type error: a string is asked for")
+    texts = [as_text(part, source, doubt) for part in parts]
+    if not texts:
+        return _absent(default)
+    if len(texts) == 1 and (default is None or texts[0].present is YES):
+        return texts[0]
+    return merged(texts, default)
+
+
+def _absent(default: str | None) -> Text:
+    codes = np.zeros(1, dtype=np.int64)
+    return Text(YES, codes, (default,)) if default is not None else Text(NO, codes - 1, ())
+
+
+def merged(texts: Iterable[Text], default: str | None) -> Text:
+    """Return alternatives, of which no record has two, as one text."""
+    values: list[str] = [default if default is not None else ""]
+    codes = np.zeros(1, dtype=np.int64)
+    present = YES if default is not None else NO
+    for text in texts:
+        codes = np.where(text.present, text.codes + len(values), codes)
+        values += text.values
+        values.append("")
+        present = present if present is YES else present | text.present
+    return Text(present, codes, tuple(values))
+
+
+def combined(function: Callable[..., Any], columns: Iterable[Dictionary]) -> tuple[Integers, list[Any]]:
+    """Apply a function once to every distinct combination of values.
+
+    Returns
+    -------
+    codes : ndarray of int64
+    results : list
+        The outcome for each code; None for a combination in which a column has no value.
+    """
+    parts = [(codes, values) for codes, values in columns]
+    sizes = [len(values) + 1 for _, values in parts]
+    if len(parts) == 1:
+        codes, values = parts[0]
+        return codes, [*(function(value) for value in values), None]
+    if float(np.prod([float(size) for size in sizes])) > 2.0**62:
+        raise NotColumnar("too many combinations of texts")
+    key = np.zeros(1, dtype=np.int64)
+    for (codes, _), size in zip(parts, sizes, strict=True):
+        key = key * size + np.where(codes < 0, size - 1, codes)
+    distinct, found = np.unique(key, return_inverse=True)
+    results = []
+    for combination in distinct.tolist():
+        chosen = []
+        rest = combination
+        for (_, values), size in zip(reversed(parts), reversed(sizes), strict=True):
+            rest, at = divmod(rest, size)
+            chosen.append(values[at] if at < size - 1 else None)
+        results.append(None if None in chosen else function(*reversed(chosen)))
+    return found.astype(np.int64), results
+
+
+def mapped(function: Callable[..., str | None], *texts: Text, doubt: Doubt) -> Text:
+    """Return what a function of strings gives; None means that an engine has to say."""
+    present, codes, results = _applied(function, texts, doubt)
+    return Text(present, codes, tuple("" if r is None else r for r in results))
+
+
+def tested(function: Callable[..., bool | None], *texts: Text, doubt: Doubt) -> Boolean:
+    """Return what a predicate of strings gives."""
+    present, codes, results = _applied(function, texts, doubt)
+    return Boolean(present, np.array([bool(r) for r in results], dtype=np.bool_)[codes])
+
+
+def measured(function: Callable[..., int], text: Text, doubt: Doubt) -> Exact:
+    """Return what a function from strings to integers gives."""
+    present, codes, results = _applied(function, (text,), doubt)
+    return Exact(present, np.array([r or 0 for r in results], dtype=np.int64)[codes], 0, integer=True)
+
+
+def _applied(
+    function: Callable[..., Any], texts: tuple[Text, ...], doubt: Doubt
+) -> tuple[Bools, Integers, list[Any]]:
+    present = YES
+    for text in texts:
+        present = text.present if present is YES else present & text.present
+    codes, results = combined(function, ((text.codes, text.values) for text in texts))
+    unknown = np.array([r is None for r in results], dtype=np.bool_)
+    if unknown.any():
+        doubt.add(some(unknown[codes] & present))
+    return present, codes, results

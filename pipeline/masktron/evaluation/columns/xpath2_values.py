@@ -1,0 +1,238 @@
+"""Values of XPath 2 and later over the records of a batch: items that are there in some records, one type for each.
+
+A sequence is a fixed list of items, each of which is there in some records and not in others; its type is the same
+in all of them. What an engine has to decide is kept per record, beside the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.evaluation.columns.outcome import NotColumnar
+
+type Bools = NDArray[np.bool_]
+"""One for each record, or a single one for all."""
+type Integers = NDArray[np.int64]
+type Doubles = NDArray[np.float64]
+type Atomic = str | bool | int | Decimal | float
+
+RECORD = -1
+"""Instead of the position of a field: the record."""
+NOWHERE = -2
+"""Instead of the position of a field: one that the file does not have, and that no record has."""
+MAX_ITEMS = 4096
+
+
+def _fixed(value: bool) -> Bools:
+    array = np.array([value])
+    array.flags.writeable = False
+    return array
+
+
+YES = _fixed(True)
+NO = _fixed(False)
+
+
+def some(where: Bools) -> Bools:
+    """Return a mask, as the single `NO` where it is false everywhere: what follows is then cheap."""
+    return where if where.any() else NO
+
+
+def always(where: Bools) -> Bools:
+    """Return a mask, as the single `YES` where it is true everywhere."""
+    return YES if where.all() else where
+
+
+class NodeKind(Enum):
+    """Which node of a field is meant."""
+
+    FIELD = "field"
+    TEXT = "text"
+    """The text node of an element."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """The record (`RECORD`), a field of it or the text in a field."""
+
+    present: Bools
+    at: int
+    kind: NodeKind = NodeKind.FIELD
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Untyped:
+    """What a field says, without a type: ``xs:untypedAtomic``."""
+
+    present: Bools
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """Strings: positions in a tuple of values, of which -1 is none."""
+
+    present: Bools
+    codes: Integers
+    values: tuple[str, ...]
+    constant: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boolean:
+    """Truth values."""
+
+    present: Bools
+    holds: Bools
+    constant: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """What is known of exact numbers in the records ``lost``, in which their mantissa means nothing."""
+
+    lost: Bools
+    low: Doubles
+    high: Doubles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exact:
+    """Integers and decimals: ``mantissa / 10**scale``; an integer type has the scale 0."""
+
+    present: Bools
+    mantissa: Integers
+    scale: int
+    integer: bool
+    constant: Decimal | None = None
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Double:
+    """Doubles, with NaN, infinities and signed zeros."""
+
+    present: Bools
+    value: Doubles
+    constant: float | None = None
+
+
+type Item = Node | Untyped | Text | Boolean | Exact | Double
+type Number = Exact | Double
+
+
+class Doubt:
+    """Gathers, while an operation is evaluated, the records that an engine has to decide."""
+
+    __slots__ = ("mask",)
+
+    def __init__(self, *masks: Bools) -> None:
+        self.mask = NO
+        for mask in masks:
+            self.add(mask)
+
+    def add(self, where: Bools) -> None:
+        """Add records."""
+        if where is not NO:
+            self.mask = where if self.mask is NO else self.mask | where
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """A sequence.
+
+    Attributes
+    ----------
+    items : tuple of Item
+    unsure : ndarray of bool
+        Records in which an engine has to decide.
+    single : bool
+        Whether no record has more than one of the items.
+    ordered : bool
+        Whether the order of the items is that of the sequence.
+    """
+
+    items: tuple[Item, ...] = ()
+    unsure: Bools = field(default_factory=lambda: NO)
+    single: bool = True
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.items) > MAX_ITEMS:
+            raise NotColumnar("a long sequence")
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """Number of items in each record."""
+        total = np.zeros(1, dtype=np.int64)
+        for item in self.items:
+            total = total + item.present
+        return total
+
+
+def one(item: Item, unsure: Bools = NO) -> Items:
+    """Return the sequence of an item."""
+    return Items((item,), unsure)
+
+
+def where(item: Item, mask: Bools) -> Item:
+    """Return an item only in some records."""
+    if mask is YES:
+        return item
+    return replace(item, present=some(item.present & mask))
+
+
+def restricted(items: Items, mask: Bools) -> Items:
+    """Return a sequence only in some records; what is unsure elsewhere does not matter."""
+    if mask is YES:
+        return items
+    unsure = items.unsure if items.unsure is NO else some(items.unsure & mask)
+    return replace(items, items=tuple(where(item, mask) for item in items.items), unsure=unsure)
+
+
+def joined(parts: Iterable[Items], *, exclusive: bool = False) -> Items:
+    """Return sequences one after the other; ``exclusive`` where each record has one of them at most."""
+    known = list(parts)
+    filled = [part for part in known if part.items]
+    doubt = Doubt(*(part.unsure for part in known))
+    single = all(part.single for part in filled) and (exclusive or len(filled) < 2)
+    items = tuple(item for part in filled for item in part.items)
+    return Items(items, doubt.mask, single, all(part.ordered for part in filled))
+
+
+def boolean(holds: Bools, unsure: Bools = NO) -> Items:
+    """Return truth values as a sequence."""
+    return one(Boolean(YES, holds), unsure)
+
+
+def literal(value: Atomic) -> Item:
+    """Return a constant."""
+    match value:
+        case bool():
+            return Boolean(YES, YES if value else NO, constant=value)
+        case str():
+            return Text(YES, np.zeros(1, dtype=np.int64), (value,), constant=value)
+        case float():
+            return Double(YES, np.array([value]), constant=value)
+        case _:
+            return _exact_literal(Decimal(value), integer=isinstance(value, int))
+
+
+def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or len(digits) + max(exponent, 0) > 18 or exponent < -18:
+        raise NotColumnar("a number with many digits")
+    mantissa = int("".join(map(str, digits))) * 10 ** max(exponent, 0)
+    signed = np.array([-mantissa if sign else mantissa], dtype=np.int64)
+    return Exact(YES, signed, max(-exponent, 0), integer, constant=value)
+
+
+def constant_of(item: Item) -> Atomic | None:
+    """Return the value of a constant that is there in every record."""
+    return None if isinstance(item, Node | Untyped) or item.present is not YES else item.constant

@@ -1,0 +1,147 @@
+"""Records of a batch as small documents for the engine that decides, and where they stand in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError
+from masktron.evaluation.report_reader import Place, records_of
+from masktron.read.columns import Batch
+from masktron.read.microdata import frame_of
+from masktron.read.parser import parse_text
+from masktron.read.records import Layout
+
+_HERE = "<!--records-->"
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the records of a file, with the namespaces and attributes of their ancestors.
+
+    Attributes
+    ----------
+    path : Path
+    before, after : bytes
+        Start and end tags, in UTF-8.
+    outside : frozenset of str
+        Clark names of the attributes there, with ``@``.
+    """
+
+    path: Path
+    before: bytes
+    after: bytes
+    outside: frozenset[str]
+
+    @classmethod
+    def of(cls, path: Path, layout: Layout) -> Frame | None:
+        """Read the beginning of a file; None where it has no record."""
+        parent = frame_of(path, layout)
+        if parent is None:
+            return None
+        parent.append(etree.Comment("records"))
+        root = parent.getroottree().getroot()
+        before, _, after = etree.tostring(root, encoding="unicode").partition(_HERE)
+        outside = frozenset(f"@{name!s}" for element in root.iter(etree.Element) for name in element.attrib)
+        return cls(path, before.encode(), after.encode(), outside)
+
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        """Return a document of some records, in ascending order; what stands between neighbours comes with them.
+
+        Raises
+        ------
+        DocumentError
+            The bytes are not the records that they were taken for.
+        """
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            text = batch.buffer[batch.starts[rows[0]] : batch.stops[rows[-1]]].tobytes()
+        else:
+            text = b"".join(batch.record(int(row)) for row in rows)
+        try:
+            root = parse_text(self.before + _utf8(text, batch.codec) + self.after)
+        except etree.XMLSyntaxError:
+            root = None
+        if root is None or len(records_of(root, batch.layout)) != len(rows):
+            raise DocumentError(
+                f"records {batch.first + int(rows[0]) + 1:,} to {batch.first + int(rows[-1]) + 1:,} are not "
+                "what they were taken for when the file was read first",
+                where=f"{self.path}:{int(batch.lines[rows[0]])}",
+                hint="leave the file alone while it is being read; else please report it",
+            )
+        return root
+
+
+def places_of(root: etree._Element, batch: Batch, rows: NDArray[np.int64], columns: Mapping[int, int]) -> list[Place]:
+    """Return the places in the file of the records of a document, from the columns that they begin in."""
+    return [
+        Place(
+            record,
+            batch.first + int(row),
+            int(batch.lines[row]),
+            columns[int(row)],
+            partial(_text, batch, int(row)),
+        )
+        for record, row in zip(records_of(root, batch.layout), rows, strict=True)
+    ]
+
+
+def _text(batch: Batch, row: int) -> tuple[bytes, ...]:
+    return (_utf8(batch.record(row), batch.codec),)
+
+
+def _utf8(text: bytes, codec: str) -> bytes:
+    return text if codec in ("utf-8", "ascii") else text.decode(codec).encode()
+
+
+class ColumnCounter:
+    """Counts the characters before records in their lines; records are asked for in the order of the file.
+
+    Every byte is looked at once, also in a file that is one long line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._at = 0
+        self._column = 1
+        self._held: tuple[Batch | None, bytes] = (None, b"")
+
+    def of(self, batch: Batch, row: int) -> int:
+        """Return the column, from 1, of the start tag of a record."""
+        if self._held[0] is not batch:
+            self._held = (batch, batch.buffer.tobytes())
+        text, start = self._held[1], int(batch.starts[row])
+        known = self._at - batch.offset
+        if (end := _line_end(text, max(known, 0), start)) >= 0:
+            column = 1 + _characters(text[end + 1 : start], batch.codec)
+        else:
+            if known < 0:
+                self._pass_over(batch)
+            column = self._column + _characters(text[max(known, 0) : start], batch.codec)
+        self._at, self._column = batch.offset + start, column
+        return column
+
+    def _pass_over(self, batch: Batch) -> None:
+        """Go on to the beginning of a batch, through what the file has before it."""
+        with self.path.open("rb") as stream:
+            stream.seek(self._at)
+            while block := stream.read(min(_BLOCK, batch.offset - self._at)):
+                end = _line_end(block, 0, len(block))
+                self._column = (self._column if end < 0 else 1) + _characters(block[end + 1 :], batch.codec)
+                self._at += len(block)
+
+
+def _line_end(text: bytes, start: int, stop: int) -> int:
+    return max(text.rfind(b"\n", start, stop), text.rfind(b"\r", start, stop))
+
+
+def _characters(text: bytes, codec: str) -> int:
+    if codec != "utf-8" or text.isascii():
+        return len(text)
+    return int(np.count_nonzero((np.frombuffer(text, dtype=np.uint8) & 0xC0) != 0x80))

@@ -1,0 +1,243 @@
+"""One batch after the other: what columns say, what the engine says of the rest, and the findings of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import RulebookError
+from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.deferral import ColumnCounter, Frame, places_of
+from masktron.evaluation.findings import Finding, Verdict
+from masktron.evaluation.memo import Counts, Key, Memo
+from masktron.evaluation.report_reader import Failure, FindingMaker, Shown, read_report
+from masktron.evaluation.runner import Runner
+from masktron.evaluation.tally import Tally
+from masktron.evaluation.tiers import Program
+from masktron.read.columns import Batch
+
+PART = 5_000
+"""Records that an engine has in memory at a time."""
+
+_NOBODY = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some consecutive records of a batch.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        In the batch.
+    failing : ndarray of bool, shape (rows, checks)
+    verdicts : ndarray of uint8, shape (rows, checks), or None
+    """
+
+    batch: Batch
+    outcome: Outcome
+    rows: NDArray[np.int64]
+    failing: NDArray[np.bool_]
+    verdicts: NDArray[np.uint8] | None
+
+    def judge(self, at: int | NDArray[np.int64], check: int, counts: NDArray[np.int64]) -> None:
+        """Note what an engine counted of a check on some of the records; shape (records, 3)."""
+        fired, failed, errors = counts.T
+        self.failing[at, check] = failed + errors > 0
+        if self.verdicts is not None:
+            held = np.where(fired > 0, Verdict.HOLDS, Verdict.NOT_FIRED)
+            self.verdicts[at, check] = np.where(errors > 0, Verdict.ERROR, np.where(failed > 0, Verdict.FAILS, held))
+
+
+class Walk:
+    """Evaluates checks that look only inside their record.
+
+    Parameters
+    ----------
+    program : Program
+    columns : sequence of Runner
+        Of the checks that the program has.
+    records : sequence of Runner
+        Of checks that an engine has to see every record for.
+    tally, shown, memo
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        frame: Frame,
+        columns: Sequence[Runner],
+        records: Sequence[Runner],
+        tally: Tally,
+        shown: Shown,
+        memo: Memo,
+    ) -> None:
+        self.program = program
+        self.frame = frame
+        self.columns = columns
+        self.records = records
+        self.tally = tally
+        self.shown = shown
+        self.memo = memo
+        self._begins = ColumnCounter(frame.path)
+        self._compiled = np.array(sorted(i for runner in columns for i in runner.run.checks), dtype=np.int64)
+
+    def batch(self, batch: Batch) -> Iterator[int]:
+        """Evaluate a batch; yields the number of records done, now and then."""
+        outcome = self.program.evaluate(batch)
+        chosen = self._compiled
+        self.tally.counts[0, chosen] += outcome.fired[:, chosen].sum(axis=0, dtype=np.int64)
+        self.tally.counts[1, chosen] += outcome.failed[:, chosen].sum(axis=0, dtype=np.int64)
+        for start in range(0, len(batch), PART):
+            part = self._part(batch, outcome, np.arange(start, min(start + PART, len(batch))))
+            for runner in self.columns:
+                self._defer(runner, part)
+            if self.records:
+                self._evaluate(part)
+            self.tally.judged(len(part.rows), part.verdicts)
+            self._report(part)
+            yield self.tally.records
+
+    def _part(self, batch: Batch, outcome: Outcome, rows: NDArray[np.int64]) -> _Part:
+        chosen = self._compiled
+        failing = np.zeros((len(rows), self.tally.checks), dtype=np.bool_)
+        failing[:, chosen] = outcome.failed[rows][:, chosen] > 0
+        verdicts = self.tally.blank(len(rows))
+        if verdicts is not None:
+            fired = outcome.fired[rows][:, chosen] > 0
+            verdicts[:, chosen] = np.where(failing[:, chosen], Verdict.FAILS, fired * Verdict.HOLDS)
+        return _Part(batch, outcome, rows, failing, verdicts)
+
+    def _defer(self, runner: Runner, part: _Part) -> None:
+        """Let the engine decide what is unsure, once for equal cells."""
+        asked = [self._asked(check, part) for check in sorted(runner.run.checks)]
+        asked = [one for one in asked if len(one.rows)]
+        if not asked:
+            return
+        wanted = np.unique(np.concatenate([one.representatives for one in asked]))
+        wanted = wanted[wanted >= 0]
+        counts = self._counts(runner, part, wanted, np.array([one.check for one in asked]))
+        for k, one in enumerate(asked):
+            one.answer(counts[k], wanted, part, self.memo, self.tally)
+
+    def _asked(self, check: int, part: _Part) -> _Asked:
+        rows = np.flatnonzero(part.outcome.unsure[part.rows, check])
+        if not len(rows):
+            return _Asked(check, rows, rows, (), ())
+        keys = self.memo.keys(part.batch, check, part.rows[rows])
+        known = [self.memo.recall(key) for key in keys]
+        first: dict[Key, int] = {}
+        representatives = [
+            -1 if have is not None else int(row) if key is None else first.setdefault(key, int(row))
+            for row, key, have in zip(rows, keys, known, strict=True)
+        ]
+        return _Asked(check, rows, np.array(representatives, dtype=np.int64), tuple(keys), tuple(known))
+
+    def _counts(
+        self, runner: Runner, part: _Part, wanted: NDArray[np.int64], checks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return what the engine counts on some records of a part; shape (checks, records, 3)."""
+        counts = np.zeros((len(checks), len(wanted), 3), dtype=np.int64)
+        if not len(wanted):
+            return counts
+        events = runner.events(self.frame.document(part.batch, part.rows[wanted]), len(wanted))
+        events = events.part(np.isin(events.check, checks))
+        at = np.searchsorted(checks, events.check)
+        for k, kind in enumerate(events.kinds):
+            np.add.at(counts[:, :, k], (at[kind], events.record[kind]), 1)
+        return counts
+
+    def _evaluate(self, part: _Part) -> None:
+        """Let the engine decide the checks that have no evaluation over columns."""
+        root = self.frame.document(part.batch, part.rows)
+        for runner in self.records:
+            events = runner.events(root, len(part.rows))
+            self.tally.count(events)
+            fails = events.part(events.fails)
+            part.failing[fails.record, fails.check] = True
+            if part.verdicts is not None:
+                events.fill(part.verdicts)
+
+    def _report(self, part: _Part) -> None:
+        """Make the findings that are wanted of the records of a part."""
+        wanted = [(runner, self._wanted(runner, part)) for runner in (*self.columns, *self.records)]
+        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(rows for _, rows in wanted)]))
+        if not len(rows):
+            return
+        columns = {int(row): self._begins.of(part.batch, int(row)) for row in rows}
+        findings: list[Finding] = []
+        for runner, chosen in wanted:
+            if len(chosen):
+                findings += self._findings(runner, part, chosen, columns)
+        self.tally.add(findings)
+
+    def _wanted(self, runner: Runner, part: _Part) -> NDArray[np.int64]:
+        """Return the records of a part, in the batch, with the first failures of checks that have room for more."""
+        rooms = ((check, self.tally.room(check)) for check in runner.run.checks)
+        found = [np.flatnonzero(part.failing[:, check])[:room] for check, room in rooms if room != 0]
+        return part.rows[np.unique(np.concatenate(found))] if found else part.rows[:0]
+
+    def _findings(
+        self, runner: Runner, part: _Part, rows: NDArray[np.int64], columns: Mapping[int, int]
+    ) -> list[Finding]:
+        root = self.frame.document(part.batch, rows)
+        failures = list(read_report(runner.report(root), runner.rulebook))
+        if runner in self.columns:
+            self._confirm(runner, part, rows, failures)
+        make = FindingMaker(runner.layout, places_of(root, part.batch, rows, columns), self.shown)
+        return [make(failure) for failure in failures if self.tally.asks(failure)]
+
+    def _confirm(self, runner: Runner, part: _Part, rows: NDArray[np.int64], failures: list[Failure]) -> None:
+        """Compare what the engine finds in records with what the columns said."""
+        seen = Counter((failure.place, failure.check) for failure in failures)
+        checks = sorted(runner.run.checks)
+        outcome = part.outcome
+        for place, k in zip(*np.nonzero(outcome.failed[rows][:, checks] > 0), strict=True):
+            seen[int(place), checks[k]] -= int(outcome.failed[rows[place], checks[k]])
+        for (place, check), left in seen.items():
+            if left and not outcome.unsure[rows[place], check]:
+                wrong = runner.rulebook.checks[check]
+                raise RulebookError(
+                    f"the columns and {runner.engine} disagree on {' '.join(wrong.test.split())!r} "
+                    f"in record {part.batch.first + int(rows[place]) + 1:,}",
+                    where=f"{wrong.origin} ({wrong.id})",
+                    hint="please report this rulebook and file: the result cannot be trusted",
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """What has to be decided of one check in a part.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n,)
+        Unsure ones, in the part.
+    representatives : ndarray of int64, shape (n,)
+        The row that the engine is asked about in place of each; -1 where the answer is known.
+    keys, known
+        Of each row.
+    """
+
+    check: int
+    rows: NDArray[np.int64]
+    representatives: NDArray[np.int64]
+    keys: tuple[Key | None, ...]
+    known: tuple[Counts | None, ...]
+
+    def answer(
+        self, counts: NDArray[np.int64], wanted: NDArray[np.int64], part: _Part, memo: Memo, tally: Tally
+    ) -> None:
+        """Take what the engine counted on the rows that it was asked about; shape (wanted, 3)."""
+        own = np.array([have or _NOBODY for have in self.known], dtype=np.int64)
+        new = self.representatives >= 0
+        own[new] = counts[np.searchsorted(wanted, self.representatives[new])]
+        for at in np.flatnonzero(new & (self.representatives == self.rows)):
+            fired, failed, errors = own[at].tolist()
+            memo.store(self.keys[at], (fired, failed, errors))
+        tally.counts[:, self.check] += own.sum(axis=0)
+        part.judge(self.rows, self.check, own)

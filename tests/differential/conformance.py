@@ -1,0 +1,158 @@
+"""Conformance cases: files of XML that carry data, rulebook and what is to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree
+
+from differential.case import BINDINGS, ISO, Version
+from differential.told import ERROR, FAILS, NOT_FIRED, Told
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is to be said of one check.
+
+    Attributes
+    ----------
+    check : str
+    fired, failed, errors : int
+        Numbers of nodes.
+    fails, wrong, silent : tuple of int
+        Records, from 1, that fail, that have an error, and in which the check does not fire; it holds in the others.
+    message : str, optional
+        The message of the first finding.
+    """
+
+    check: str
+    fired: int
+    failed: int
+    errors: int
+    fails: tuple[int, ...]
+    wrong: tuple[int, ...]
+    silent: tuple[int, ...]
+    message: str | None = None
+
+    @classmethod
+    def of(cls, check: str, told: Told) -> Expected:
+        """Expect what was told."""
+        where = {m: tuple(i + 1 for i, c in enumerate(told.marks) if c == m) for m in (FAILS, ERROR, NOT_FIRED)}
+        return cls(check, told.fired, told.failed, told.errors, where[FAILS], where[ERROR], where[NOT_FIRED])
+
+    def matches(self, told: Told) -> bool:
+        """Tell whether that was told."""
+        return Expected.of(self.check, told) == Expected(
+            self.check, self.fired, self.failed, self.errors, self.fails, self.wrong, self.silent
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """A case, for one version of XPath."""
+
+    name: str
+    version: Version
+    says: str
+    schema: str
+    data: bytes
+    expected: tuple[Expected, ...]
+    excused: tuple[str, ...] = ()
+    """Tiers that depart from it, as ``docs/engines.md`` says."""
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write data and rulebook; return their paths."""
+        data, rules = folder / "data.xml", folder / "rules.sch"
+        data.write_bytes(self.data)
+        rules.write_text(self.schema, encoding="utf-8")
+        return data, rules
+
+
+def read(path: Path) -> list[Conformance]:
+    """Read a case; one for each version that it has an expectation for.
+
+    The data are either XML as it stands, or text (in CDATA) where its very characters matter; in that text,
+    ``[CR]`` is a carriage return and ``]]&gt;`` the end of a CDATA section.
+    """
+    root = etree.parse(str(path), etree.XMLParser(strip_cdata=False, remove_comments=False)).getroot()
+    data, schema = _inside(root, "data"), root.find(f"{{{ISO}}}schema")
+    assert schema is not None
+    says = " ".join((root.findtext("says") or "").split())
+    cases = []
+    for expect in root.iterfind("expect"):
+        for version in BINDINGS:
+            if version in str(expect.get("versions")).split():
+                schema.set("queryBinding", BINDINGS[version])
+                text = etree.tostring(schema, encoding="unicode", with_tail=False)
+                expected = tuple(_expected(check) for check in expect.iterfind("check"))
+                excused = tuple(str(expect.get("not") or "").split())
+                cases.append(Conformance(path.stem, version, says, text, data, expected, excused))
+    return cases
+
+
+def _inside(root: etree._Element, tag: str) -> bytes:
+    found = root.find(tag)
+    assert found is not None
+    codec = found.get("encoding", "UTF-8")
+    if len(found):
+        return etree.tostring(found[0], encoding="UTF-8", with_tail=False)
+    text = str(found.text or "").strip("\n").replace("[CR]", "\r").replace("]]&gt;", "]]>")
+    mark = b"\xef\xbb\xbf" if found.get("mark") else b""
+    return mark + text.encode(codec)
+
+
+def _expected(check: etree._Element) -> Expected:
+    def numbers(name: str) -> tuple[int, ...]:
+        return tuple(int(n) for n in (check.get(name) or "").split())
+
+    def one(name: str, default: int) -> int:
+        return int(str(check.get(name) or default))
+
+    failed, wrong, silent = numbers("fails"), numbers("errors"), numbers("silent")
+    return Expected(
+        str(check.get("id")),
+        int(str(check.get("fired"))),
+        one("failed", len(failed)),
+        one("wrong", len(wrong)),
+        failed,
+        wrong,
+        silent,
+        check.get("message"),
+    )
+
+
+def text(case: Conformance, encoding: str = "UTF-8", *, mark: bool = False) -> str:
+    """Return a case as the XML of its file."""
+    data = case.data.removeprefix(b"\xef\xbb\xbf") if mark else case.data
+    plain = data.decode(encoding).replace("\r", "[CR]").replace("]]>", "]]&gt;")
+    schema = etree.fromstring(case.schema)
+    schema.attrib.pop("queryBinding", None)
+    attributes = "" if encoding == "UTF-8" else f' encoding="{encoding}"'
+    attributes += ' mark="yes"' if mark else ""
+    checks = "\n".join(f"    <check {_attributes(e)}/>" for e in case.expected)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<case>\n'
+        f"  <says>{_escaped(case.says)}</says>\n"
+        f"  {etree.tostring(schema, encoding='unicode').strip()}\n"
+        f"  <data{attributes}><![CDATA[\n{plain}]]></data>\n"
+        f'  <expect versions="{case.version}">\n{checks}\n  </expect>\n</case>\n'
+    )
+
+
+def _escaped(says: str) -> str:
+    return says.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _attributes(e: Expected) -> str:
+    values: Mapping[str, str] = {
+        "id": e.check,
+        "fired": str(e.fired),
+        "fails": " ".join(map(str, e.fails)),
+        "errors": " ".join(map(str, e.wrong)),
+        "silent": " ".join(map(str, e.silent)),
+        "failed": str(e.failed) if e.failed != len(e.fails) else "",
+        "wrong": str(e.errors) if e.errors != len(e.wrong) else "",
+    }
+    return " ".join(f'{name}="{value}"' for name, value in values.items() if value)

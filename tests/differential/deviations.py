@@ -1,0 +1,173 @@
+"""Disagreements that are known: whose they are, and what the standard says. What none of them explains fails a run.
+
+The rows that `masktron.evaluation.deviations` has too are named by its ids; ``docs/engines.md`` shows them with an
+example. No row excuses a disagreement between the tiers of masktron.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from differential.told import ERROR
+from masktron.evaluation.traits import Oddity, oddities_of
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One check on which two evaluations disagree, in one record.
+
+    Attributes
+    ----------
+    engines : tuple of (str, str)
+        Who disagree, for example libxml2 and saxon.
+    expressions : str
+        Test, context and variables.
+    labels, let_labels : frozenset of str
+        Operators in them, and in the variables alone.
+    lexemes : tuple of str
+        Values of the record.
+    marks : tuple of (str, str)
+        What each says of the record.
+    confirmed : bool
+        Whether Saxon, optimising, gives the second answer where it is asked for that node alone.
+    """
+
+    engines: tuple[str, str]
+    expressions: str
+    labels: frozenset[str]
+    let_labels: frozenset[str]
+    lexemes: tuple[str, ...]
+    marks: tuple[str, str]
+    confirmed: bool = False
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Values and literals without white space around them."""
+        return frozenset(text.strip() for text in (*self.lexemes, *_literals(self.expressions)))
+
+    @property
+    def oddities(self) -> Oddity:
+        """What is unusual about the values, those in the expressions included."""
+        found = Oddity.NONE
+        for lexeme in (*self.lexemes, *_literals(self.expressions)):
+            found |= oddities_of(lexeme)
+        return found
+
+
+def _literals(expressions: str) -> list[str]:
+    return [*re.findall(r"'([^']*)'", expressions), *re.findall(r"[0-9]*\.?[0-9]+\.?", expressions)]
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A known disagreement.
+
+    Attributes
+    ----------
+    id : str
+    engine : str
+        Which one departs from the standard, or whom the standard lets choose.
+    says : str
+    paragraph : str
+    applies : callable
+    """
+
+    id: str
+    engine: str
+    says: str
+    paragraph: str
+    applies: Callable[[Difference], bool]
+
+
+def _saxon_1(d: Difference) -> bool:
+    return "saxon 1.0" in d.engines
+
+
+def _odd(flag: Oddity) -> Callable[[Difference], bool]:
+    return lambda d: _saxon_1(d) and bool(d.oddities & flag)
+
+
+def _prints(d: Difference) -> bool:
+    """Whether a number may be written as text: by string(), or by a function that takes a string."""
+    return _saxon_1(d) and bool(d.labels & _TEXTS)
+
+
+_TEXTS = frozenset({"string", "concat", "contains", "starts-with", "substring", "translate", "normalize-space"}) | {
+    "substring-before",
+    "substring-after",
+    "string-length",
+}
+
+_ORDERS = frozenset({"<", "<=", ">", ">="})
+
+DEVIATIONS = (
+    Deviation(
+        "saxon-plus-sign",
+        "Saxon",
+        "+5 is a number in its 1.0 mode.",
+        "XPath 1.0, 4.4; XPath 2.0, I.1",
+        _odd(Oddity.PLUS),
+    ),
+    Deviation(
+        "saxon-infinity",
+        "Saxon",
+        "INF is a number in its 1.0 mode.",
+        "XPath 1.0, 4.4; XPath 2.0, I.1",
+        _odd(Oddity.INFINITE),
+    ),
+    Deviation(
+        "libxml2-rounding",
+        "libxml2",
+        "1.14 is one unit in the last place off.",
+        "XPath 1.0, 3.5 and 4.4",
+        _odd(Oddity.MISREAD),
+    ),
+    Deviation(
+        "saxon-sum-text",
+        "Saxon",
+        "sum() of a text is an error in its 1.0 mode, where the standard has NaN.",
+        "XPath 1.0, 4.4",
+        lambda d: _saxon_1(d) and "sum" in d.labels and ERROR in d.marks,
+    ),
+    Deviation(
+        "saxon-number-text",
+        "Saxon",
+        "A number as text is that of 2.0 in its 1.0 mode: 1.0E6, -0.",
+        "XPath 1.0, 4.2",
+        lambda d: _prints(d) and ERROR not in d.marks,
+    ),
+    Deviation(
+        "saxon-variable-type",
+        "Saxon",
+        "A variable that is floor(), ceiling() or round() of an integer is an error in its 1.0 mode: a false type.",
+        "XPath 1.0, 4.4",
+        lambda d: _saxon_1(d) and d.marks[1] == ERROR and bool(d.let_labels & {"floor", "ceiling", "round"}),
+    ),
+    Deviation(
+        "saxon-nan-text",
+        "Saxon",
+        "A number is less than the text NaN: not in every place alike, and never in the standard.",
+        "XPath 2.0 and 3.1, 3.5.2 (3.7.2)",
+        lambda d: not _saxon_1(d) and ERROR not in d.marks and "NaN" in d.texts and bool(d.labels & _ORDERS),
+    ),
+    Deviation(
+        "errors-and-optimisation",
+        "Saxon",
+        "Whether an error is raised in an operand that does not decide the result.",
+        "XPath 2.0 and 3.1, 2.3.4",
+        lambda d: not _saxon_1(d) and ERROR in d.marks and d.confirmed,
+    ),
+)
+
+
+def explained(difference: Difference) -> str:
+    """Return the id of the deviation that a difference is, or nothing."""
+    return next((row.id for row in DEVIATIONS if row.applies(difference)), "")
+
+
+def refusal(engine: str, message: str) -> str:
+    """Return the id of the deviation for which an engine takes no rulebook that others take, or nothing."""
+    false_type = "required item type of the supplied value for variable" in message
+    return "saxon-variable-type" if engine == "saxon" and false_type else ""

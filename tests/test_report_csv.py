@@ -1,0 +1,63 @@
+"""CSV of failing records: one line a finding, readable by any reader of CSV."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import masktron
+from cli_runner import Runner
+from report_files import COUNTS, write_pair
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_it_has_every_finding(tmp_path: Path, run: Runner) -> None:
+    data, rules = write_pair(tmp_path)
+    run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv", "--limit", "0")
+    rows = rows_of(tmp_path / "o.csv")
+    expected = masktron.validate(data, rules).findings
+    assert sorted(int(row["record"]) for row in rows) == [int(row["record"]) for row in rows]
+    by_rule = {(row["rule"], row["record"]): row for row in rows}
+    assert len(by_rule) == len(rows) == len(expected)
+    for finding in expected:
+        row = by_rule[finding.rule, str(finding.record)]
+        assert row["marking"] == "CONFIDENTIAL"
+        assert (row["key"], row["kind"], row["severity"]) == (finding.key, finding.kind, finding.severity)
+        assert (row["line"], row["column"], row["location"]) == (
+            str(finding.line),
+            str(finding.column),
+            finding.location,
+        )
+        assert (row["message"], row["artefact"]) == (finding.message, str(finding.artefact).lower())
+    assert by_rule["add", "2"]["values"] == "A absent; B absent; T absent; V3=2"
+    assert len(pd.read_csv(tmp_path / "o.csv")) == len(rows)
+
+
+def test_a_valid_file_has_the_header_alone(tmp_path: Path, run: Runner) -> None:
+    data, rules = write_pair(tmp_path)
+    data.write_text("<Data><Record><V1>1</V1></Record></Data>")
+    run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_text().startswith("marking,record,key,line,column,rule,kind,severity,artefact")
+    assert rows_of(tmp_path / "o.csv") == []
+
+
+def test_without_values_it_counts(tmp_path: Path, run: Runner) -> None:
+    data, rules = write_pair(tmp_path)
+    run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv", "--release-safe", "--max-failures", "add=3")
+    rows = {row["rule"]: row for row in rows_of(tmp_path / "o.csv")}
+    for rule, counts in COUNTS.items():
+        assert tuple(int(rows[rule][name]) for name in ("fired", "failed", "errors")) == counts
+    assert (rows["add"]["allowed"], rows["add"]["passes"], rows["whole"]["passes"]) == ("3", "true", "false")
+    assert rows["whole"]["text"] == "V1 is <[V1]> & {0} [name of .]"
