@@ -54,7 +54,7 @@ format: $(STAMP)  ## reformat the code
 
 bench: $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
-	@$(BIN)/python benchmarks/partitions.py
+	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
 
 clean:  ## remove the environment and all that was generated
 	rm -rf $(VENV) demo-output bench-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,8 +15,6 @@ import masktron.kernels.mdav as dispatch
 import masktron.kernels.mdav_tree as tree
 from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
-
-MODULE = Path(tree.__file__)
 
 
 def through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
@@ -131,15 +128,3 @@ def test_sums_come_back_to_zero() -> None:
     mean = np.empty(3)
     tree.mean_into(sums, 1, lowest, np.empty(sums.shape[1] + 4, np.int64), mean)
     assert mean.tolist() == [0.0, 0.0, 0.0]
-
-
-def test_cached_code_cannot_grow_stale() -> None:
-    """Numba renews its cache by the module of the called function alone: the others have to stand there too."""
-    for path in MODULE.parent.glob("*.py"):
-        imports = [
-            node.module
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("masktron.kernels")
-        ]
-        compiled = "njit" in path.read_text(encoding="utf-8")
-        assert not (compiled and imports), f"{path.name} imports {imports}"

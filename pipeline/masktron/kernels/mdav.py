@@ -45,7 +45,7 @@ def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     section 2.2. By brute force O(n^2 d / k) time, O(n d) memory; `masktron.kernels.mdav_tree` finds the same
     partition with far less work where there are many records in many groups.
     """
-    if len(points) >= max(TREE_FROM, _TREE_GROUPS * k) and np.abs(points).max(initial=0.0) < _TREE_LARGEST:
+    if _many(len(points), k) and np.abs(points).max(initial=0.0) < _TREE_LARGEST:
         return _through_tree(points, k)
     return brute_force(points, k)
 
@@ -69,6 +69,19 @@ def brute_force(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
         group += 1
     labels[rest.remaining()] = group
     return labels
+
+
+def compiles_first(n: int, k: int) -> bool:
+    """Tell whether the partition of n records would have to wait for code to be compiled."""
+    if not _many(n, k):
+        return False
+    from masktron.kernels.mdav_tree import tree_ready  # noqa: PLC0415 -- loads the compiler
+
+    return not tree_ready()
+
+
+def _many(n: int, k: int) -> bool:
+    return n >= max(TREE_FROM, _TREE_GROUPS * k)
 
 
 def _through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:

@@ -22,6 +22,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from masktron.kernels.compiling import is_compiled, kernel
+
 _SPARE = 3
 """Limbs below the sum into which it is divided: the quotient of a sum of 1 by 2**31 keeps 65 bits."""
 FAN = 16
@@ -62,7 +64,12 @@ def mdav_tree(points: NDArray[np.float64], k: int) -> tuple[NDArray[np.intp], in
     return labels, groups
 
 
-@njit(cache=True, nogil=True)
+def tree_ready() -> bool:
+    """Tell whether compiled code is at hand; without it, the first call takes some ten seconds longer."""
+    return all(map(is_compiled, (_form, _add_all)))
+
+
+@kernel
 def _left(leaf_of: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     left = np.empty(size, np.int64)
     at = 0
@@ -73,7 +80,7 @@ def _left(leaf_of: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _form(
     points: NDArray[np.float64],
     bits: NDArray[np.int64],
@@ -124,7 +131,8 @@ def _form(
             remove(points, tree, record)
             drop(order, record)
             add(sums, bits, record, -1, lowest)
-            for neighbour in found:
+            for at in range(k - 1):
+                neighbour = int(found[at])
                 labels[neighbour] = group
                 remove(points, tree, neighbour)
                 drop(order, neighbour)
@@ -161,7 +169,7 @@ def sums_of(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
     return sums, lowest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add(sums: NDArray[np.int64], bits: NDArray[np.int64], record: int, sign: int, lowest: NDArray[np.int64]) -> None:
     """Add a record to the sums, or with the sign -1 take it away. `bits` are those of the doubles."""
     for t in range(bits.shape[1]):
@@ -185,13 +193,13 @@ def add(sums: NDArray[np.int64], bits: NDArray[np.int64], record: int, sign: int
         sums[t, limb + 2] += signed * (high >> 32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_all(sums: NDArray[np.int64], bits: NDArray[np.int64], lowest: NDArray[np.int64]) -> None:
     for record in range(bits.shape[0]):
         add(sums, bits, record, 1, lowest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean_into(
     sums: NDArray[np.int64], count: int, lowest: NDArray[np.int64], work: NDArray[np.int64], mean: NDArray[np.float64]
 ) -> None:
@@ -216,7 +224,7 @@ def mean_into(
         mean[t] = -value if negative else value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _magnitude(sums: NDArray[np.int64], work: NDArray[np.int64]) -> bool:
     """Write the absolute value in limbs of 32 bits above the spare ones; tell whether the sum is negative."""
     limbs = len(sums)
@@ -234,7 +242,7 @@ def _magnitude(sums: NDArray[np.int64], work: NDArray[np.int64]) -> bool:
     return sign < 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rounded(work: NDArray[np.int64], top: int, inexact: bool, exponent: int) -> float:
     """Round a number in limbs, with something below them if `inexact`, to 53 bits."""
     while top >= 0 and work[top] == 0:
@@ -314,7 +322,7 @@ class Scratch(NamedTuple):
     query: NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scratch(capacity: int, dimensions: int) -> Scratch:
     """Make room."""
     return Scratch(
@@ -326,7 +334,7 @@ def scratch(capacity: int, dimensions: int) -> Scratch:
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def squared_distance(points: NDArray[np.float64], record: int, query: NDArray[np.float64]) -> float:
     """Squared distance, summed over dimensions in order."""
     total = 0.0
@@ -339,7 +347,7 @@ def squared_distance(points: NDArray[np.float64], record: int, query: NDArray[np
 # --- building ------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def build(points: NDArray[np.float64], order: NDArray[np.int64], capacity: int, centre: NDArray[np.float64]) -> Tree:
     """Build a tree over the points whose indices are in `order`, which is permuted."""
     n = len(order)
@@ -386,7 +394,7 @@ def build(points: NDArray[np.float64], order: NDArray[np.int64], capacity: int, 
     return tree
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _levels(leaves: int) -> NDArray[np.int64]:
     found = np.zeros(12, np.int64)
     level = 0
@@ -399,7 +407,7 @@ def _levels(leaves: int) -> NDArray[np.int64]:
             return found[: level + 1].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _arrange(points: NDArray[np.float64], order: NDArray[np.int64], depth: int) -> None:
     """Halve the points at the median of the widest dimension, `depth` times."""
     n = len(order)
@@ -412,7 +420,7 @@ def _arrange(points: NDArray[np.float64], order: NDArray[np.int64], depth: int) 
                 _select(points, order, dimension, low, high, (2 * cell + 1) * n >> (level + 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widest(points: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
     """Dimension of the largest extent, of a thousand points where there are many; -1 where all are equal."""
     step = max(1, (high - low) // 1024)
@@ -430,7 +438,7 @@ def _widest(points: NDArray[np.float64], order: NDArray[np.int64], low: int, hig
     return widest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(
     points: NDArray[np.float64], order: NDArray[np.int64], dimension: int, low: int, high: int, nth: int
 ) -> None:
@@ -459,7 +467,7 @@ def _select(
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise_boxes(points: NDArray[np.float64], tree: Tree) -> None:
     for leaf in range(len(tree.held)):
         node = leaf // FAN
@@ -477,7 +485,7 @@ def _raise_boxes(points: NDArray[np.float64], tree: Tree) -> None:
             _raise_node(tree, below + i, tree.levels[level] + i // FAN, i % FAN)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise_node(tree: Tree, node: int, parent: int, child: int) -> None:
     total = np.int64(0)
     lowest = _NONE
@@ -490,7 +498,7 @@ def _raise_node(tree: Tree, node: int, parent: int, child: int) -> None:
     _tighten(tree, node, parent, child)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _extent(points: NDArray[np.float64], tree: Tree, leaf: int, t: int) -> tuple[float, float]:
     low = math.inf
     high = -math.inf
@@ -501,7 +509,7 @@ def _extent(points: NDArray[np.float64], tree: Tree, leaf: int, t: int) -> tuple
     return low, high
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _tighten(tree: Tree, node: int, parent: int, child: int) -> bool:
     """Make the box of a node that of its children; tell whether it changed."""
     changed = False
@@ -522,7 +530,7 @@ def _tighten(tree: Tree, node: int, parent: int, child: int) -> bool:
 # --- taking away ---------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def remove(points: NDArray[np.float64], tree: Tree, record: int) -> None:
     """Take a point away, and tighten the boxes it held up."""
     leaf = tree.leaf_of[record]
@@ -559,7 +567,7 @@ def remove(points: NDArray[np.float64], tree: Tree, record: int) -> None:
 # --- searching -----------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def look_from(tree: Tree, query: NDArray[np.float64], room: Scratch) -> float:
     """Put a query in single precision; return by how much distances may then be off, roundings apart."""
     norm = 0.0
@@ -570,7 +578,7 @@ def look_from(tree: Tree, query: NDArray[np.float64], room: Scratch) -> float:
     return 2.0**-23 * (tree.norm + math.sqrt(norm)) * 1.001
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def measure(near: NDArray[np.float32], count: int, query: NDArray[np.float32], squared: NDArray[np.float32]) -> None:
     """Squared distances of the points of a block in single precision."""
     for slot in range(count):
@@ -582,7 +590,7 @@ def measure(near: NDArray[np.float32], count: int, query: NDArray[np.float32], s
             squared[slot] += difference * difference
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(
     points: NDArray[np.float64],
     tree: Tree,
@@ -655,13 +663,13 @@ def nearest(
     return measured
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _limit(distance: float, error: float) -> np.float32:
     """Squared distance in single precision that no point at most so far exceeds."""
     return np.float32(min((math.sqrt(distance) + error) ** 2 * (1 + _RELATIVE), 3e38)) + _TINY
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _scan(
     points: NDArray[np.float64],
     tree: Tree,
@@ -698,7 +706,7 @@ def _scan(
         limit = _limit(distance[last], error)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _bounds_below(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
     """Squared distances from a query to the boxes of the children."""
     for child in range(FAN):
@@ -713,7 +721,7 @@ def _bounds_below(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDA
             bounds[child] += gap * gap
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _bounds_above(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
     """Squared distances from a query to the farthest corners of the boxes of the children."""
     for child in range(FAN):
@@ -727,7 +735,7 @@ def _bounds_above(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDA
             bounds[child] += reach * reach
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def farthest(
     points: NDArray[np.float64], tree: Tree, query: NDArray[np.float64], best: float, chosen: int, room: Scratch
 ) -> tuple[int, int]:
@@ -785,7 +793,7 @@ def farthest(
     return chosen, measured
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def keep_farthest(
     points: NDArray[np.float64],
     ids: NDArray[np.int64],
@@ -835,7 +843,7 @@ class Shells(NamedTuple):
     reference: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shells(
     points: NDArray[np.float64], tree: Tree, left: NDArray[np.int64], reference: NDArray[np.float64], wanted: int
 ) -> Shells:
@@ -872,7 +880,7 @@ def shells(
     return Shells(near, ids, count, radius, place, reference.copy())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop(order: Shells, record: int) -> None:
     """Take a point away."""
     place = order.place[record]
@@ -884,7 +892,7 @@ def drop(order: Shells, record: int) -> None:
         order.near[block, t, place % BLOCK] = np.float32(np.nan)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(
     points: NDArray[np.float64], tree: Tree, order: Shells, query: NDArray[np.float64], room: Scratch, most: int
 ) -> tuple[float, int, bool, int]:
