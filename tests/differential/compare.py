@@ -12,7 +12,7 @@ from pathlib import Path
 from differential import by_libxml2, by_masktron, by_xquery
 from differential.case import Case, Check, Pattern, Rule
 from differential.deviations import Difference, explained, refusal
-from differential.told import Told
+from differential.told import ERROR, NOT_FIRED, Told
 from masktron.errors import MasktronError, RulebookError
 from masktron.evaluation.findings import Evaluation
 
@@ -77,7 +77,7 @@ def compare(case: Case, folder: Path) -> tuple[Case, Compared]:
         try:
             answer = evaluate(files)
         except MasktronError as error:
-            known = refusal(tier, str(error))
+            known = refusal(case.version, str(error))
             result.disagreements.append(Disagreement(case.seed, "", "", "", name, tier, ("", str(error)), known))
             continue
         if answer is None:
@@ -162,7 +162,7 @@ def _apart(case: Case, check: Check, engines: tuple[str, str], said: tuple[Told,
         marks = (first.marks[row], second.marks[row])
         lexemes = tuple(cell.lexeme for cell in case.table.rows[row].cells)
         difference = Difference(engines, text, labels, let_labels, lexemes, marks)
-        if "E" in marks and case.version != "1.0":
+        if {ERROR, NOT_FIRED} & {*marks} and case.version != "1.0":
             difference = replace(difference, confirmed=by_xquery.confirms(case, check.id, row, second))
         found.add(explained(difference))
     if not rows:
