@@ -11,7 +11,7 @@ from lxml import etree
 
 from masktron.errors import MasktronError
 from masktron.read.columns import Batch
-from masktron.read.judge import SMALLEST, Judge
+from masktron.read.judge import SMALLEST, Judge, stamp_of
 from masktron.read.layout import Shape, survey_exactly
 from masktron.read.parser import opened
 from masktron.read.prefix import NotPlain, first_record
@@ -130,6 +130,22 @@ def iter_batches(
     with opened(path) as (stream, _):
         rows = min(rows, max(1, _BATCH_CELLS // max(1, len(layout.fields))))
         yield from batches_of(path, stream, layout, plain, block, rows)
+
+
+def check_unchanged(path: str | Path, plain: PlainFile) -> None:
+    """Refuse a file that is no longer the one that was surveyed, as some passes open it anew.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be read, or changed.
+    """
+    from masktron.read.blocks import changed  # noqa: PLC0415 -- loads numba
+
+    path = Path(path)
+    with opened(path) as (stream, _):
+        if stamp_of(stream) != plain.stamp:
+            raise changed(path)
 
 
 def _compile(progress: Progress | None) -> None:
