@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,16 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_kernel_calls_a_compiled_function_of_another_module() -> None:
+    """The compiler looks at the module of a function alone when it asks whether what it kept is still right."""
+    kernels = PACKAGE / "kernels"
+    foreign = []
+    for path in sorted(kernels.glob("*.py")):
+        module = import_module(f"masktron.kernels.{path.stem}")
+        compiled = [name for name, value in vars(module).items() if hasattr(value, "py_func")]
+        own = [name for name in compiled if vars(module)[name].py_func.__module__ == module.__name__]
+        if own:
+            foreign += [f"{path.stem}: {name}" for name in compiled if name not in own]
+    assert foreign == []

@@ -544,3 +544,28 @@ def test_cells_that_only_look_equal_are_asked_about_apart(tmp_path: Path, memo: 
     done = columns(path, rulebook, layout, FakeCompiler(share=1.0), memo=memo, keep_verdicts=True)
     assert done.failed.tolist() == [6, 1, 2]
     assert_same(done, evaluate(path, rulebook, layout))
+
+
+@pytest.mark.parametrize(
+    "act", [Path.unlink, lambda path: path.with_name("new.xml").replace(path)], ids=["gone", "new"]
+)
+def test_a_file_that_is_replaced_meanwhile_is_refused(tmp_path: Path, act: Callable[[Path], object]) -> None:
+    """The reader still has the old file, but what needs the whole document would open the new one."""
+    text = "<Data>" + "<Record><V1>1</V1></Record>" * 20 + "</Data>"
+    path = write(tmp_path, text)
+    (tmp_path / "new.xml").write_text(text.replace("1", "2"), encoding="utf-8")
+    body = "".join(
+        f'<pattern><rule context="Record"><assert test="{test}"/></rule></pattern>'
+        for test in ("V1 = 1", "count(//Record[V1 = 1]) = 20")
+    )
+    found = survey_plain(path)
+    assert found is not None
+    done: list[int] = []
+
+    def progress(records: int) -> None:
+        if not done:
+            act(path)
+        done.append(records)
+
+    with pytest.raises(DocumentError, match=r"changed|does not exist"):
+        tiered.evaluate(path, rules(tmp_path, body), found[0], plain=found[2], progress=progress)

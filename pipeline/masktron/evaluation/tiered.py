@@ -25,7 +25,7 @@ from masktron.evaluation.tiers import Assigned, Compiler, Tier, assign, without_
 from masktron.evaluation.walk import Walk
 from masktron.read.columns import Batch
 from masktron.read.locality import locality
-from masktron.read.plain import iter_batches
+from masktron.read.plain import check_unchanged, iter_batches
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 
@@ -85,7 +85,7 @@ def evaluate(
     def batches() -> Generator[Batch]:
         return _ahead(iter_batches(path, layout, plain))
 
-    return evaluate_columns(
+    evaluation = evaluate_columns(
         path,
         rulebook,
         layout,
@@ -100,6 +100,8 @@ def evaluate(
         keep_verdicts=keep_verdicts,
         progress=progress,
     )
+    check_unchanged(path, plain)
+    return evaluation
 
 
 def tiers_of(

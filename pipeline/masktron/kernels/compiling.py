@@ -34,3 +34,8 @@ def is_compiled(dispatcher: Any) -> bool:
     name = f"{source.stem}.{dispatcher.py_func.__name__}-"
     written = [path.stat().st_mtime for path in Path(folder).iterdir() if path.name.startswith(name)]
     return bool(written) and max(written) >= source.stat().st_mtime
+
+
+def is_kept(dispatcher: Any) -> bool:
+    """Tell whether the compiled form of a function outlives the process."""
+    return dispatcher.stats.cache_path is not None
