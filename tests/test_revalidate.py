@@ -13,7 +13,7 @@ import pytest
 import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.errors import ViolationError
-from masktron.evaluation import exact, parallel
+from masktron.evaluation import exact, parallel, tiered
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs import common
 from masktron.jobs import revalidate as module
@@ -34,6 +34,21 @@ def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = Non
     decided = spoil(exact.evaluate(data, job.rulebook, job.layout))
     chosen = list(range(len(job.rulebook.checks))) if only is None else only
     return list(second_opinions(data, job, job.layout, decided, chosen, original=None, progress=no_progress))
+
+
+@pytest.mark.parametrize("least", [0, 1 << 40])
+def test_a_large_written_file_is_decided_over_columns(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
+    rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
+    job = open_job(data, rules)
+    done = revalidate(data, job, job.layout, original=data, binding=range(4), progress=no_progress)
+    expected = exact.evaluate(data, job.rulebook, job.layout)
+    assert done.evaluation.judged.tolist() == expected.judged.tolist()
+    assert done.engines[0].engine.startswith("masktron's columns with") == (least == 0)
+    assert done.engines[0].violations == expected.violations
+    assert all(one.agrees for one in done.engines)
 
 
 def named(evaluation: Evaluation) -> Evaluation:
@@ -114,7 +129,7 @@ def test_mask_publishes_nothing_that_engines_disagree_on(
 ) -> None:
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", "A >= 0"), tmp_path / "out" / "masked.xml"
     out.parent.mkdir()
-    real = exact.evaluate
+    real = tiered.evaluate
     monkeypatch.setattr(module, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
     with pytest.raises(ViolationError, match=r"libxml2 .* does not agree .*\n  R1: fired 39 and 40 times"):
         masktron.mask(data, rules, out, k=4, roles={"Id": "key"})

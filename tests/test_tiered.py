@@ -491,19 +491,25 @@ def test_each_rule_has_its_tier_and_the_reason(plain: tuple[Path, Rulebook, Layo
     path, _, layout = plain
     body = "".join(
         f'<pattern><rule context="Record"><assert test="{escaped(test)}"/></rule></pattern>'
-        for test in ("V1 = 1", "format-number(V1, '0') = '1'", "V1 = preceding-sibling::Record/V1")
+        for test in (
+            "V1 = 1",
+            "format-number(V1, '0') = '1'",
+            "V1 = preceding-sibling::Record/V1",
+            "preceding-sibling::Record[1]/V1 = 2",
+        )
     )
     rulebook = rules(tmp_path, body)
     found = survey_plain(path, record="Record")
     assert found is not None
-    columnar, alone, whole = tiered.tiers_of(path, rulebook, layout, found[2])
+    columnar, alone, across, whole = tiered.tiers_of(path, rulebook, layout, found[2])
     assert columnar == Assigned(Tier.COLUMNS)
     assert str(columnar) == "1: columns"
     assert (alone.tier, "format-number" in alone.reason) == (Tier.RECORDS, True)
-    assert (whole.tier, "preceding-sibling" in whole.reason) == (Tier.DOCUMENT, True)
+    assert str(across) == "2: across records, two passes (the axis preceding-sibling)"
+    assert str(whole) == "3: whole document (the axis preceding-sibling)"
     without = tiered.tiers_of(path, rulebook, layout, None, "it is small")
     assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2
-    assert without[2] == whole
+    assert [str(a) for a in without[2:]] == ["3: whole document (the axis preceding-sibling)"] * 2
 
 
 def test_saxon_in_1_0_mode_decides_without_columns(plain: tuple[Path, Rulebook, Layout], tmp_path: Path) -> None:

@@ -59,14 +59,26 @@ class Program(Protocol):
 
 
 class Original:
-    """The original file that ``document()`` names, read once."""
+    """The original file that ``document()`` names, read once.
 
-    def __init__(self, path: Path) -> None:
-        self._text = etree.tostring(parse_tree(path, DocumentError).getroot(), encoding="unicode")
+    Parameters
+    ----------
+    path : Path
+    known : bool
+        Whether it is known to be well-formed: then it is not read before a rule asks for it.
+    """
+
+    def __init__(self, path: Path, *, known: bool = False) -> None:
+        self._path = path
+        self._text = "" if known else self._read()
+
+    def _read(self) -> str:
+        return etree.tostring(parse_tree(self._path, DocumentError).getroot(), encoding="unicode")
 
     @property
     def text(self) -> str:
         """The document, without declaration or document type."""
+        self._text = self._text or self._read()
         return self._text
 
 
@@ -174,7 +186,7 @@ class _Saxon:
             self._executable = compile_stylesheet(text, careful=careful)
         except SaxonError as error:
             raise EngineError(error.first) from None
-        if original is not None:
+        if original is not None and f"${ORIGINAL}" in text:
             self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:

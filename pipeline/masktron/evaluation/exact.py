@@ -166,11 +166,13 @@ def evaluate_whole(path: Path, runners: Sequence[Runner], tally: Tally, shown: S
         if verdicts is not None:
             events.fill(verdicts)
         if events.fails.any() and any(tally.room(int(check)) != 0 for check in np.unique(events.check[events.fails])):
-            _report_whole(path, root, spans, runner, tally, shown)
+            report_whole(path, root, _places(records_of(root, layout), spans), runner, tally, shown)
 
 
-def _report_whole(path: Path, root: etree._Element, spans: Spans, runner: Runner, tally: Tally, shown: Shown) -> None:
-    places = _places(records_of(root, runner.layout), spans)
+def report_whole(
+    path: Path, root: etree._Element, places: Sequence[Place], runner: Runner, tally: Tally, shown: Shown
+) -> None:
+    """Make the findings of checks on a whole document, of which `places` are the records."""
     text = runner.report(root)
     around = {failure.steps for failure in read_report(text, runner.rulebook) if failure.place < 0}
     outside = Outside(root, starts_in_file(path, around)) if around else None
@@ -191,7 +193,7 @@ class BatchEvaluator:
     layout : Layout
     checks : collection of int, optional
         Indices of the checks to evaluate; by default those that look only inside their record.
-    original : Path, optional
+    original : Path or Original, optional
         What ``document()`` returns; needed if a chosen check reads it.
     engine : {"auto", "libxml2", "saxon"}
     """
@@ -202,7 +204,7 @@ class BatchEvaluator:
         layout: Layout,
         *,
         checks: Collection[int] | None = None,
-        original: Path | None = None,
+        original: Path | Original | None = None,
         engine: EngineChoice = "auto",
     ) -> None:
         if rulebook.documents and original is None:
@@ -213,7 +215,9 @@ class BatchEvaluator:
             )
         if checks is None:
             checks = [i for i, reason in enumerate(locality(rulebook, layout)) if not reason]
-        document = Original(original) if rulebook.documents and original is not None else None
+        document = original if isinstance(original, Original) else None
+        if rulebook.documents and isinstance(original, Path):
+            document = Original(original)
         local = ("",) * len(rulebook.checks)
         self.checks = frozenset(checks)
         self._layout = layout

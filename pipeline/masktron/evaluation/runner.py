@@ -53,6 +53,11 @@ def runs_of(engines: Sequence[EngineName], reasons: Sequence[str], selected: Col
     return tuple(Run(name, whole, frozenset(checks)) for (name, whole), checks in groups.items())
 
 
+def usual_engine(rulebook: Rulebook) -> EngineName:
+    """Return the engine that decides a rulebook's version of XPath, contexts that are too hard for it apart."""
+    return "libxml2" if rulebook.version == "1.0" else "saxon"
+
+
 def described(engines: Iterable[EngineName], rulebook: Rulebook) -> str:
     """Name the engines and their versions."""
     names = dict.fromkeys(describe(engine) for engine in engines)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from masktron.evaluation.exact import EngineChoice, evaluate
+from masktron.evaluation.exact import EngineChoice
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.evaluation.parallel import Counts, count, engine_name
+from masktron.evaluation.tiered import evaluate
 from masktron.jobs.common import Job, Progress
+from masktron.read.plain import plain_again
 from masktron.read.records import Layout
 from masktron.results import EngineResult
 
@@ -64,11 +66,14 @@ def revalidate(
     """
     rules = sorted(binding)
     if decided is None:
+        own, plain = plain_again(path, layout)
         decided = evaluate(
             path,
             job.rulebook,
-            layout,
+            own,
+            plain=plain,
             original=original,
+            keep_verdicts=True,
             progress=lambda done: progress("re-validating the written file", done),
         )
     engines = [

@@ -93,6 +93,8 @@ def run_validate(
                 shown=_shown(job, field),
                 sink=following.add if reports.reports and not release_safe else None,
             )
+        if evaluation.handed_back:
+            warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
         hard, soft = violations(results)
