@@ -27,8 +27,8 @@ from masktron.measures.linkage import linkage
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 from masktron.plan import Block, Plan, make_plan
-from masktron.read.layout import survey
 from masktron.read.microdata import read_records
+from masktron.read.plain import survey_file
 from masktron.read.records import Column, Records
 from masktron.results import (
     BlockResult,
@@ -147,7 +147,7 @@ class _Run:
                 keep=self.originals.keep,
                 order=None if order is None else self._source_order(order),
             )
-            layout, _ = survey(temporary, record=self.job.layout.record_tag)
+            layout, _, plain = survey_file(temporary, record=self.job.layout.record_tag)
             masked = read_records(temporary, layout, missing=self.config.missing)
             self._verify_records(written, masked)
             verdict = revalidate(
@@ -157,6 +157,7 @@ class _Run:
                 original=self.records.source,
                 binding=self.binding,
                 progress=progress,
+                plain=plain,
             )
             result = self._result(blocks, repairs, masked, verdict, order, out, manifest)
             self._verify(result)

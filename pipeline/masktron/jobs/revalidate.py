@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masktron.evaluation.exact import EngineChoice, evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.evaluation.parallel import Counts, count, engine_name
+from masktron.evaluation.runner import EngineChoice
+from masktron.evaluation.tiered import evaluate
 from masktron.jobs.common import Job, Progress
 from masktron.read.records import Layout
 from masktron.results import EngineResult
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
 
 SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""
@@ -45,6 +50,7 @@ def revalidate(
     original: Path,
     binding: Collection[int],
     progress: Progress,
+    plain: PlainFile | None = None,
     decided: Evaluation | None = None,
 ) -> Revalidation:
     """Evaluate a written file.
@@ -59,8 +65,10 @@ def revalidate(
         What ``document()`` in the rules means.
     binding : collection of int
         Rules that have to hold.
+    plain : PlainFile, optional
+        What the reader of columns knows of it.
     decided : Evaluation, optional
-        What decides, with the verdicts on all records; by default `evaluate` is asked.
+        What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
     """
     rules = sorted(binding)
     if decided is None:
@@ -68,7 +76,9 @@ def revalidate(
             path,
             job.rulebook,
             layout,
+            plain=plain,
             original=original,
+            keep_verdicts=True,
             progress=lambda done: progress("re-validating the written file", done),
         )
     engines = [
