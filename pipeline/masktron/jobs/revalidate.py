@@ -98,6 +98,7 @@ def second_opinions(
     *,
     original: Path | None,
     progress: Progress,
+    failing: Collection[int] = (),
 ) -> Iterator[EngineResult]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
@@ -113,6 +114,9 @@ def second_opinions(
         Indices of the checks that count.
     original : Path or None
         What ``document()`` in the rules means.
+    failing : collection of int
+        Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
+        is noted, and no disagreement; what it finds beyond those that were counted always is one.
     """
     choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
     names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
@@ -128,8 +132,10 @@ def second_opinions(
             engine=choice,
             progress=lambda done, stage=stage: progress(stage, done),  # type: ignore[misc]
         )
-        notes = tuple(_differences(job, decided, counts, rules))
-        yield EngineResult(counts.engine, counts.records, _violations(counts, rules), not notes, notes)
+        differences = list(_differences(job, decided, counts, rules))
+        agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
+        notes = tuple(note for _, note in differences)
+        yield EngineResult(counts.engine, counts.records, _violations(counts, rules), agrees, notes)
 
 
 def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:
@@ -137,9 +143,20 @@ def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:
     return int((counts.failed[own] + counts.errors[own]).sum())
 
 
-def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collection[int]) -> Iterator[str]:
+def _is_milder(decided: Evaluation, counts: Counts, index: int) -> bool:
+    """Whether an engine saw a rule fire as often, and found nothing more to be wrong."""
+    return bool(
+        index >= 0
+        and counts.fired[index] == decided.fired[index]
+        and counts.failed[index] <= decided.failed[index]
+        and counts.errors[index] <= decided.errors[index]
+    )
+
+
+def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Yield what an engine counts otherwise, with the rule; -1 for the records."""
     if decided.records != counts.records:
-        yield f"{decided.records} and {counts.records} records"
+        yield -1, f"{decided.records} and {counts.records} records"
     for index in rules:
         own = [int(of[index]) for of in (decided.fired, decided.failed, decided.errors)]
         other = [int(of[index]) for of in (counts.fired, counts.failed, counts.errors)]
@@ -148,8 +165,9 @@ def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collectio
         first = f", first in record {counts.first[index] + 1}" if counts.first[index] >= 0 else ""
         errors = f", errors {own[2]} and {other[2]} times" if own[2] != other[2] else ""
         yield (
+            index,
             f"{job.rulebook.checks[index].id}: fired {own[0]} and {other[0]} times, "
-            f"failed {own[1]} and {other[1]} times{errors}{first}"
+            f"failed {own[1]} and {other[1]} times{errors}{first}",
         )
 
 
