@@ -49,6 +49,7 @@ def evaluate(
     limit: int | None = 1000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -56,7 +57,7 @@ def evaluate(
 
     Parameters
     ----------
-    path, rulebook, layout, original, engine, limit, shown, sink, keep_verdicts, progress
+    path, rulebook, layout, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
         As `masktron.evaluation.exact.evaluate`, which gives the same result but for the name of the engine.
     plain : PlainFile, optional
         From `masktron.read.plain.survey_file`; without it the engine sees every record.
@@ -78,6 +79,7 @@ def evaluate(
             limit=limit,
             shown=shown,
             sink=sink,
+            sunk=sunk,
             keep_verdicts=keep_verdicts,
             progress=progress,
         )
@@ -97,6 +99,7 @@ def evaluate(
         limit=limit,
         shown=shown,
         sink=sink,
+        sunk=sunk,
         keep_verdicts=keep_verdicts,
         progress=progress,
     )
@@ -145,6 +148,7 @@ def evaluate_columns(
     limit: int | None = 1000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = False,
     memo: int = MEMO,
     progress: Callable[[int], None] | None = None,
@@ -172,7 +176,7 @@ def evaluate_columns(
         return [Runner(run, rulebook, layout, document) for run in runs_of(engines, reasons, selected)]
 
     columns, records, whole = (runners(tier) for tier in Tier)
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts)
+    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
     if columns or records:
         walk = Walk(program, frame, columns, records, tally, shown, Memo(program.reads, memo))

@@ -106,11 +106,11 @@ def first_record(
     """
     if encoding.codec.startswith("utf-16"):
         raise NotPlain
-    head = stream.read(_GLANCE)
+    head = stream.read(min(_GLANCE, _PREFIX))
     walk = Paths(path, encoding)
     walk.feed(head)
     if not _is_told(walk, {record} if record else set(hints)):
-        more = stream.read(_PREFIX - _GLANCE)
+        more = stream.read(_PREFIX - len(head))
         walk.feed(more)
         head += more
     if not walk.top.children:
