@@ -425,6 +425,27 @@ def test_memory_does_not_hold_findings_that_go_to_a_sink(plain: tuple[Path, Rule
         _ = done.judged
 
 
+def test_no_more_findings_are_made_than_a_sink_needs(plain: tuple[Path, Rulebook, Layout]) -> None:
+    path, rulebook, layout = plain
+    every: list[Finding] = []
+    columns(path, rulebook, layout, FakeCompiler(), limit=1, sink=every.append, size=9)
+    for sunk, limit in ((0, 5), (5, 0), (5, 3)):
+        wanted = max(sunk, limit)
+        for done in ("columns", "engine"):
+            some: list[Finding] = []
+            options = {"limit": limit, "sink": some.append, "sunk": sunk}
+            if done == "columns":
+                found = columns(path, rulebook, layout, FakeCompiler(), size=9, **options)
+            else:
+                found = evaluate(path, rulebook, layout, chunk=4, **options)
+            assert found.failed.tolist() == [sum(f.check == check for f in every) for check in (0, 1)]
+            for check in (0, 1):
+                own, all_own = ([f for f in them if f.check == check] for them in (some, every))
+                assert wanted <= len(own) < len(all_own)
+                assert own == all_own[: len(own)]
+                assert [f for f in found.findings if f.check == check] == all_own[:limit]
+
+
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large."""

@@ -51,6 +51,7 @@ def evaluate(
     chunk: int = 5000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -75,6 +76,8 @@ def evaluate(
     sink : callable, optional
         Gets every finding, also those beyond the limit. Those of one check come in the order of the records; checks
         that need the whole document come after the others.
+    sunk : int, optional
+        The sink needs no more of each check than so many of the first.
     keep_verdicts : bool
         Whether the result has the verdict on each record.
     progress : callable, optional
@@ -100,7 +103,7 @@ def evaluate(
     document = Original(original or path) if rulebook.documents else None
     runs = runs_of(engines_of(rulebook, layout, engine), reasons, range(len(rulebook.checks)))
     runners = [Runner(run, rulebook, layout, document) for run in runs]
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts)
+    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
     local = [r for r in runners if not r.run.whole]
     if local:

@@ -57,6 +57,7 @@ def evaluate(
     limit: int | None = 1000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -64,7 +65,7 @@ def evaluate(
 
     Parameters
     ----------
-    path, rulebook, layout, original, engine, limit, shown, sink, keep_verdicts, progress
+    path, rulebook, layout, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
         As `masktron.evaluation.exact.evaluate`, which gives the same result but for the name of the engine.
     plain : PlainFile, optional
         From `masktron.read.plain.survey_file`; without it the engine sees every record.
@@ -86,6 +87,7 @@ def evaluate(
             limit=limit,
             shown=shown,
             sink=sink,
+            sunk=sunk,
             keep_verdicts=keep_verdicts,
             progress=progress,
         )
@@ -106,6 +108,7 @@ def evaluate(
         limit=limit,
         shown=shown,
         sink=sink,
+        sunk=sunk,
         keep_verdicts=keep_verdicts,
         progress=progress,
     )
@@ -170,6 +173,7 @@ def evaluate_columns(
     limit: int | None = 1000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = False,
     memo: int = MEMO,
     progress: Callable[[int], None] | None = None,
@@ -206,7 +210,7 @@ def evaluate_columns(
         reasons = ["whole" if tier is Tier.DOCUMENT else ""] * len(tiers)
         return [Runner(run, rulebook, layout, document) for run in runs_of(engines, reasons, selected)]
 
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts)
+    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
     columns, done = runners(Tier.COLUMNS), frozenset[int]()
     extra: list[Lane] = []
@@ -230,7 +234,8 @@ def evaluate_columns(
         if progress is not None:
             progress(tally.records)
     used = described(dict.fromkeys(engines), rulebook)
-    evaluation = tally.evaluation(f"masktron's columns with {used}" if columns or done else used)
+    # what an engine sees of records that our reader cut is not its own reading of the file
+    evaluation = tally.evaluation(f"masktron's columns with {used}" if columns or records or done else used)
     return replace(evaluation, handed_back=() if passes is None else passes.handed_back(tiers))
 
 

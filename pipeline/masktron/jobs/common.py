@@ -89,6 +89,7 @@ class Job:
         limit: int | None = 1000,
         shown: Shown | None = None,
         sink: Sink | None = None,
+        sunk: int | None = None,
         keep_verdicts: bool = False,
     ) -> Evaluation:
         """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
@@ -102,6 +103,7 @@ class Job:
             limit=limit,
             shown=shown,
             sink=sink,
+            sunk=sunk,
             keep_verdicts=keep_verdicts,
             progress=lambda done: progress(stage, done),
         )

@@ -92,6 +92,7 @@ def run_validate(
                 limit=0 if release_safe else limit,
                 shown=_shown(job, field),
                 sink=following.add if reports.reports and not release_safe else None,
+                sunk=outputs.needed,
             )
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)

@@ -104,23 +104,6 @@ def survey_plain(
         return None
 
 
-def plain_again(path: Path, layout: Layout) -> tuple[Layout, PlainFile | None]:
-    """Survey a file whose records are known; return its own layout where batches can be made of it.
-
-    Parameters
-    ----------
-    path : Path
-    layout : Layout
-        Returned as it is where no batches can be made.
-    """
-    if path.stat().st_size < SMALLEST:
-        return layout, None
-    found = survey_plain(path, record=layout.record_tag.rpartition("}")[2])
-    if found is None or found[0].record_path != layout.record_path:
-        return layout, None
-    return found[0], found[2]
-
-
 def iter_batches(
     path: str | Path, layout: Layout, plain: PlainFile, *, block: int = _BATCH_BLOCK, rows: int = _BATCH_ROWS
 ) -> Iterator[Batch]:
