@@ -1,8 +1,8 @@
 """What an engine ended with a fault of its own, asked again in smaller pieces.
 
-Saxon stops a whole document at an internal error, and evaluates it when it does not optimise; but then its errors have
-other texts. So each check is asked alone, then each record, and only the check and record at fault are asked without
-optimisation: what is said of a record does not depend on what is evaluated with it.
+Saxon stops a whole document at an internal error, and evaluates it when it does not optimise; but then its errors
+have other texts. So each check is asked alone, then each record, and only the check and record at fault are asked
+without optimisation: what is said of a record does not depend on what is evaluated with it.
 """
 
 from __future__ import annotations
