@@ -176,7 +176,7 @@ def evaluate(case: Case) -> dict[str, Told]:
 
 
 def confirms(case: Case, name: str, row: int, said: Told) -> bool:
-    """Tell whether Saxon, optimising, says the same of a record where no other check is asked: alone or in its file."""
+    """Tell whether Saxon, optimising, says the same of a record, alone or in its file, if nothing else is asked."""
     patterns = tuple(
         replace(p, rules=tuple(replace(r, checks=tuple(c for c in r.checks if c.id == name)) for r in p.rules))
         for p in case.patterns
