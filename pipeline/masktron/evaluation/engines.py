@@ -27,6 +27,10 @@ class EngineError(Exception):
     """An engine stopped; the text is its message. It never reaches the user without the rule that caused it."""
 
 
+class InternalEngineError(EngineError):
+    """An engine stopped by a fault of its own: what it was asked has an answer, and may be asked in another way."""
+
+
 class Program(Protocol):
     """A compiled stylesheet, for use in the thread that compiled it."""
 
@@ -112,15 +116,25 @@ class Guard:
     prefixes: tuple[tuple[str, str], ...] = ()
 
 
-def compile_program(text: str, engine: EngineName, original: Original | None = None) -> Program:
+def compile_program(
+    text: str, engine: EngineName, original: Original | None = None, *, careful: bool = False
+) -> Program:
     """Compile a stylesheet of ours.
+
+    Parameters
+    ----------
+    text : str
+    engine : {"libxml2", "saxon"}
+    original : Original, optional
+    careful : bool
+        Whether Saxon optimises nothing, so that some of its internal errors do not arise.
 
     Raises
     ------
     EngineError
         The engine does not take an expression in it.
     """
-    return _Saxon(text, original) if engine == "saxon" else _Libxml2(text, original)
+    return _Saxon(text, original, careful=careful) if engine == "saxon" else _Libxml2(text, original)
 
 
 class _OriginalResolver(_lxml.Resolver):  # type: ignore[misc]
@@ -177,11 +191,8 @@ def _messages(error: etree.LxmlError) -> str:
 
 
 class _Saxon:
-    def __init__(self, text: str, original: Original | None, *, careful: bool = False) -> None:
-        self._text = text
-        self._original = original
+    def __init__(self, text: str, original: Original | None, *, careful: bool) -> None:
         self._processor = careful_processor() if careful else processor()
-        self._careful: _Saxon | None = self if careful else None
         try:
             self._executable = compile_stylesheet(text, careful=careful)
         except SaxonError as error:
@@ -210,10 +221,7 @@ class _Saxon:
             return str(self._executable.transform_to_string(xdm_node=node) or "")
         except PySaxonApiError as error:
             problem = SaxonError(str(error))
-        if not problem.internal or self._careful is self:
-            raise EngineError(problem.first)
-        self._careful = self._careful or _Saxon(self._text, self._original, careful=True)
-        return self._careful._transformed(text, guard)
+            raise (InternalEngineError if problem.internal else EngineError)(problem.first) from None
 
     def _parsed(self, text: str, error: type[Exception]) -> PyXdmNode:
         from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy

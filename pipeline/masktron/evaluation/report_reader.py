@@ -53,10 +53,15 @@ def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
 
 def document_of(places: Iterable[Place], layout: Layout) -> etree._Element:
     """Return a document with copies of some records."""
+    return document_with((place.element for place in places), layout)
+
+
+def document_with(records: Iterable[etree._Element], layout: Layout) -> etree._Element:
+    """Return a document with copies of some record elements."""
     parent: etree._Element | None = None
-    for place in places:
+    for record in records:
         if parent is None:
-            for ancestor in reversed(list(place.element.iterancestors())):
+            for ancestor in reversed(list(record.iterancestors())):
                 attributes: dict[Any, Any] = dict(ancestor.attrib)
                 nsmap: dict[Any, Any] = dict(ancestor.nsmap)
                 if parent is None:
@@ -64,7 +69,7 @@ def document_of(places: Iterable[Place], layout: Layout) -> etree._Element:
                 else:
                     parent = etree.SubElement(parent, ancestor.tag, attributes, nsmap)
         if parent is not None:
-            parent.append(deepcopy(place.element))
+            parent.append(deepcopy(record))
     if parent is None:
         return etree.Element(layout.record_path[0])
     return parent.getroottree().getroot()
