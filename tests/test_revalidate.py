@@ -52,7 +52,7 @@ def test_a_large_written_file_is_decided_over_columns(
     monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
     job = open_job(data, rules)
-    done = revalidate(data, job, job.layout, original=data, binding=range(4), progress=no_progress)
+    done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(4), progress=no_progress)
     expected = exact.evaluate(data, job.rulebook, job.layout)
     assert done.evaluation.judged.tolist() == expected.judged.tolist()
     assert done.engines[0].engine.startswith("masktron's columns with") == (least == 0)
