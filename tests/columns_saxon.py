@@ -21,7 +21,6 @@ from rulebook_builder import HERE, layout, lets, rulebook
 type Row = Mapping[str, str | None]
 
 FALSE, TRUE, ERROR, UNSURE = range(4)
-XS = (("xs", "http://www.w3.org/2001/XMLSchema"),)
 
 
 def book(tests: Sequence[str], context: str = "Record") -> Rulebook:
@@ -55,7 +54,7 @@ def saxon(tests: Sequence[str], of: Layout, rows: Sequence[Row], context: str = 
 
 
 def scope_of(of: Layout, focus: int | None = None) -> Scope:
-    return Scope(XS, of, "3.1").on(focus)
+    return Scope((), of, "3.1").on(focus)
 
 
 def columns(tests: Sequence[str], of: Layout, rows: Sequence[Row], focus: int | None = None) -> NDArray[np.int64]:

@@ -413,3 +413,17 @@ def test_names_that_also_stand_outside_the_records(tmp_path: Path) -> None:
     rulebook = rules(tmp_path, rule("V1") + rule(".", "V3") + rule(".", "Record/V3"))
     assert [bool(r) for r in locality(rulebook, LAYOUT, {"V3"})] == [False, True, False]
     assert [bool(r) for r in locality(rulebook, LAYOUT, {"V3", "Record"})] == [True, True, True]
+
+
+@pytest.mark.parametrize("head", ["", XSLT2])
+def test_a_list_of_codes_may_be_long(tmp_path: Path, head: str) -> None:
+    codes = range(3, 1500)
+    body = "".join(rule(test) for test in (" or ".join(f"V1 = {code}" for code in codes), "V2 + " * 1500 + "0 = 0"))
+    assert run(tmp_path, body, head).fired.tolist() == [3, 3]
+
+
+def test_a_chain_leaves_the_record_with_any_of_its_operands() -> None:
+    assert why_not_local("../A or B or C", (), 0, {}) == "a step to the parent of the record"
+    assert why_not_local("A or ../B or C", (), 0, {}) == "a step to the parent of the record"
+    assert why_not_local("A or B or //C", (), 0, {}) == "an absolute path"
+    assert why_not_local("A or B or C", (), 0, {}) == ""

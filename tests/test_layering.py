@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import masktron
+from masktron.read.judge import SMALLEST
 
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
@@ -82,3 +84,39 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_kernel_calls_a_compiled_function_of_another_module() -> None:
+    """The compiler looks at the module of a function alone when it asks whether what it kept is still right."""
+    kernels = PACKAGE / "kernels"
+    foreign = []
+    for path in sorted(kernels.glob("*.py")):
+        module = import_module(f"masktron.kernels.{path.stem}")
+        compiled = [name for name, value in vars(module).items() if hasattr(value, "py_func")]
+        own = [name for name in compiled if vars(module)[name].py_func.__module__ == module.__name__]
+        if own:
+            foreign += [f"{path.stem}: {name}" for name in compiled if name not in own]
+    assert foreign == []
+
+
+def test_validate_of_a_large_file_loads_no_science(tmp_path: Path) -> None:
+    data, rules = tmp_path / "data.xml", tmp_path / "rules.sch"
+    row = "<Record><A>1</A><B>2</B></Record>\n"
+    data.write_text(f"<Data>\n{row * 150_000}</Data>")
+    assert data.stat().st_size > SMALLEST
+    rules.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">'
+        '<assert id="R1" test="A + 1 = B"/></rule></pattern></schema>'
+    )
+    code = (
+        "import sys; from masktron.cli import main; sys.argv[0] = 'masktron'\n"
+        "try: main()\n"
+        "except SystemExit as stop: code = stop.code\n"
+        "heavy = ('scipy.linalg', 'scipy.sparse', 'pandas', 'sklearn', 'saxonche', 'masktron.settle')\n"
+        "print(code, 'numba' in sys.modules, [m for m in heavy if m in sys.modules])\n"
+        "import scipy.linalg.cython_blas\n"
+    )
+    argv = [sys.executable, "-c", code, "validate", str(data), "--rules", str(rules)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 True []"
+    assert "masktron's columns" in done.stdout

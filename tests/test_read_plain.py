@@ -19,7 +19,7 @@ from lxml import etree
 
 from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
-from masktron.kernels import compiling
+from masktron.kernels import ready
 from masktron.read import establishing
 from masktron.read import plain as plain_module
 from masktron.read import prefix as prefix_module
@@ -404,9 +404,20 @@ def test_large_files_are_surveyed_by_the_kernel_and_small_ones_are_not(tmp_path,
     assert plain.records == 100
     assert (layout, shape) == survey_exactly(path) == survey(path)
     assert told == []
-    monkeypatch.setattr(plain_module, "kernels_ready", lambda: False)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_user_is_told_of_kernels_that_have_to_be_compiled(tmp_path, monkeypatch, kept):
+    path = written(tmp_path, document(count=50))
+    told: list[str] = []
+    monkeypatch.setattr(plain_module, "SMALLEST", 1000)
+    monkeypatch.setattr(ready, "kernels_ready", lambda: False)
+    monkeypatch.setattr(ready, "kernels_kept", lambda: kept)
+    monkeypatch.setattr(ready, "compile_kernels", lambda: told.append("done"))
     survey_file(path, progress=lambda stage, done: told.append(stage))
-    assert len(told) == 1
+    assert told == (
+        ["compiling, once", "done"] if kept else ["compiling, in each run, as no folder for it can be written to"]
+    )
 
 
 def test_a_missing_file_is_the_error_of_the_exact_way(tmp_path):
@@ -437,28 +448,3 @@ def test_names_without_end_go_the_exact_way(tmp_path, monkeypatch):
     assert survey_plain(path) is not None
     monkeypatch.setattr(establishing, "_MAX_NAMES", 10)
     assert survey_plain(path) is None
-
-
-def test_kernels_are_compiled_where_nothing_can_be_cached(monkeypatch):
-    def refusing(**options):
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(compiling, "njit", refusing)
-    assert compiling.kernel(len) is len
-
-
-def test_it_is_known_whether_a_kernel_has_to_be_compiled(tmp_path):
-    code = (
-        "import numpy as np; from masktron.kernels.compiling import is_compiled; "
-        "from masktron.kernels.scanner import line_breaks; from masktron.read.plain import kernels_ready; "
-        "print(is_compiled(line_breaks)); line_breaks(np.zeros(3, np.uint8), 0, 3); print(is_compiled(line_breaks)); "
-        "print(kernels_ready())"
-    )
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    for expected in (["False", "True", "False"], ["True", "True", "False"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-        )
-        assert done.stdout.split() == expected

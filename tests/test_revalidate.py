@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,22 @@ import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
+from masktron.config import Config, Role
 from masktron.errors import ViolationError
 from masktron.evaluation import exact, parallel
+from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.tiers import Program
 from masktron.jobs import common
 from masktron.jobs import revalidate as module
 from masktron.jobs.common import no_progress, open_job
+from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import revalidate, second_opinions
+from masktron.read.columns import Batch
+from masktron.read.lexical import libxml2_number
 from masktron.results import EngineResult
+from masktron.write.xml import write_masked
 
 type Spoil = Callable[[Evaluation], Evaluation]
 
@@ -34,6 +43,21 @@ def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = Non
     decided = spoil(exact.evaluate(data, job.rulebook, job.layout))
     chosen = list(range(len(job.rulebook.checks))) if only is None else only
     return list(second_opinions(data, job, job.layout, decided, chosen, original=None, progress=no_progress))
+
+
+@pytest.mark.parametrize("least", [0, 1 << 40])
+def test_a_large_written_file_is_decided_over_columns(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
+    rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
+    job = open_job(data, rules)
+    done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(4), progress=no_progress)
+    expected = exact.evaluate(data, job.rulebook, job.layout)
+    assert done.evaluation.judged.tolist() == expected.judged.tolist()
+    assert done.engines[0].engine.startswith("masktron's columns with") == (least == 0)
+    assert done.engines[0].violations == expected.violations
+    assert all(one.agrees for one in done.engines)
 
 
 def named(evaluation: Evaluation) -> Evaluation:
@@ -114,7 +138,7 @@ def test_mask_publishes_nothing_that_engines_disagree_on(
 ) -> None:
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", "A >= 0"), tmp_path / "out" / "masked.xml"
     out.parent.mkdir()
-    real = exact.evaluate
+    real = module.evaluate
     monkeypatch.setattr(module, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
     with pytest.raises(ViolationError, match=r"libxml2 .* does not agree .*\n  R1: fired 39 and 40 times"):
         masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
@@ -131,6 +155,133 @@ def test_check_reports_what_engines_disagree_on(tmp_path: Path, data: Path, monk
     bad = masktron.check(data, rules)
     assert not bad.complies
     assert sum("does not agree: R1: fired 39 and 40 times" in problem for problem in bad.problems) == 2
+
+
+@dataclass(frozen=True)
+class Blind:
+    """Columns that say of every node that the rule holds."""
+
+    program: Program
+
+    def evaluate(self, batch: Batch) -> Outcome:
+        honest = self.program.evaluate(batch)
+        return Outcome(honest.fired, np.zeros_like(honest.failed), np.zeros_like(honest.unsure))
+
+    def reads(self, check: int) -> frozenset[int]:
+        return self.program.reads(check)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is read as a large one, by columns and by the engines that follow."""
+    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
+
+
+@pytest.fixture
+def blind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(*given: Any) -> tuple[Blind, tuple[str, ...]]:
+        program, reasons = compile_program(*given)
+        assert not any(reasons)
+        return Blind(program), reasons
+
+    monkeypatch.setattr("masktron.evaluation.tiered.compile_program", compiled)
+
+
+BINDINGS = pytest.mark.parametrize("binding", ["", "xslt2", "xpath31"], ids=["1.0", "2.0", "3.1"])
+
+
+@BINDINGS
+@pytest.mark.usefixtures("large")
+def test_columns_decide_on_large_files_and_engines_read_every_record(
+    tmp_path: Path, data: Path, binding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masktron.evaluation.parallel.evaluate", None)
+    rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", binding=binding), tmp_path / "masked.xml"
+    said: list[tuple[str, int]] = []
+    config = Config(k=4, roles={"Id": Role.KEY})
+    engines = run_mask(data, rules, out, config=config, progress=lambda *told: said.append(told)).engines
+    names = ["libxml2"] * (not binding) + ["SaxonC-HE"]
+    assert [one.engine.split()[0] for one in engines] == ["masktron's", *names, "pyschematron"]
+    assert all(one.agrees and one.records == 40 and not one.violations for one in engines)
+    done = dict(said)
+    assert done["re-validating the written file"] == 40
+    assert [count for stage, count in done.items() if stage.startswith("asking ")] == [40] * len(names)
+    checked = masktron.check(out, rules).checked
+    assert sum("counts the same on 40 records" in line for line in checked) == len(names)
+
+
+@BINDINGS
+@pytest.mark.usefixtures("large", "blind")
+def test_columns_that_see_no_violation_publish_nothing(tmp_path: Path, data: Path, binding: str) -> None:
+    rules, out = (
+        write_rules(tmp_path / "rules.sch", "A + B = T", "number(Id) != 7", binding=binding),
+        tmp_path / "out",
+    )
+    out.mkdir()
+    with pytest.raises(ViolationError, match=r"does not agree .*\n  R2: fired 40 and 40 times, failed 0 and 1 times"):
+        masktron.mask(data, rules, out / "masked.xml", k=4, roles={"Id": "key"})
+    assert not list(out.iterdir())
+    found = masktron.check(data, rules)
+    assert not found.violations
+    assert not found.complies
+    wanted = "R2: fired 40 and 40 times, failed 0 and 1 times, first in record 8"
+    assert sum(wanted in problem for problem in found.problems) == (1 if binding else 2)
+
+
+def decimals(*, saxon: bool) -> dict[str, object]:
+    """Return A + B = T in decimals that only one engine accepts: Saxon or libxml2."""
+    for a, b in itertools.product(range(101, 199), repeat=2):
+        texts = [f"{a / 100:.2f}", f"{b / 100:.2f}"]
+        texts.append(f"{(a + b) / 100:.2f}")
+        holds = [x + y == t for x, y, t in (map(read, texts) for read in (libxml2_number, float))]
+        if holds == [not saxon, saxon]:
+            return dict(zip("ABT", texts, strict=True))
+    raise AssertionError
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_what_only_the_deciding_engine_refuses_is_a_note_where_the_file_fails(tmp_path: Path, soft: bool) -> None:
+    rules = write_rules(tmp_path / "rules.sch", "A + B = T")
+    if soft:
+        rules.write_text(rules.read_text().replace('id="R1"', 'id="R1" role="warning"'))
+    data = write_data(tmp_path / "data.xml", [decimals(saxon=True)] * 3)
+    found = masktron.check(data, rules)
+    assert (found.violations, found.warnings) == ((0, 3) if soft else (3, 0))
+    assert not found.complies
+    less = "R1: fired 3 and 3 times, failed 3 and 0 times"
+    assert sum(less in problem for problem in found.problems) == soft
+    assert sum(less in note for note in found.notes) == (not soft)
+    assert any("finds nothing more" in line for line in found.checked) == (not soft)
+    # a rule that may fail is no reason to refuse the file, so the engines have to agree on it
+    allowed = masktron.check(data, rules, max_failures={"R1": 3})
+    assert not allowed.complies
+    assert any(less in problem for problem in allowed.problems)
+
+
+def test_what_only_another_engine_refuses_is_a_problem(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "rules.sch", "A + B = T")
+    data = write_data(tmp_path / "data.xml", [{"A": 1, "B": 1, "T": 3}, *[decimals(saxon=False)] * 3])
+    found = masktron.check(data, rules)
+    assert found.violations == 1
+    assert any("R1: fired 4 and 4 times, failed 1 and 4 times" in problem for problem in found.problems)
+
+
+def test_mask_publishes_only_the_layout_that_it_wrote(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, out = write_rules(tmp_path / "rules.sch", "A + B = T"), tmp_path / "out" / "masked.xml"
+    out.parent.mkdir()
+
+    def spoiled(source: Path, target: Path, *given: Any, **options: Any) -> int:
+        written: int = write_masked(source, target, *given, **options)
+        target.write_text(target.read_text().replace("</Record>", "<Name>Ann</Name></Record>", 1))
+        return written
+
+    monkeypatch.setattr("masktron.jobs.mask.write_masked", spoiled)
+    with pytest.raises(ViolationError, match="does not have the layout of the original"):
+        masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
+    assert not list(out.parent.iterdir())
 
 
 def test_progress_names_the_engine_and_counts_records(

@@ -425,6 +425,27 @@ def test_memory_does_not_hold_findings_that_go_to_a_sink(plain: tuple[Path, Rule
         _ = done.judged
 
 
+def test_no_more_findings_are_made_than_a_sink_needs(plain: tuple[Path, Rulebook, Layout]) -> None:
+    path, rulebook, layout = plain
+    every: list[Finding] = []
+    columns(path, rulebook, layout, FakeCompiler(), limit=1, sink=every.append, size=9)
+    for sunk, limit in ((0, 5), (5, 0), (5, 3)):
+        wanted = max(sunk, limit)
+        for done in ("columns", "engine"):
+            some: list[Finding] = []
+            options = {"limit": limit, "sink": some.append, "sunk": sunk}
+            if done == "columns":
+                found = columns(path, rulebook, layout, FakeCompiler(), size=9, **options)
+            else:
+                found = evaluate(path, rulebook, layout, chunk=4, **options)
+            assert found.failed.tolist() == [sum(f.check == check for f in every) for check in (0, 1)]
+            for check in (0, 1):
+                own, all_own = ([f for f in them if f.check == check] for them in (some, every))
+                assert wanted <= len(own) < len(all_own)
+                assert own == all_own[: len(own)]
+                assert [f for f in found.findings if f.check == check] == all_own[:limit]
+
+
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large."""
@@ -491,19 +512,25 @@ def test_each_rule_has_its_tier_and_the_reason(plain: tuple[Path, Rulebook, Layo
     path, _, layout = plain
     body = "".join(
         f'<pattern><rule context="Record"><assert test="{escaped(test)}"/></rule></pattern>'
-        for test in ("V1 = 1", "format-number(V1, '0') = '1'", "V1 = preceding-sibling::Record/V1")
+        for test in (
+            "V1 = 1",
+            "format-number(V1, '0') = '1'",
+            "V1 = preceding-sibling::Record/V1",
+            "preceding-sibling::Record[1]/V1 = 2",
+        )
     )
     rulebook = rules(tmp_path, body)
     found = survey_plain(path, record="Record")
     assert found is not None
-    columnar, alone, whole = tiered.tiers_of(path, rulebook, layout, found[2])
+    columnar, alone, across, whole = tiered.tiers_of(path, rulebook, layout, found[2])
     assert columnar == Assigned(Tier.COLUMNS)
     assert str(columnar) == "1: columns"
     assert (alone.tier, "format-number" in alone.reason) == (Tier.RECORDS, True)
-    assert (whole.tier, "preceding-sibling" in whole.reason) == (Tier.DOCUMENT, True)
+    assert str(across) == "2: across records, two passes (the axis preceding-sibling)"
+    assert str(whole) == "3: whole document (the axis preceding-sibling)"
     without = tiered.tiers_of(path, rulebook, layout, None, "it is small")
     assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2
-    assert without[2] == whole
+    assert [str(a) for a in without[2:]] == ["3: whole document (the axis preceding-sibling)"] * 2
 
 
 def test_saxon_in_1_0_mode_decides_without_columns(plain: tuple[Path, Rulebook, Layout], tmp_path: Path) -> None:
@@ -544,3 +571,28 @@ def test_cells_that_only_look_equal_are_asked_about_apart(tmp_path: Path, memo: 
     done = columns(path, rulebook, layout, FakeCompiler(share=1.0), memo=memo, keep_verdicts=True)
     assert done.failed.tolist() == [6, 1, 2]
     assert_same(done, evaluate(path, rulebook, layout))
+
+
+@pytest.mark.parametrize(
+    "act", [Path.unlink, lambda path: path.with_name("new.xml").replace(path)], ids=["gone", "new"]
+)
+def test_a_file_that_is_replaced_meanwhile_is_refused(tmp_path: Path, act: Callable[[Path], object]) -> None:
+    """The reader still has the old file, but what needs the whole document would open the new one."""
+    text = "<Data>" + "<Record><V1>1</V1></Record>" * 20 + "</Data>"
+    path = write(tmp_path, text)
+    (tmp_path / "new.xml").write_text(text.replace("1", "2"), encoding="utf-8")
+    body = "".join(
+        f'<pattern><rule context="Record"><assert test="{test}"/></rule></pattern>'
+        for test in ("V1 = 1", "count(//Record[V1 = 1]) = 20")
+    )
+    found = survey_plain(path)
+    assert found is not None
+    done: list[int] = []
+
+    def progress(records: int) -> None:
+        if not done:
+            act(path)
+        done.append(records)
+
+    with pytest.raises(DocumentError, match=r"changed|does not exist"):
+        tiered.evaluate(path, rules(tmp_path, body), found[0], plain=found[2], progress=progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from masktron.jobs.common import Progress
 
 WIDTH = 118
+_COLLECTED = 50_000
+"""Objects that are made before the collector looks for cycles among the new ones."""
 KEPT = 1000
 """Findings of each rule that `validate` keeps in memory to count rounding artefacts among, where no report does."""
 
@@ -153,6 +156,10 @@ def validate(
         from masktron.report.tables import validate_tables, written
         from masktron.thresholds import parse_thresholds, thresholds
 
+        if judge is not None:
+            from masktron.kernels.compiling import load_without_blas
+
+            load_without_blas()
         outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=_number_or_all(limit))
         inputs = {
             "the data": data,
@@ -373,6 +380,8 @@ def demo(
 
 def main() -> None:
     """Run the command line; every error of masktron ends in one message and its exit code."""
+    # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
+    gc.set_threshold(_COLLECTED)
     for number in ("SIGTERM", "SIGHUP"):
         # A terminated run cleans up like any other: no temporary file stays behind. Windows has no SIGHUP.
         if number in signal.Signals.__members__:

@@ -275,8 +275,8 @@ class RuleExplanation:
     why : str or None
         Why these aggregators and no others; or without a block, why the rule is not kept by masking.
     tier : str or None
-        How it is evaluated: ``1: columns``, or with the reason ``2: record by record (...)`` or ``3: whole document
-        (...)``.
+        How it is evaluated: ``1: columns``, or with the reason ``2: record by record (...)``, ``2: across records,
+        two passes (...)`` or ``3: whole document (...)``.
     """
 
     id: str

@@ -176,19 +176,24 @@ def evaluate(case: Case) -> dict[str, Told]:
 
 
 def confirms(case: Case, name: str, row: int, said: Told) -> bool:
-    """Tell whether Saxon, optimising, says the same of one record alone."""
-    one = replace(case, table=replace(case.table, rows=case.table.rows[row : row + 1]))
-    patterns = (
+    """Tell whether Saxon, optimising, says the same of a record, alone or in its file, if nothing else is asked."""
+    patterns = tuple(
         replace(p, rules=tuple(replace(r, checks=tuple(c for c in r.checks if c.id == name)) for r in p.rules))
-        for p in one.patterns
+        for p in case.patterns
         if any(c.id == name for r in p.rules for c in r.checks)
     )
+    whole = replace(case, patterns=patterns)
+    # the record alone is not where a position in the context finds it
+    alone = replace(whole, table=replace(case.table, rows=case.table.rows[row : row + 1]))
+    return said.marks[row] in (_marked(alone, name, 0), _marked(whole, name, row))
+
+
+def _marked(case: Case, name: str, row: int) -> str:
     try:
-        mark = _Walk(replace(one, patterns=tuple(patterns)), optimised=True).told()[name].marks
+        return _Walk(case, optimised=True).told()[name].marks[row]
     except Refused:
         # an error that was raised outside its try
-        mark = ERROR
-    return mark == said.marks[row]
+        return ERROR
 
 
 class _Walk:

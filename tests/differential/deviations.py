@@ -146,6 +146,14 @@ DEVIATIONS = (
         lambda d: _saxon_1(d) and d.marks[1] == ERROR and bool(d.let_labels & {"floor", "ceiling", "round"}),
     ),
     Deviation(
+        "saxon-keyword-name",
+        "Saxon",
+        "A field with the name for stands before a word, and is read as the beginning of an expression.",
+        "XPath 1.0, 3.7; XPath 2.0 and 3.1, A.3: only names of some functions are reserved",
+        # the whole rulebook is refused
+        lambda _: False,
+    ),
+    Deviation(
         "saxon-nan-text",
         "Saxon",
         "A number is less than the text NaN: not in every place alike, and never in the standard.",
@@ -170,5 +178,6 @@ def explained(difference: Difference) -> str:
 
 def refusal(version: str, message: str) -> str:
     """Return the id of the deviation for which an engine takes no rulebook that others take, or nothing."""
-    false_type = "required item type of the supplied value for variable" in message
-    return "saxon-variable-type" if version == "1.0" and false_type else ""
+    if version == "1.0" and "required item type of the supplied value for variable" in message:
+        return "saxon-variable-type"
+    return "saxon-keyword-name" if re.search(r"After `for` expected \$, found `[a-z]", message) else ""

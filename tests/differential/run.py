@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,19 +15,10 @@ from differential.compare import Compared, Disagreement, run_case
 from differential.conformance import Conformance, Expected, text
 from differential.coverage import Coverage, coverage, merged, table
 from differential.generate import generate
+from differential.log import Log, Part
 from differential.shrink import only, shrink
 
-
-@dataclass(slots=True)
-class Part:
-    """What came of one seed."""
-
-    seed: int
-    checks: int
-    columns: bool
-    refused: Counter[str]
-    disagreements: list[Disagreement]
-    coverage: Coverage
+type Progress = Callable[[Summary], None]
 
 
 @dataclass(slots=True)
@@ -79,12 +71,43 @@ def one(seed: int) -> Part:
     return Part(seed, found.checks, found.columns, found.refused, found.disagreements, covered)
 
 
-def run(seeds: Sequence[int], *, jobs: int = 1) -> Summary:
-    """Compare the cases of seeds, in their order; each process is fresh, since engines keep threads."""
+def parts(seeds: Sequence[int], *, jobs: int = 1) -> Iterator[Part]:
+    """Yield what came of each seed, in their order; processes are fresh, since engines keep threads."""
     if jobs == 1:
-        return Summary([one(seed) for seed in seeds])
+        yield from map(one, seeds)
+        return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return Summary(list(pool.map(one, seeds, chunksize=5)))
+        try:
+            yield from pool.map(one, seeds)
+        finally:
+            # also where nobody waits for the rest
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run(seeds: Sequence[int], *, jobs: int = 1, log: Log | None = None, progress: Progress | None = None) -> Summary:
+    """Compare the cases of seeds.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+    jobs : int
+        Number of processes.
+    log : Log, optional
+        Where each seed is written when it is done; what it has of the seeds is not done again.
+    progress : callable, optional
+        Called with the summary so far after each seed. What it has is what there is when the run is cut.
+    """
+    known = log.read() if log is not None else {}
+    summary = Summary([known[seed] for seed in seeds if seed in known])
+    with closing(parts([seed for seed in seeds if seed not in known], jobs=jobs)) as found:
+        for part in found:
+            if log is not None:
+                log.add(part)
+            summary.parts.append(part)
+            if progress is not None:
+                progress(summary)
+    summary.parts.sort(key=lambda part: part.seed)
+    return summary
 
 
 def smallest(found: Disagreement, *, seconds: float = 60) -> tuple[Case, Compared]:

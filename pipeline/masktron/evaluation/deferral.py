@@ -52,6 +52,10 @@ class Frame:
         outside = frozenset(f"@{name!s}" for element in root.iter(etree.Element) for name in element.attrib)
         return cls(path, before.encode(), after.encode(), outside)
 
+    def empty(self) -> etree._Element:
+        """Return the document without its records."""
+        return parse_text(self.before + self.after)
+
     def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
         """Return a document of some records, in ascending order; what stands between neighbours comes with them.
 
@@ -60,12 +64,8 @@ class Frame:
         DocumentError
             The bytes are not the records that they were taken for.
         """
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            text = batch.buffer[batch.starts[rows[0]] : batch.stops[rows[-1]]].tobytes()
-        else:
-            text = b"".join(batch.record(int(row)) for row in rows)
         try:
-            root = parse_text(self.before + _utf8(text, batch.codec) + self.after)
+            root = parse_text(self.before + _utf8(batch.records(rows), batch.codec) + self.after)
         except etree.XMLSyntaxError:
             root = None
         if root is None or len(records_of(root, batch.layout)) != len(rows):

@@ -673,7 +673,7 @@ _NUMBERS = (
         confirmed=(),
         says="NaN is less than no number; Saxon stops with a NullPointerException, unless it does not optimise.",
         paragraph="XPath 2.0, 3.5.2",
-        remedy="What ends with an internal error is evaluated once more by a Saxon that does not optimise.",
+        remedy="Each rule and record is then asked alone, and what still fails by a Saxon that does not optimise.",
     ),
     Deviation(
         id="errors-and-optimisation",

@@ -27,6 +27,10 @@ class EngineError(Exception):
     """An engine stopped; the text is its message. It never reaches the user without the rule that caused it."""
 
 
+class InternalEngineError(EngineError):
+    """An engine stopped by a fault of its own: what it was asked has an answer, and may be asked in another way."""
+
+
 class Program(Protocol):
     """A compiled stylesheet, for use in the thread that compiled it."""
 
@@ -59,14 +63,26 @@ class Program(Protocol):
 
 
 class Original:
-    """The original file that ``document()`` names, read once."""
+    """The original file that ``document()`` names, read once.
 
-    def __init__(self, path: Path) -> None:
-        self._text = etree.tostring(parse_tree(path, DocumentError).getroot(), encoding="unicode")
+    Parameters
+    ----------
+    path : Path
+    known : bool
+        Whether it is known to be well-formed: then it is not read before a rule asks for it.
+    """
+
+    def __init__(self, path: Path, *, known: bool = False) -> None:
+        self._path = path
+        self._text = "" if known else self._read()
+
+    def _read(self) -> str:
+        return etree.tostring(parse_tree(self._path, DocumentError).getroot(), encoding="unicode")
 
     @property
     def text(self) -> str:
         """The document, without declaration or document type."""
+        self._text = self._text or self._read()
         return self._text
 
 
@@ -100,15 +116,25 @@ class Guard:
     prefixes: tuple[tuple[str, str], ...] = ()
 
 
-def compile_program(text: str, engine: EngineName, original: Original | None = None) -> Program:
+def compile_program(
+    text: str, engine: EngineName, original: Original | None = None, *, careful: bool = False
+) -> Program:
     """Compile a stylesheet of ours.
+
+    Parameters
+    ----------
+    text : str
+    engine : {"libxml2", "saxon"}
+    original : Original, optional
+    careful : bool
+        Whether Saxon optimises nothing, so that some of its internal errors do not arise.
 
     Raises
     ------
     EngineError
         The engine does not take an expression in it.
     """
-    return _Saxon(text, original) if engine == "saxon" else _Libxml2(text, original)
+    return _Saxon(text, original, careful=careful) if engine == "saxon" else _Libxml2(text, original)
 
 
 class _OriginalResolver(_lxml.Resolver):  # type: ignore[misc]
@@ -165,16 +191,13 @@ def _messages(error: etree.LxmlError) -> str:
 
 
 class _Saxon:
-    def __init__(self, text: str, original: Original | None, *, careful: bool = False) -> None:
-        self._text = text
-        self._original = original
+    def __init__(self, text: str, original: Original | None, *, careful: bool) -> None:
         self._processor = careful_processor() if careful else processor()
-        self._careful: _Saxon | None = self if careful else None
         try:
             self._executable = compile_stylesheet(text, careful=careful)
         except SaxonError as error:
             raise EngineError(error.first) from None
-        if original is not None:
+        if original is not None and f"${ORIGINAL}" in text:
             self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:
@@ -198,10 +221,7 @@ class _Saxon:
             return str(self._executable.transform_to_string(xdm_node=node) or "")
         except PySaxonApiError as error:
             problem = SaxonError(str(error))
-        if not problem.internal or self._careful is self:
-            raise EngineError(problem.first)
-        self._careful = self._careful or _Saxon(self._text, self._original, careful=True)
-        return self._careful._transformed(text, guard)
+            raise (InternalEngineError if problem.internal else EngineError)(problem.first) from None
 
     def _parsed(self, text: str, error: type[Exception]) -> PyXdmNode:
         from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy

@@ -51,6 +51,7 @@ def evaluate(
     chunk: int = 5000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -75,6 +76,8 @@ def evaluate(
     sink : callable, optional
         Gets every finding, also those beyond the limit. Those of one check come in the order of the records; checks
         that need the whole document come after the others.
+    sunk : int, optional
+        The sink needs no more of each check than so many of the first.
     keep_verdicts : bool
         Whether the result has the verdict on each record.
     progress : callable, optional
@@ -100,7 +103,7 @@ def evaluate(
     document = Original(original or path) if rulebook.documents else None
     runs = runs_of(engines_of(rulebook, layout, engine), reasons, range(len(rulebook.checks)))
     runners = [Runner(run, rulebook, layout, document) for run in runs]
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts)
+    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
     local = [r for r in runners if not r.run.whole]
     if local:
@@ -166,11 +169,13 @@ def evaluate_whole(path: Path, runners: Sequence[Runner], tally: Tally, shown: S
         if verdicts is not None:
             events.fill(verdicts)
         if events.fails.any() and any(tally.room(int(check)) != 0 for check in np.unique(events.check[events.fails])):
-            _report_whole(path, root, spans, runner, tally, shown)
+            report_whole(path, root, _places(records_of(root, layout), spans), runner, tally, shown)
 
 
-def _report_whole(path: Path, root: etree._Element, spans: Spans, runner: Runner, tally: Tally, shown: Shown) -> None:
-    places = _places(records_of(root, runner.layout), spans)
+def report_whole(
+    path: Path, root: etree._Element, places: Sequence[Place], runner: Runner, tally: Tally, shown: Shown
+) -> None:
+    """Make the findings of checks on a whole document, of which `places` are the records."""
     text = runner.report(root)
     around = {failure.steps for failure in read_report(text, runner.rulebook) if failure.place < 0}
     outside = Outside(root, starts_in_file(path, around)) if around else None
@@ -191,7 +196,7 @@ class BatchEvaluator:
     layout : Layout
     checks : collection of int, optional
         Indices of the checks to evaluate; by default those that look only inside their record.
-    original : Path, optional
+    original : Path or Original, optional
         What ``document()`` returns; needed if a chosen check reads it.
     engine : {"auto", "libxml2", "saxon"}
     """
@@ -202,7 +207,7 @@ class BatchEvaluator:
         layout: Layout,
         *,
         checks: Collection[int] | None = None,
-        original: Path | None = None,
+        original: Path | Original | None = None,
         engine: EngineChoice = "auto",
     ) -> None:
         if rulebook.documents and original is None:
@@ -213,7 +218,9 @@ class BatchEvaluator:
             )
         if checks is None:
             checks = [i for i, reason in enumerate(locality(rulebook, layout)) if not reason]
-        document = Original(original) if rulebook.documents and original is not None else None
+        document = original if isinstance(original, Original) else None
+        if rulebook.documents and isinstance(original, Path):
+            document = Original(original)
         local = ("",) * len(rulebook.checks)
         self.checks = frozenset(checks)
         self._layout = layout

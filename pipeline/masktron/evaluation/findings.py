@@ -64,6 +64,21 @@ class Finding:
     artefact: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """A check that was to be evaluated across records in two passes and was not, for what the first of them met.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether it needed the whole document, instead of one record at a time.
+    """
+
+    check: int
+    reason: str
+    whole: bool
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
     """The outcome of all checks on all records.
@@ -80,6 +95,7 @@ class Evaluation:
     engine : str
         Name and version of the engine that decided.
     records : int
+    handed_back : tuple of HandedBack
     """
 
     verdicts: NDArray[np.uint8] | None
@@ -89,6 +105,7 @@ class Evaluation:
     findings: tuple[Finding, ...]
     engine: str
     records: int
+    handed_back: tuple[HandedBack, ...] = ()
 
     @property
     def judged(self) -> NDArray[np.uint8]:

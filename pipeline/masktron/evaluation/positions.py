@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -51,7 +52,7 @@ def _stop() -> None:
 
 
 def starts_in_file(path: Path, wanted: Collection[Steps]) -> dict[Steps, Position]:
-    """Return where some elements of a file begin, by the way from the root; reads the whole file."""
+    """Return where some elements of a file begin, by the way from the root; reads up to the last of them."""
     found: dict[Steps, Position] = {}
     chosen = frozenset(wanted)
 
@@ -59,10 +60,13 @@ def starts_in_file(path: Path, wanted: Collection[Steps]) -> dict[Steps, Positio
         def note(steps: Steps) -> None:
             if steps in chosen:
                 found[steps] = (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+                if len(found) == len(chosen):
+                    _stop()
 
         _Walk(note, lambda: None).attach(parser)
 
-    scan(path, attach)
+    with suppress(_Complete):
+        scan(path, attach)
     return found
 
 

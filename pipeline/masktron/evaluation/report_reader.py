@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from masktron.evaluation.positions import Position, Steps, starts_within
 from masktron.read.parser import scan
 from masktron.read.records import Field, Layout
 from masktron.read.rulebook import Rulebook
+
+_HEAD = re.compile(r'<report(?: [^ =<>"]+="[^"<]*")*>')
+_TAIL = "</report>"
+_PART = re.compile(r'(<r>|</r>|<r/>|<f c="([0-9]+)" k="([A-Z])">(?:<m>([^<]*)</m>|<m/>)</f>)')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +53,15 @@ def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
 
 def document_of(places: Iterable[Place], layout: Layout) -> etree._Element:
     """Return a document with copies of some records."""
+    return document_with((place.element for place in places), layout)
+
+
+def document_with(records: Iterable[etree._Element], layout: Layout) -> etree._Element:
+    """Return a document with copies of some record elements."""
     parent: etree._Element | None = None
-    for place in places:
+    for record in records:
         if parent is None:
-            for ancestor in reversed(list(place.element.iterancestors())):
+            for ancestor in reversed(list(record.iterancestors())):
                 attributes: dict[Any, Any] = dict(ancestor.attrib)
                 nsmap: dict[Any, Any] = dict(ancestor.nsmap)
                 if parent is None:
@@ -59,7 +69,7 @@ def document_of(places: Iterable[Place], layout: Layout) -> etree._Element:
                 else:
                     parent = etree.SubElement(parent, ancestor.tag, attributes, nsmap)
         if parent is not None:
-            parent.append(deepcopy(place.element))
+            parent.append(deepcopy(record))
     if parent is None:
         return etree.Element(layout.record_path[0])
     return parent.getroottree().getroot()
@@ -97,6 +107,10 @@ def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
     rulebook : Rulebook
     """
     kinds = {c.index: c.kind for c in rulebook.checks}
+    plain = _plain_failures(text, kinds)
+    if plain is not None:
+        yield from plain
+        return
     record = -1
     for child in etree.fromstring(text.encode(), etree.XMLParser(huge_tree=True, resolve_entities=False)):
         if child.tag == "r":
@@ -107,11 +121,35 @@ def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
             yield _failure(child, -1, kinds)
 
 
+def _plain_failures(text: str, kinds: Mapping[int, Literal["assert", "report"]]) -> list[Failure] | None:
+    """Read a report of nothing but failures on whole records; None for every other."""
+    text = text.rstrip("\n")
+    head = _HEAD.match(text)
+    if head is None or not text.endswith(_TAIL):
+        return None
+    found: list[Failure] = []
+    place, inside, read = -1, False, head.end() + len(_TAIL)
+    for part, check, code, content in _PART.findall(text, head.end(), len(text) - len(_TAIL)):
+        read += len(part)
+        if not check:
+            inside = part == "<r>"
+            place += part != "</r>"
+            continue
+        kind = _kind(int(check), code, kinds)
+        message = etree.fromstring(f"<m>{content}</m>").text or "" if "&" in content else content
+        found.append(Failure(int(check), kind, place if inside else -1, (), "", " ".join(message.split())))
+    return found if read == len(text) else None
+
+
+def _kind(check: int, code: str, kinds: Mapping[int, Literal["assert", "report"]]) -> FindingKind:
+    if code != "F":
+        return "error"
+    return "failed-assert" if kinds[check] == "assert" else "successful-report"
+
+
 def _failure(failure: etree._Element, place: int, kinds: Mapping[int, Literal["assert", "report"]]) -> Failure:
     check = int(failure.get("c", ""))
-    kind: FindingKind = "error"
-    if failure.get("k") == "F":
-        kind = "failed-assert" if kinds[check] == "assert" else "successful-report"
+    kind = _kind(check, failure.get("k", ""), kinds)
     steps = tuple(int(step.text or 0) for step in failure.iterchildren("s"))
     message = " ".join((failure.findtext("m") or "").split())
     return Failure(check, kind, place, steps, _leaf(failure), message)
@@ -211,11 +249,7 @@ def _texts(record: etree._Element, field: Field) -> list[str]:
     if field.attribute:
         value = record.get(field.tag)
         return [] if value is None else [value]
-    return [_text(child) for child in record.iterchildren(field.tag)]
-
-
-def _text(element: etree._Element) -> str:
-    return str(element.xpath("string()")) if len(element) else element.text or ""
+    return [str(e.xpath("string()")) if len(e) else e.text or "" for e in record.iterchildren(field.tag)]
 
 
 def _location(node: etree._Element, failure: Failure, location: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,9 +12,18 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import RulebookError, UsageError
-from masktron.evaluation.engines import EngineError, Original, Program, compile_program, describe
+from masktron.evaluation.engines import (
+    EngineError,
+    InternalEngineError,
+    Original,
+    Program,
+    compile_program,
+    describe,
+)
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.recovery import Recovery, without_traces
 from masktron.evaluation.stylesheet import EngineName, Selection, decode, needs_saxon, stylesheet
+from masktron.read.locality import locality
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rule, Rulebook
 
@@ -53,6 +63,11 @@ def runs_of(engines: Sequence[EngineName], reasons: Sequence[str], selected: Col
     return tuple(Run(name, whole, frozenset(checks)) for (name, whole), checks in groups.items())
 
 
+def usual_engine(rulebook: Rulebook) -> EngineName:
+    """Return the engine that decides a rulebook's version of XPath, contexts that are too hard for it apart."""
+    return "libxml2" if rulebook.version == "1.0" else "saxon"
+
+
 def described(engines: Iterable[EngineName], rulebook: Rulebook) -> str:
     """Name the engines and their versions."""
     names = dict.fromkeys(describe(engine) for engine in engines)
@@ -85,16 +100,35 @@ class Runner:
         self.original = original
         self._verdicts = self._compiled(run.checks, report=False)
         self._report: Program | None = None
+        self._recovery: Recovery | None = None
 
     @property
     def engine(self) -> str:
         """Name and version of the engine."""
         return describe(self.run.engine)
 
-    def _program(self, checks: frozenset[int], *, report: bool) -> Program:
+    def _program(self, checks: frozenset[int], *, report: bool, careful: bool = False) -> Program:
         selection = Selection(checks, whole=self.run.whole, report=report)
         text = stylesheet(self.rulebook, self.layout, self.run.engine, selection)
-        return compile_program(text, self.run.engine, self.original)
+        return compile_program(text, self.run.engine, self.original, careful=careful)
+
+    def _text(self, program: Program, root: etree._Element, *, report: bool) -> str:
+        try:
+            try:
+                # where there was one internal error, there are more
+                with nullcontext() if self._recovery is None else without_traces():
+                    return program.run(root)
+            except InternalEngineError:
+                return self._recovered(root, report=report)
+        except EngineError as error:
+            raise self._blame(error, root, report=report) from None
+
+    def _recovered(self, root: etree._Element, *, report: bool) -> str:
+        if self._recovery is None:
+            reasons = locality(self.rulebook, self.layout)
+            local = frozenset(c for c in self.run.checks if not self.run.whole and not reasons[c])
+            self._recovery = Recovery(self._program, self.layout, self.run.checks, local)
+        return self._recovery.report(root) if report else self._recovery.verdicts(root)
 
     def _compiled(self, checks: frozenset[int], *, report: bool) -> Program:
         try:
@@ -108,9 +142,7 @@ class Runner:
             if check.index not in self.run.checks:
                 continue
             try:
-                program = self._program(frozenset({check.index}), report=report)
-                if root is not None:
-                    program.run(root)
+                self._alone(check.index, root, report=report)
             except EngineError as own:
                 return RulebookError(
                     f"{self.engine} cannot evaluate {' '.join(check.test.split())!r}: {own}",
@@ -119,13 +151,18 @@ class Runner:
                 )
         return RulebookError(f"{self.engine} stopped: {error}", where=str(self.rulebook.path))
 
+    def _alone(self, check: int, root: etree._Element | None, *, report: bool) -> None:
+        """Compile one check, and evaluate it on a document if there is one."""
+        program = self._program(frozenset({check}), report=report)
+        if root is not None:
+            try:
+                program.run(root)
+            except InternalEngineError:
+                self._program(frozenset({check}), report=report, careful=True).run(root)
+
     def events(self, root: etree._Element, records: int | None = None) -> Events:
         """Evaluate a document, of so many records."""
-        try:
-            text = self._verdicts.run(root)
-        except EngineError as error:
-            raise self._blame(error, root, report=False) from None
-        events = Events.of(text)
+        events = Events.of(self._text(self._verdicts, root, report=False))
         if records is not None and events.records != records:
             raise RulebookError(
                 f"{self.engine} saw {events.records} of {records} records",
@@ -137,10 +174,7 @@ class Runner:
     def report(self, root: etree._Element) -> str:
         """Return what fails in a document, with messages."""
         self._report = self._report or self._compiled(self.run.checks, report=True)
-        try:
-            return self._report.run(root)
-        except EngineError as error:
-            raise self._blame(error, root, report=True) from None
+        return self._text(self._report, root, report=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

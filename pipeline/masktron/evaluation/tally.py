@@ -25,14 +25,19 @@ class Tally:
     limit : int or None
         How many findings of each check to keep; all without it.
     sink : callable, optional
-        Gets every finding, whatever the limit.
+        Gets findings, whatever the limit.
+    sunk : int or None
+        How many of each check the sink needs; it may get more. All without it.
     keep_verdicts : bool
     """
 
-    def __init__(self, checks: int, limit: int | None, sink: Sink | None, *, keep_verdicts: bool) -> None:
+    def __init__(
+        self, checks: int, limit: int | None, sink: Sink | None, *, keep_verdicts: bool, sunk: int | None = None
+    ) -> None:
         self.checks = checks
         self.limit = limit
         self.sink = sink
+        self._most = limit if sink is None else None if limit is None or sunk is None else max(limit, sunk)
         self.keep_verdicts = keep_verdicts
         self.counts = np.zeros((3, checks), dtype=np.int64)
         self.records = 0
@@ -65,9 +70,7 @@ class Tally:
 
     def room(self, check: int) -> int | None:
         """How many more records with findings of a check are of interest; None for all."""
-        if self.sink is not None or self.limit is None:
-            return None
-        return max(self.limit - int(self._found[check]), 0)
+        return None if self._most is None else max(self._most - int(self._found[check]), 0)
 
     def wanted(self, events: Events) -> NDArray[np.int64]:
         """Return the records that hold the first failures of checks that have room for more."""
@@ -88,8 +91,8 @@ class Tally:
             if self.sink is not None:
                 self.sink(finding)
             if self.limit is None or self._found[finding.check] < self.limit:
-                self._found[finding.check] += 1
                 self._findings.append(finding)
+            self._found[finding.check] += 1
 
     def evaluation(self, engine: str) -> Evaluation:
         """Return the result."""

@@ -2,30 +2,37 @@
 
 The columns say of each record and check whether it holds, fails, or is left to the engine. Findings are made by the
 engine alone, on the records that fail; that it finds there what the columns said is checked each time.
+
+Checks across records come to that in two passes where they can: what they read of other records is gathered in a
+first one, and in the second they are checks on one record that carries it. The rest needs the whole document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masktron.evaluation import exact
+from masktron.evaluation.across.plan import Across
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import Frame
 from masktron.evaluation.engines import Original
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.memo import Memo
+from masktron.evaluation.passes import Batches, Passes, Table, plan_passes
 from masktron.evaluation.report_reader import Shown, outside_names
 from masktron.evaluation.runner import EngineChoice, Runner, described, engines_of, runs_of
+from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Sink, Tally
 from masktron.evaluation.tiers import Assigned, Compiler, Tier, assign, without_columns
-from masktron.evaluation.walk import Walk
+from masktron.evaluation.walk import Lane, Walk
 from masktron.read.columns import Batch
 from masktron.read.locality import locality
-from masktron.read.plain import iter_batches
+from masktron.read.plain import check_unchanged, iter_batches, survey_plain
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 
@@ -35,7 +42,8 @@ if TYPE_CHECKING:
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
 
-type Batches = Callable[[], Generator[Batch]]
+type Beside = Callable[[], Table | None]
+"""Returns the original as a table, where it is one and another file."""
 
 
 def evaluate(
@@ -49,6 +57,7 @@ def evaluate(
     limit: int | None = 1000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -56,7 +65,7 @@ def evaluate(
 
     Parameters
     ----------
-    path, rulebook, layout, original, engine, limit, shown, sink, keep_verdicts, progress
+    path, rulebook, layout, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
         As `masktron.evaluation.exact.evaluate`, which gives the same result but for the name of the engine.
     plain : PlainFile, optional
         From `masktron.read.plain.survey_file`; without it the engine sees every record.
@@ -78,6 +87,7 @@ def evaluate(
             limit=limit,
             shown=shown,
             sink=sink,
+            sunk=sunk,
             keep_verdicts=keep_verdicts,
             progress=progress,
         )
@@ -85,7 +95,7 @@ def evaluate(
     def batches() -> Generator[Batch]:
         return _ahead(iter_batches(path, layout, plain))
 
-    return evaluate_columns(
+    evaluation = evaluate_columns(
         path,
         rulebook,
         layout,
@@ -93,13 +103,17 @@ def evaluate(
         batches,
         compile_program,
         original=original,
+        beside=None if original is None else lambda: _table(original, layout.record_tag.rpartition("}")[2]),
         engine=engine,
         limit=limit,
         shown=shown,
         sink=sink,
+        sunk=sunk,
         keep_verdicts=keep_verdicts,
         progress=progress,
     )
+    check_unchanged(path, plain)
+    return evaluation
 
 
 def tiers_of(
@@ -120,7 +134,20 @@ def tiers_of(
         if not all(local):
             local = locality(rulebook, layout, outside_names(path, layout))
         return without_columns(local, reason)
-    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), frame.outside, compile_program)[1]
+    engines = engines_of(rulebook, layout, "auto")
+    _, tiers = assign(rulebook, layout, engines, frame.outside, compile_program)
+    # an original of the file's own kind is taken for granted here
+    return plan_passes(rulebook, layout, frame.outside, tiers, engines, (layout, frame.outside))[1]
+
+
+def _table(path: Path, record: str | None = None) -> Table | None:
+    """Return a file as a table, if it is one."""
+    found = survey_plain(path, record=record)
+    frame = None if found is None else Frame.of(path, found[0])
+    if found is None or frame is None:
+        return None
+    layout, _, plain = found
+    return Table(path, layout, frame, lambda: _ahead(iter_batches(path, layout, plain)))
 
 
 def _ahead(batches: Iterator[Batch]) -> Generator[Batch]:
@@ -141,10 +168,12 @@ def evaluate_columns(
     compiler: Compiler,
     *,
     original: Path | None = None,
+    beside: Beside | None = None,
     engine: EngineChoice = "auto",
     limit: int | None = 1000,
     shown: Shown | None = None,
     sink: Sink | None = None,
+    sunk: int | None = None,
     keep_verdicts: bool = False,
     memo: int = MEMO,
     progress: Callable[[int], None] | None = None,
@@ -156,35 +185,84 @@ def evaluate_columns(
     frame : Frame
         Of the file.
     batches : callable
-        Returns the records of the file, in batches.
+        Returns the records of the file, each time in the same batches.
     compiler : callable
         `masktron.evaluation.columns.program.compile_program`.
+    beside : callable, optional
+        Returns the original as a table; asked only where another file than this one is read across records.
     memo : int
         Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
     """
     engines = engines_of(rulebook, layout, engine)
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
-    document = Original(original or path) if rulebook.documents else None
+    across, other = _planned(path, rulebook, layout, frame, tiers, engines, original, beside)
+    # a table has been read by then
+    known = original is None or other is not None or original.samefile(path)
+    document = Original(original or path, known=known) if rulebook.documents else None
+    passes = None
+    if across is not None:
+        passes = Passes(across, Table(path, layout, frame, batches), other, compiler, document, across.checks)
 
-    def runners(tier: Tier) -> list[Runner]:
-        selected = [index for index, assigned in enumerate(tiers) if assigned.tier is tier]
+    def runners(
+        tier: Tier, without: frozenset[int] = frozenset(), document: Original | None = document
+    ) -> list[Runner]:
+        selected = [i for i, own in enumerate(tiers) if own.tier is tier and i not in without]
         reasons = ["whole" if tier is Tier.DOCUMENT else ""] * len(tiers)
         return [Runner(run, rulebook, layout, document) for run in runs_of(engines, reasons, selected)]
 
-    columns, records, whole = (runners(tier) for tier in Tier)
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts)
+    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
-    if columns or records:
-        walk = Walk(program, frame, columns, records, tally, shown, Memo(program.reads, memo))
-        # closed at once also when it is interrupted: the reader has a thread and the file
-        with closing(batches()) as source:
-            for batch in source:
-                for done in walk.batch(batch):
-                    if progress is not None:
-                        progress(done)
+    columns, done = runners(Tier.COLUMNS), frozenset[int]()
+    extra: list[Lane] = []
+    gathered = None
+    if passes is not None:
+        # what no engine takes is refused as it is written, before anything is read
+        for tier in (Tier.RECORDS, Tier.DOCUMENT):
+            runners(tier, document=None)
+        gathered = passes.gather(progress)
+        extra, done = passes.lanes(engines, memo), passes.across.checks
+    records, whole = runners(Tier.RECORDS, done), runners(Tier.DOCUMENT, done)
+    own = [Lane(program, columns, records, Memo(program.reads, memo))] if columns or records else []
+    if own or extra or (passes is not None and gathered is None):
+        _walk(Walk(frame, [*own, *extra], tally, shown), batches, progress)
+    elif gathered is not None:
+        tally.judged(gathered, tally.blank(gathered))
+    if passes is not None:
+        passes.around(engines, tally, shown)
     if whole:
         exact.evaluate_whole(path, whole, tally, shown)
         if progress is not None:
             progress(tally.records)
     used = described(dict.fromkeys(engines), rulebook)
-    return tally.evaluation(f"masktron's columns with {used}" if columns else used)
+    # what an engine sees of records that our reader cut is not its own reading of the file
+    evaluation = tally.evaluation(f"masktron's columns with {used}" if columns or records or done else used)
+    return replace(evaluation, handed_back=() if passes is None else passes.handed_back(tiers))
+
+
+def _planned(
+    path: Path,
+    rulebook: Rulebook,
+    layout: Layout,
+    frame: Frame,
+    tiers: Sequence[Assigned],
+    engines: Sequence[EngineName],
+    original: Path | None,
+    beside: Beside | None,
+) -> tuple[Across | None, Table | None]:
+    """Plan what can be evaluated across records, if anything can; with the original, where it is another file."""
+    own = (layout, frame.outside)
+    across, _ = plan_passes(rulebook, *own, tiers, engines, own)
+    if across is None or not across.reads_original or original is None or original.samefile(path):
+        return across, None
+    other = None if beside is None else beside()
+    seen = None if other is None else (other.layout, other.frame.outside)
+    return plan_passes(rulebook, *own, tiers, engines, seen)[0], other
+
+
+def _walk(walk: Walk, batches: Batches, progress: Callable[[int], None] | None) -> None:
+    # closed at once also when it is interrupted: the reader has a thread and the file
+    with closing(batches()) as source:
+        for batch in source:
+            for done in walk.batch(batch):
+                if progress is not None:
+                    progress(done)

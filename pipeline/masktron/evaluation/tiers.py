@@ -1,14 +1,15 @@
-"""Which checks are decided over columns, which record by record by an engine, and which on the whole document."""
+"""Which checks are decided over columns, record by record by an engine, across records, or on the whole document."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum
 from types import MappingProxyType
 from typing import Protocol
 
 from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.runner import usual_engine
 from masktron.evaluation.stylesheet import EngineName
 from masktron.read.columns import Batch
 from masktron.read.locality import locality
@@ -16,12 +17,13 @@ from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 
 
-class Tier(IntEnum):
-    """How a check is evaluated."""
+class Tier(Enum):
+    """How a check is evaluated, as it is shown."""
 
-    COLUMNS = 1
-    RECORDS = 2
-    DOCUMENT = 3
+    COLUMNS = "1: columns"
+    RECORDS = "2: record by record"
+    ACROSS = "2: across records, two passes"
+    DOCUMENT = "3: whole document"
 
 
 MEMORY: Mapping[EngineName, int] = MappingProxyType({"libxml2": 23, "saxon": 33})
@@ -29,8 +31,6 @@ MEMORY: Mapping[EngineName, int] = MappingProxyType({"libxml2": 23, "saxon": 33}
 repeated to 50,000 and 150,000 records."""
 PRACTICAL = 8_000_000_000
 """Bytes of memory beyond which a document is not for a usual machine."""
-
-_NAMES = {Tier.COLUMNS: "columns", Tier.RECORDS: "record by record", Tier.DOCUMENT: "whole document"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Assigned:
     reason: str = ""
 
     def __str__(self) -> str:
-        return f"{self.tier.value}: {_NAMES[self.tier]}{self.reason and f' ({self.reason})'}"
+        return f"{self.tier.value}{self.reason and f' ({self.reason})'}"
 
 
 class Program(Protocol):
@@ -95,7 +95,7 @@ def assign(
     compiler : Compiler
     """
     whole = locality(rulebook, layout, outside)
-    usual = "libxml2" if rulebook.version == "1.0" else "saxon"
+    usual = usual_engine(rulebook)
     local = [index for index, why in enumerate(whole) if not why and engines[index] == usual]
     program, reasons = compiler(rulebook, layout, local)
     chosen = frozenset(local)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
@@ -14,7 +15,7 @@ from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.deferral import ColumnCounter, Frame, places_of
 from masktron.evaluation.findings import Finding, Verdict
 from masktron.evaluation.memo import Counts, Key, Memo
-from masktron.evaluation.report_reader import Failure, FindingMaker, Shown, read_report
+from masktron.evaluation.report_reader import Failure, FindingMaker, Place, Shown, read_report
 from masktron.evaluation.runner import Runner
 from masktron.evaluation.tally import Tally
 from masktron.evaluation.tiers import Program
@@ -27,8 +28,51 @@ _NOBODY = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Lane:
+    """Checks of one rulebook, and how they see the batches of a file.
+
+    Attributes
+    ----------
+    program : Program
+    columns : sequence of Runner
+        Of the checks that the program has.
+    records : sequence of Runner
+        Of checks that an engine has to see every record for.
+    memo : Memo
+    view : callable, optional
+        Makes of a batch of the file the one that the checks see: the same records, which may have more attributes.
+    """
+
+    program: Program
+    columns: Sequence[Runner]
+    records: Sequence[Runner]
+    memo: Memo
+    view: Callable[[Batch], Batch] | None = None
+
+    @property
+    def compiled(self) -> NDArray[np.int64]:
+        """The checks that the program has."""
+        return np.array(sorted(i for runner in self.columns for i in runner.run.checks), dtype=np.int64)
+
+    def seen(self, batch: Batch) -> _Seen:
+        """Evaluate the program on a batch of the file."""
+        view = batch if self.view is None else self.view(batch)
+        return _Seen(self, view, self.program.evaluate(view), self.compiled)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """A batch as a lane sees it, and what its program says."""
+
+    lane: Lane
+    batch: Batch
+    outcome: Outcome
+    compiled: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Some consecutive records of a batch.
+    """Some consecutive records of a batch, for one lane.
 
     Attributes
     ----------
@@ -36,13 +80,27 @@ class _Part:
         In the batch.
     failing : ndarray of bool, shape (rows, checks)
     verdicts : ndarray of uint8, shape (rows, checks), or None
+        Lanes share these two, each with its own checks.
     """
 
+    lane: Lane
     batch: Batch
     outcome: Outcome
     rows: NDArray[np.int64]
     failing: NDArray[np.bool_]
     verdicts: NDArray[np.uint8] | None
+
+    @classmethod
+    def of(
+        cls, seen: _Seen, rows: NDArray[np.int64], failing: NDArray[np.bool_], verdicts: NDArray[np.uint8] | None
+    ) -> _Part:
+        """Note what the program of a lane says of some records."""
+        chosen, outcome = seen.compiled, seen.outcome
+        failing[:, chosen] = outcome.failed[rows][:, chosen] > 0
+        if verdicts is not None:
+            fired = outcome.fired[rows][:, chosen] > 0
+            verdicts[:, chosen] = np.where(failing[:, chosen], Verdict.FAILS, fired * Verdict.HOLDS)
+        return cls(seen.lane, seen.batch, outcome, rows, failing, verdicts)
 
     def judge(self, at: int | NDArray[np.int64], check: int, counts: NDArray[np.int64]) -> None:
         """Note what an engine counted of a check on some of the records; shape (records, 3)."""
@@ -54,63 +112,41 @@ class _Part:
 
 
 class Walk:
-    """Evaluates checks that look only inside their record.
+    """Evaluates checks that look only inside their record, as their lanes see it.
 
     Parameters
     ----------
-    program : Program
-    columns : sequence of Runner
-        Of the checks that the program has.
-    records : sequence of Runner
-        Of checks that an engine has to see every record for.
-    tally, shown, memo
+    frame : Frame
+    lanes : sequence of Lane
+    tally, shown
     """
 
-    def __init__(
-        self,
-        program: Program,
-        frame: Frame,
-        columns: Sequence[Runner],
-        records: Sequence[Runner],
-        tally: Tally,
-        shown: Shown,
-        memo: Memo,
-    ) -> None:
-        self.program = program
+    def __init__(self, frame: Frame, lanes: Sequence[Lane], tally: Tally, shown: Shown) -> None:
         self.frame = frame
-        self.columns = columns
-        self.records = records
+        self.lanes = lanes
         self.tally = tally
         self.shown = shown
-        self.memo = memo
         self._begins = ColumnCounter(frame.path)
-        self._compiled = np.array(sorted(i for runner in columns for i in runner.run.checks), dtype=np.int64)
 
     def batch(self, batch: Batch) -> Iterator[int]:
-        """Evaluate a batch; yields the number of records done, now and then."""
-        outcome = self.program.evaluate(batch)
-        chosen = self._compiled
-        self.tally.counts[0, chosen] += outcome.fired[:, chosen].sum(axis=0, dtype=np.int64)
-        self.tally.counts[1, chosen] += outcome.failed[:, chosen].sum(axis=0, dtype=np.int64)
+        """Evaluate a batch of the file; yields the number of records done, now and then."""
+        views = [lane.seen(batch) for lane in self.lanes]
+        for seen in views:
+            for kind, counted in enumerate((seen.outcome.fired, seen.outcome.failed)):
+                self.tally.counts[kind, seen.compiled] += counted[:, seen.compiled].sum(axis=0, dtype=np.int64)
         for start in range(0, len(batch), PART):
-            part = self._part(batch, outcome, np.arange(start, min(start + PART, len(batch))))
-            for runner in self.columns:
-                self._defer(runner, part)
-            if self.records:
-                self._evaluate(part)
-            self.tally.judged(len(part.rows), part.verdicts)
-            self._report(part)
+            rows = np.arange(start, min(start + PART, len(batch)))
+            failing = np.zeros((len(rows), self.tally.checks), dtype=np.bool_)
+            verdicts = self.tally.blank(len(rows))
+            parts = [_Part.of(seen, rows, failing, verdicts) for seen in views]
+            for part in parts:
+                for runner in part.lane.columns:
+                    self._defer(runner, part)
+                if part.lane.records:
+                    self._evaluate(part)
+            self.tally.judged(len(rows), verdicts)
+            self._report(batch, parts)
             yield self.tally.records
-
-    def _part(self, batch: Batch, outcome: Outcome, rows: NDArray[np.int64]) -> _Part:
-        chosen = self._compiled
-        failing = np.zeros((len(rows), self.tally.checks), dtype=np.bool_)
-        failing[:, chosen] = outcome.failed[rows][:, chosen] > 0
-        verdicts = self.tally.blank(len(rows))
-        if verdicts is not None:
-            fired = outcome.fired[rows][:, chosen] > 0
-            verdicts[:, chosen] = np.where(failing[:, chosen], Verdict.FAILS, fired * Verdict.HOLDS)
-        return _Part(batch, outcome, rows, failing, verdicts)
 
     def _defer(self, runner: Runner, part: _Part) -> None:
         """Let the engine decide what is unsure, once for equal cells."""
@@ -122,14 +158,14 @@ class Walk:
         wanted = wanted[wanted >= 0]
         counts = self._counts(runner, part, wanted, np.array([one.check for one in asked]))
         for k, one in enumerate(asked):
-            one.answer(counts[k], wanted, part, self.memo, self.tally)
+            one.answer(counts[k], wanted, part, part.lane.memo, self.tally)
 
     def _asked(self, check: int, part: _Part) -> _Asked:
         rows = np.flatnonzero(part.outcome.unsure[part.rows, check])
         if not len(rows):
             return _Asked(check, rows, rows, (), ())
-        keys = self.memo.keys(part.batch, check, part.rows[rows])
-        known = [self.memo.recall(key) for key in keys]
+        keys = part.lane.memo.keys(part.batch, check, part.rows[rows])
+        known = [part.lane.memo.recall(key) for key in keys]
         first: dict[Key, int] = {}
         representatives = [
             -1 if have is not None else int(row) if key is None else first.setdefault(key, int(row))
@@ -154,7 +190,7 @@ class Walk:
     def _evaluate(self, part: _Part) -> None:
         """Let the engine decide the checks that have no evaluation over columns."""
         root = self.frame.document(part.batch, part.rows)
-        for runner in self.records:
+        for runner in part.lane.records:
             events = runner.events(root, len(part.rows))
             self.tally.count(events)
             fails = events.part(events.fails)
@@ -162,17 +198,23 @@ class Walk:
             if part.verdicts is not None:
                 events.fill(part.verdicts)
 
-    def _report(self, part: _Part) -> None:
-        """Make the findings that are wanted of the records of a part."""
-        wanted = [(runner, self._wanted(runner, part)) for runner in (*self.columns, *self.records)]
-        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(rows for _, rows in wanted)]))
+    def _report(self, batch: Batch, parts: Sequence[_Part]) -> None:
+        """Make the findings that are wanted of some records, each in the place that it has in the file."""
+        wanted = [
+            (part, runner, self._wanted(runner, part))
+            for part in parts
+            for runner in (*part.lane.columns, *part.lane.records)
+        ]
+        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(rows for _, _, rows in wanted)]))
         if not len(rows):
             return
-        columns = {int(row): self._begins.of(part.batch, int(row)) for row in rows}
+        columns = {int(row): self._begins.of(batch, int(row)) for row in rows}
         findings: list[Finding] = []
-        for runner, chosen in wanted:
+        for part, runner, chosen in wanted:
             if len(chosen):
-                findings += self._findings(runner, part, chosen, columns)
+                root = self.frame.document(part.batch, chosen)
+                places = places_of(root, batch, chosen, columns)
+                findings += self._findings(runner, part, chosen, root, places)
         self.tally.add(findings)
 
     def _wanted(self, runner: Runner, part: _Part) -> NDArray[np.int64]:
@@ -182,13 +224,12 @@ class Walk:
         return part.rows[np.unique(np.concatenate(found))] if found else part.rows[:0]
 
     def _findings(
-        self, runner: Runner, part: _Part, rows: NDArray[np.int64], columns: Mapping[int, int]
+        self, runner: Runner, part: _Part, rows: NDArray[np.int64], root: etree._Element, places: list[Place]
     ) -> list[Finding]:
-        root = self.frame.document(part.batch, rows)
         failures = list(read_report(runner.report(root), runner.rulebook))
-        if runner in self.columns:
+        if runner in part.lane.columns:
             self._confirm(runner, part, rows, failures)
-        make = FindingMaker(runner.layout, places_of(root, part.batch, rows, columns), self.shown)
+        make = FindingMaker(runner.layout, places, self.shown)
         return [make(failure) for failure in failures if self.tally.asks(failure)]
 
     def _confirm(self, runner: Runner, part: _Part, rows: NDArray[np.int64], failures: list[Failure]) -> None:

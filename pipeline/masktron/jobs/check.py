@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def run_check(
         A file cannot be used. What is wrong with the masked data is in the result.
     """
     contract = None if manifest is None else read_contract(manifest)
-    job = open_job(masked, rules, record=record, phase=phase)
+    job = open_job(masked, rules, record=record, phase=phase, progress=progress)
     allowed = allowances(job.rulebook, max_failures or {})
     audit = _Audit(job, contract, original)
     audit.rulebook()
@@ -67,7 +67,7 @@ def run_check(
     results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
     hard, soft = violations(results)
     audit.rules_fired(evaluation)
-    audit.second_opinions(evaluation, progress)
+    audit.second_opinions(evaluation, [job.index_of(rule.id) for rule in results if not rule.passes], progress)
     audit.identity()
     data = read_records(masked, job.layout) if job.shape.flat else None
     min_group = audit.groups(data)
@@ -157,7 +157,7 @@ class _Audit:
         elif records and not counted:
             self.not_checked.append("the rules: none of them applies")
 
-    def second_opinions(self, evaluation: Evaluation, progress: Progress) -> None:
+    def second_opinions(self, evaluation: Evaluation, failing: Collection[int], progress: Progress) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
         for opinion in second_opinions(
@@ -168,10 +168,14 @@ class _Audit:
             rules,
             original=self.original,
             progress=progress,
+            failing=failing,
         ):
-            if opinion.agrees:
-                self.checked.append(f"{opinion.engine} counts the same on {_number(opinion.records, 'record')}")
-            self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
+            if not opinion.agrees:
+                self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
+                continue
+            same = "finds nothing more" if opinion.notes else "counts the same"
+            self.checked.append(f"{opinion.engine} {same} on {_number(opinion.records, 'record')}")
+            self.notes += [f"{opinion.engine} refuses less: {note}" for note in opinion.notes]
 
     # the contract
 

@@ -89,6 +89,7 @@ class Job:
         limit: int | None = 1000,
         shown: Shown | None = None,
         sink: Sink | None = None,
+        sunk: int | None = None,
         keep_verdicts: bool = False,
     ) -> Evaluation:
         """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
@@ -102,14 +103,26 @@ class Job:
             limit=limit,
             shown=shown,
             sink=sink,
+            sunk=sunk,
             keep_verdicts=keep_verdicts,
             progress=lambda done: progress(stage, done),
         )
 
-    def tiers(self) -> tuple[Assigned, ...]:
-        """Return for each check how it is evaluated on the file, and why so."""
+    def tiers(self, evaluation: Evaluation | None = None) -> tuple[Assigned, ...]:
+        """Return for each check how it is evaluated on the file, and why so.
+
+        Parameters
+        ----------
+        evaluation : Evaluation, optional
+            Of the file. Which checks need the whole document after all is known only after it.
+        """
         reason = self.shape.reason or "the file is small, or not written as plain records"
-        return tiers_of(self.data, self.rulebook, self.layout, self.plain, reason)
+        tiers = tiers_of(self.data, self.rulebook, self.layout, self.plain, reason)
+        back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
+        return tuple(
+            Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own
+            for i, own in enumerate(tiers)
+        )
 
     def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
         """Counts of every rule but some."""
@@ -193,8 +206,14 @@ def shown_path(layout: Layout) -> str:
     return "/" + "/".join(tag.rpartition("}")[2] for tag in layout.record_path)
 
 
-def size_notes(job: Job) -> tuple[str, ...]:
-    """Warn of rules that need the whole document, where the file is large, and say what that takes."""
+def size_notes(job: Job, evaluation: Evaluation | None = None) -> tuple[str, ...]:
+    """Warn of rules that need the whole document, where the file is large, and say what that takes.
+
+    Parameters
+    ----------
+    evaluation : Evaluation, optional
+        As for `Job.tiers`.
+    """
     size = job.data.stat().st_size
     if size < LARGE:
         return ()
@@ -203,7 +222,7 @@ def size_notes(job: Job) -> tuple[str, ...]:
         f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB that takes about "
         f"{size * MEMORY[engine] / 1e9:.1f} GB, and above some {PRACTICAL / MEMORY[engine] / 1e6:.0f} MB it is not "
         "practical any more"
-        for check, assigned, engine in zip(job.rulebook.checks, job.tiers(), engines, strict=True)
+        for check, assigned, engine in zip(job.rulebook.checks, job.tiers(evaluation), engines, strict=True)
         if assigned.tier is Tier.DOCUMENT
     )
 

@@ -69,12 +69,12 @@ def run_explain(
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
     evaluation = job.evaluate(data, original, progress, limit=0, keep_verdicts=records is not None)
-    tiers = job.tiers()
+    tiers = job.tiers(evaluation)
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
     facts, plan, obstacle = _planned(job, records, config, allowed | soft)
-    notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job)]
+    notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job, evaluation)]
     if hard and config.invalid == "stop":
         notes.append(
             f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "

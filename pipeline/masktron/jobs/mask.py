@@ -28,9 +28,10 @@ from masktron.measures.linkage import linkage
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 from masktron.plan import Block, Plan, make_plan
-from masktron.read.layout import survey
+from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
-from masktron.read.records import Column, Records
+from masktron.read.plain import survey_file
+from masktron.read.records import Column, Layout, Records
 from masktron.results import (
     BlockResult,
     CandidateResult,
@@ -84,7 +85,7 @@ def run_mask(
     manifest = manifest or manifest_beside(out)
     refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
     _refuse_foreign_manifest(manifest, out)
-    job = open_job(data, rules, record=config.record, phase=config.phase)
+    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     require_flat(job)
     records = read_records(data, job.layout, missing=config.missing)
     if not len(records):
@@ -150,7 +151,8 @@ class _Run:
                 keep=self.originals.keep,
                 order=None if order is None else self._source_order(order),
             )
-            layout, _ = survey(temporary, record=self.job.layout.record_tag)
+            layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
+            self._verify_layout(layout, shape)
             masked = read_records(temporary, layout, missing=self.config.missing)
             self._verify_records(written, masked)
             verdict = revalidate(
@@ -160,6 +162,7 @@ class _Run:
                 original=self.records.source,
                 binding=self.binding,
                 progress=progress,
+                plain=plain,
             )
             result = self._result(blocks, repairs, masked, verdict, order, out, manifest)
             self._verify(result)
@@ -188,6 +191,24 @@ class _Run:
                 column[self.originals.keep] = masked.lexemes(position)
                 lexemes[name] = column
         return lexemes
+
+    def _verify_layout(self, layout: Layout, shape: Shape) -> None:
+        """Refuse a written file that is no table of the fields to release.
+
+        Fields may be missing whose values are all masked away or left out, and so may come in another order.
+        """
+        removed = self.plan.by_role(Role.IDENTIFIER)
+        expected = {field for field in self.job.layout.fields if field.name not in removed}
+        own, source = (
+            (one.record_path, one.encoding, dict(one.root_attributes), dict(one.nsmap))
+            for one in (layout, self.job.layout)
+        )
+        if own != source or not shape.flat or not expected.issuperset(layout.fields):
+            raise ViolationError(
+                "the written file does not have the layout of the original; nothing is published",
+                where=str(self.records.source),
+                hint="please report this file: the result cannot be trusted",
+            )
 
     def _verify_records(self, written: int, masked: Records) -> None:
         expected = int(self.originals.keep.sum())

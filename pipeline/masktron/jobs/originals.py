@@ -12,6 +12,7 @@ from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.parallel import engine_name
 from masktron.jobs.common import Job, Progress, notes_of, violations
 from masktron.results import ValidateResult, shown
 
@@ -70,7 +71,7 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
         f"{evaluation.failed[index] + evaluation.errors[index]} original records, so it is not kept"
         for index in sorted(given_up)
     ]
-    if broken.any() and (second := _second_opinion(job)) is not None:
+    if broken.any() and (second := _second_opinion(job, progress)) is not None:
         only_one = broken & (second.judged[:, hard] < Verdict.FAILS)
         notes += [
             f"{job.rulebook.checks[index].id}: {count} original records are refused by {evaluation.engine} and "
@@ -86,11 +87,19 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     return Originals(~bad, tuple(sorted(allowed | given_up)), tuple(notes))
 
 
-def _second_opinion(job: Job) -> Evaluation | None:
+def _second_opinion(job: Job, progress: Progress) -> Evaluation | None:
     """Evaluate with the other engine of the same XPath version, where there is one."""
     if job.rulebook.version != "1.0":
         return None
-    return evaluate(job.data, job.rulebook, job.layout, engine="saxon", limit=0)
+    stage = f"asking {engine_name(job.rulebook, job.layout, 'saxon')}"
+    return evaluate(
+        job.data,
+        job.rulebook,
+        job.layout,
+        engine="saxon",
+        limit=0,
+        progress=lambda done: progress(stage, done),
+    )
 
 
 def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[str]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masktron.evaluation.exact import EngineChoice, evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.evaluation.parallel import Counts, count, engine_name
+from masktron.evaluation.runner import EngineChoice
+from masktron.evaluation.tiered import evaluate
 from masktron.jobs.common import Job, Progress
 from masktron.read.records import Layout
 from masktron.results import EngineResult
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
 
 SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""
@@ -45,6 +50,7 @@ def revalidate(
     original: Path,
     binding: Collection[int],
     progress: Progress,
+    plain: PlainFile | None = None,
     decided: Evaluation | None = None,
 ) -> Revalidation:
     """Evaluate a written file.
@@ -59,8 +65,10 @@ def revalidate(
         What ``document()`` in the rules means.
     binding : collection of int
         Rules that have to hold.
+    plain : PlainFile, optional
+        What the reader of columns knows of it.
     decided : Evaluation, optional
-        What decides, with the verdicts on all records; by default `evaluate` is asked.
+        What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
     """
     rules = sorted(binding)
     if decided is None:
@@ -68,7 +76,9 @@ def revalidate(
             path,
             job.rulebook,
             layout,
+            plain=plain,
             original=original,
+            keep_verdicts=True,
             progress=lambda done: progress("re-validating the written file", done),
         )
     engines = [
@@ -88,6 +98,7 @@ def second_opinions(
     *,
     original: Path | None,
     progress: Progress,
+    failing: Collection[int] = (),
 ) -> Iterator[EngineResult]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
@@ -103,6 +114,9 @@ def second_opinions(
         Indices of the checks that count.
     original : Path or None
         What ``document()`` in the rules means.
+    failing : collection of int
+        Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
+        is noted, and no disagreement; what it finds beyond those that were counted always is one.
     """
     choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
     names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
@@ -118,8 +132,10 @@ def second_opinions(
             engine=choice,
             progress=lambda done, stage=stage: progress(stage, done),  # type: ignore[misc]
         )
-        notes = tuple(_differences(job, decided, counts, rules))
-        yield EngineResult(counts.engine, counts.records, _violations(counts, rules), not notes, notes)
+        differences = list(_differences(job, decided, counts, rules))
+        agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
+        notes = tuple(note for _, note in differences)
+        yield EngineResult(counts.engine, counts.records, _violations(counts, rules), agrees, notes)
 
 
 def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:
@@ -127,9 +143,20 @@ def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:
     return int((counts.failed[own] + counts.errors[own]).sum())
 
 
-def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collection[int]) -> Iterator[str]:
+def _is_milder(decided: Evaluation, counts: Counts, index: int) -> bool:
+    """Whether an engine saw a rule fire as often, and found nothing more to be wrong."""
+    return bool(
+        index >= 0
+        and counts.fired[index] == decided.fired[index]
+        and counts.failed[index] <= decided.failed[index]
+        and counts.errors[index] <= decided.errors[index]
+    )
+
+
+def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Yield what an engine counts otherwise, with the rule; -1 for the records."""
     if decided.records != counts.records:
-        yield f"{decided.records} and {counts.records} records"
+        yield -1, f"{decided.records} and {counts.records} records"
     for index in rules:
         own = [int(of[index]) for of in (decided.fired, decided.failed, decided.errors)]
         other = [int(of[index]) for of in (counts.fired, counts.failed, counts.errors)]
@@ -138,8 +165,9 @@ def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collectio
         first = f", first in record {counts.first[index] + 1}" if counts.first[index] >= 0 else ""
         errors = f", errors {own[2]} and {other[2]} times" if own[2] != other[2] else ""
         yield (
+            index,
             f"{job.rulebook.checks[index].id}: fired {own[0]} and {other[0]} times, "
-            f"failed {own[1]} and {other[1]} times{errors}{first}"
+            f"failed {own[1]} and {other[1]} times{errors}{first}",
         )
 
 

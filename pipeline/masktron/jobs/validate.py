@@ -92,7 +92,10 @@ def run_validate(
                 limit=0 if release_safe else limit,
                 shown=_shown(job, field),
                 sink=following.add if reports.reports and not release_safe else None,
+                sunk=outputs.needed,
             )
+        if evaluation.handed_back:
+            warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
         hard, soft = violations(results)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from numba import njit
+
+_BLAS = "scipy.linalg.cython_blas"
 
 
 def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:
@@ -23,6 +27,22 @@ def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     return compiled
 
 
+def load_without_blas() -> None:
+    """Load numba's functions on arrays without scipy, which takes as long again and which no kernel asks for.
+
+    numba looks for scipy's BLAS when it is loaded, to choose how it compiles ``numpy.inner``; without it it takes a
+    loop of its own. What needs BLAS looks for it again. For processes of ours alone: while this runs, no other thread
+    must load scipy.
+    """
+    if _BLAS in sys.modules:
+        return
+    sys.modules[_BLAS] = None  # type: ignore[assignment]
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[_BLAS]
+
+
 def is_compiled(dispatcher: Any) -> bool:
     """Tell whether the first call will find the compiled form of a function, made after its source last changed."""
     if dispatcher.signatures:
@@ -34,3 +54,8 @@ def is_compiled(dispatcher: Any) -> bool:
     name = f"{source.stem}.{dispatcher.py_func.__name__}-"
     written = [path.stat().st_mtime for path in Path(folder).iterdir() if path.name.startswith(name)]
     return bool(written) and max(written) >= source.stat().st_mtime
+
+
+def is_kept(dispatcher: Any) -> bool:
+    """Tell whether the compiled form of a function outlives the process."""
+    return dispatcher.stats.cache_path is not None

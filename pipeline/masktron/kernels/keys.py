@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from masktron.kernels.compiling import kernel
 
 _OFFSET = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _SHIFT = np.uint64(29)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def intern(
     buffer: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -82,7 +83,7 @@ def intern(
     return known
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def reslot(hashes: NDArray[np.uint64], known: int, slots: NDArray[np.int32]) -> None:
     """Fill empty slots with the keys that are known."""
     mask = np.uint64(len(slots) - 1)
@@ -93,7 +94,7 @@ def reslot(hashes: NDArray[np.uint64], known: int, slots: NDArray[np.int32]) -> 
         slots[slot] = key
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def tally(
     own: NDArray[np.int32],
     other: NDArray[np.int32],

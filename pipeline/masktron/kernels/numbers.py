@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,15 @@ _SPLIT = 134217729.0
 _MARGIN = 2.0**-48
 
 
+@cache
 def powers_of_ten() -> NDArray[np.float64]:
-    """Return 10 ** 0 to 10 ** 309, the last infinite, as the C library gives them: libxml2 asks it, too."""
-    return np.array([math.pow(10.0, n) for n in range(309)] + [math.inf])
+    """Return 10 ** 0 to 10 ** 309, the last infinite, as the C library gives them: libxml2 asks it, too.
+
+    They are made once, and cannot be written to.
+    """
+    powers = np.array([math.pow(10.0, n) for n in range(309)] + [math.inf])
+    powers.flags.writeable = False
+    return powers
 
 
 @kernel

@@ -138,7 +138,7 @@ def batches_of(
 ) -> Iterator[Batch]:
     """Yield the records of an open file; see `masktron.read.plain.iter_batches`."""
     if stamp_of(stream) != plain.stamp:
-        raise _changed(path)
+        raise changed(path)
     table = Table(plain.record, plain.names, len(layout.fields), rows)
     stream.seek(plain.start)
     rest = np.empty(0, dtype=np.uint8)
@@ -159,7 +159,7 @@ def batches_of(
                 data, size = data[found.at :], size - found.at
             rest = data[:size]
     if reason != END or first != plain.records or stamp_of(stream) != plain.stamp:
-        raise _changed(path)
+        raise changed(path)
 
 
 def _batch(
@@ -183,7 +183,8 @@ def _batch(
     )
 
 
-def _changed(path: Path) -> DocumentError:
+def changed(path: Path) -> DocumentError:
+    """Return the error of a file that is not the one that was surveyed."""
     return DocumentError(
         "the file changed while it was being read",
         where=str(path),

@@ -159,6 +159,12 @@ class Batch:
         """Return the bytes of one record."""
         return self.buffer[self.starts[row] : self.stops[row]].tobytes()
 
+    def records(self, rows: NDArray[np.int64]) -> bytes:
+        """Return the bytes of some records, in ascending order; what stands between neighbours may come with them."""
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return self.buffer[self.starts[rows[0]] : self.stops[rows[-1]]].tobytes()
+        return b"".join(self.record(int(row)) for row in rows)
+
 
 def _numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
     # numba is slow to load, and small files have no batches

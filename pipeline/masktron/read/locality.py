@@ -102,7 +102,7 @@ class _Walk:
                 raise _Leaves(f"the axis {symbol}")
             return level
         if symbol in _OPERATORS or (symbol == "(" and len(parts) < 2):
-            return min((self(part, level) for part in parts), default=0)
+            return min((self(part, level) for part in _operands(token)), default=0)
         raise _Leaves(f"'{symbol}', which is not analysed")
 
     def _below(self, level: int) -> int:
@@ -136,6 +136,15 @@ class _Walk:
             else:
                 self(part, level)
         return min(self(parts[-1], level), 0)
+
+
+def _operands(token: Any) -> list[Any]:
+    """Return the operands of a chain of one operator, as long as a list of codes may be."""
+    last: list[Any] = []
+    while len(token) == 2 and (token[0].symbol, token[0].label, len(token[0])) == (token.symbol, token.label, 2):
+        last.append(token[1])
+        token = token[0]
+    return [*token, *reversed(last)]
 
 
 def _is_function(token: Any) -> bool:

@@ -11,7 +11,7 @@ from lxml import etree
 
 from masktron.errors import MasktronError
 from masktron.read.columns import Batch
-from masktron.read.judge import SMALLEST, Judge
+from masktron.read.judge import SMALLEST, Judge, stamp_of
 from masktron.read.layout import Shape, survey_exactly
 from masktron.read.parser import opened
 from masktron.read.prefix import NotPlain, first_record
@@ -95,7 +95,7 @@ def survey_plain(
     try:
         with opened(path) as (stream, encoding):
             start = first_record(path, stream, encoding, record, hints)
-            _announce(progress)
+            _compile(progress)
             from masktron.read.establishing import established  # noqa: PLC0415 -- loads numba
 
             return established(path, stream, encoding, start, record, hints, block, judge)
@@ -132,16 +132,31 @@ def iter_batches(
         yield from batches_of(path, stream, layout, plain, block, rows)
 
 
-def kernels_ready() -> bool:
-    """Tell whether the kernels need not be compiled first, which takes seconds."""
-    from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads numba
-    from masktron.kernels.numbers import read_numbers  # noqa: PLC0415
-    from masktron.kernels.scanner import scan_records  # noqa: PLC0415
-    from masktron.kernels.texts import code_texts  # noqa: PLC0415
+def check_unchanged(path: str | Path, plain: PlainFile) -> None:
+    """Refuse a file that is no longer the one that was surveyed, as some passes open it anew.
 
-    return all(is_compiled(kernel) for kernel in (scan_records, read_numbers, code_texts))
+    Raises
+    ------
+    DocumentError
+        It cannot be read, or changed.
+    """
+    from masktron.read.blocks import changed  # noqa: PLC0415 -- loads numba
+
+    path = Path(path)
+    with opened(path) as (stream, _):
+        if stamp_of(stream) != plain.stamp:
+            raise changed(path)
 
 
-def _announce(progress: Progress | None) -> None:
-    if progress is not None and not kernels_ready():
-        progress("compiling, which is done once", 0)
+def _compile(progress: Progress | None) -> None:
+    """Compile the kernels if that has to be done, and say so first: it takes seconds."""
+    from masktron.kernels.ready import compile_kernels, kernels_kept, kernels_ready  # noqa: PLC0415 -- loads numba
+
+    if kernels_ready():
+        return
+    kept = kernels_kept()
+    if progress is not None:
+        progress(f"compiling, {'once' if kept else 'in each run, as no folder for it can be written to'}", 0)
+    # where nothing is kept, only what a run needs is compiled, when it does
+    if kept:
+        compile_kernels()

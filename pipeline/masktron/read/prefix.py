@@ -13,6 +13,8 @@ from masktron.read.layout import Survey, shape_of
 from masktron.read.parser import namespace_parser
 
 _PREFIX = 1 << 20
+_GLANCE = 1 << 16
+"""Enough to see the first records of most files, where it is known which element they are."""
 _MIN_RECORDS = 3
 _TAG = re.compile(rb"<([^ \t\r\n/>]+)")
 
@@ -104,9 +106,13 @@ def first_record(
     """
     if encoding.codec.startswith("utf-16"):
         raise NotPlain
-    head = stream.read(_PREFIX)
+    head = stream.read(min(_GLANCE, _PREFIX))
     walk = Paths(path, encoding)
     walk.feed(head)
+    if not _is_told(walk, {record} if record else set(hints)):
+        more = stream.read(_PREFIX - len(head))
+        walk.feed(more)
+        head += more
     if not walk.top.children:
         raise NotPlain
     _, node = walk.found(encoding, record, hints)
@@ -117,3 +123,11 @@ def first_record(
     if raw is None:
         raise NotPlain
     return Start(node.path, raw[1], offset, node.line)
+
+
+def _is_told(walk: Paths, names: set[str]) -> bool:
+    """Tell whether enough records were seen of an element that somebody named."""
+    return any(
+        node.complex and node.count >= _MIN_RECORDS and not names.isdisjoint({node.tag, node.tag.rpartition("}")[2]})
+        for node in walk.top.descendants()
+    )

@@ -15,7 +15,7 @@ from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.report.csv_report import CsvReport
 from masktron.report.json_report import JsonReport
-from masktron.report.junit import JunitReport
+from masktron.report.junit import EXAMPLES, JunitReport
 from masktron.report.sarif import SarifReport
 from masktron.report.svrl import SvrlReport
 from masktron.results import ValidateResult
@@ -84,6 +84,13 @@ class Outputs:
         """Return the paths by the options that name them."""
         named = {"--json": self.json, "--svrl": self.svrl, "--csv": self.csv, "--sarif": self.sarif}
         return {option: path for option, path in {**named, "--junit": self.junit}.items() if path is not None}
+
+    @property
+    def needed(self) -> int | None:
+        """How many of the first findings of each rule the reports need; None for all."""
+        if self.svrl is not None or self.csv is not None or self.limit is None:
+            return None
+        return max(self.limit, EXAMPLES)
 
     @contextmanager
     def opened(self, rulebook: Rulebook, layout: Layout, data: str) -> Iterator[Reports]:

@@ -77,7 +77,7 @@ def _wrong(result: ValidateResult) -> str:
 def explain_tables(result: ExplainResult) -> list[RenderableType]:
     """One row per rule: class and meaning, with data also counts, tier and aggregator; then the blocks."""
     rules = result.rules
-    whole = [f"{rule.id}: {rule.tier.partition(': ')[2]}" for rule in rules if rule.tier and ":" in rule.tier]
+    whole = [f"{r.id}: {r.tier.partition(': ')[2]}" for r in rules if r.tier is not None and r.tier.startswith("3")]
     return [
         f"{plain(result.rulebook)}: {_count(len(rules), 'rule')}, XPath {result.version}",
         _Explained(rules),
@@ -126,7 +126,8 @@ class _Explained:
 
 def _tier(rule: RuleExplanation) -> str:
     """What the evaluation of a rule needs to see at a time: see `masktron.evaluation.tiers`."""
-    return {"1": "columns", "2": "record"}.get((rule.tier or "")[:1], "file")
+    tier = rule.tier or ""
+    return "passes" if "across records" in tier else {"1": "columns", "2": "record"}.get(tier[:1], "file")
 
 
 def _blocks(rules: Sequence[RuleExplanation]) -> Table:

@@ -106,6 +106,10 @@ class DerivedBatch(Batch):
         added = "".join(f' {d.name}="{d.values[d.codes[row]]}"' for d in self._added)
         return text[:end] + added.encode() + text[end:]
 
+    def records(self, rows: NDArray[np.int64]) -> bytes:
+        """Return the bytes of some records, each with the attributes that were added."""
+        return b"".join(self.record(int(row)) for row in rows)
+
 
 def extended(layout: Layout, names: Sequence[str]) -> Layout:
     """Return a layout with more attributes of the record, behind its fields."""

@@ -225,6 +225,10 @@ class Across:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
         return conditions_of(self.original, self._maps[source].layout, self.predicates[source])
 
+    def reads_others(self, check: int) -> bool:
+        """Whether a check, or a variable that it may see, has an aggregate."""
+        return bool(self._used[check])
+
     @property
     def needed(self) -> bool:
         """Whether there is anything to gather: else no check reads other records, or none is planned that does."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_compare import as_boolean, is_boolean
+from masktron.evaluation.columns.xpath2_dates import as_date, is_date
 from masktron.evaluation.columns.xpath2_numbers import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
 from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, tested
@@ -21,6 +21,7 @@ from masktron.evaluation.columns.xpath2_values import (
     YES,
     Boolean,
     Bools,
+    Date,
     Double,
     Doubt,
     Exact,
@@ -38,8 +39,6 @@ from masktron.read.lexical import XML_SPACE
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?INF|NaN")
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_MAYBE_DATE = re.compile(r"[-+0-9TZ:.]*")
 _RANGES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
     {
         "integer": (None, None),
@@ -82,6 +81,8 @@ def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
             return as_text(item, source, doubt)
         case "boolean":
             return as_boolean(item, source, doubt)
+        case "date":
+            return as_date(item, source, doubt)
         case "double":
             return as_double(item, source, doubt)
         case "decimal":
@@ -183,6 +184,8 @@ def _castable(item: Item, target: str, source: Source, doubt: Doubt) -> Bools:
             return np.asarray(np.isfinite(item.value))
         case Double() | Boolean() if target in ("string", "boolean", "double", "decimal", "integer"):
             return YES
+        case Date() if target in ("string", "date"):
+            return YES
         case Node():
             raise NotColumnar("a node as a value")
         case _:
@@ -225,7 +228,7 @@ def _reads_as(text: str, target: str) -> bool | None:
         case "decimal":
             return _DECIMAL.fullmatch(text) is not None
         case "date":
-            return _is_date(text)
+            return is_date(text)
         case _:
             return _INTEGER.fullmatch(text) is not None and _in_range(text, target)
 
@@ -235,18 +238,3 @@ def _in_range(text: str, target: str) -> bool | None:
     if len(text) > 100 and target != "integer":
         return None
     return target == "integer" or ((low is None or int(text) >= low) and (high is None or int(text) <= high))
-
-
-def _is_date(text: str) -> bool | None:
-    match = _DATE.fullmatch(text)
-    if match is None:
-        # zones, years of more digits and years before our era are read by an engine
-        return None if _MAYBE_DATE.fullmatch(text) and text.count("-") >= 2 else False
-    year, month, day = map(int, match.groups())
-    if year == 0:
-        return None
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return True

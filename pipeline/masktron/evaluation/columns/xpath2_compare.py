@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_arithmetic import promoted
 from masktron.evaluation.columns.xpath2_bounds import apart, settled
+from masktron.evaluation.columns.xpath2_dates import as_date
 from masktron.evaluation.columns.xpath2_numbers import aligned, as_double, together
 from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, code_table
@@ -21,6 +22,7 @@ from masktron.evaluation.columns.xpath2_values import (
     YES,
     Boolean,
     Bools,
+    Date,
     Double,
     Doubles,
     Doubt,
@@ -33,6 +35,7 @@ from masktron.evaluation.columns.xpath2_values import (
     Untyped,
     boolean,
     constant_of,
+    literal,
     some,
 )
 
@@ -61,6 +64,10 @@ def general(sign: str, left: Items, right: Items, source: Source) -> Items:
     """Return whether some item on the left stands in a relation to some item on the right."""
     doubt = Doubt(left.unsure, right.unsure)
     ones, others = atomized(left).items, atomized(right).items
+    if len(ones) == 1 == len(others):
+        values = constant_of(ones[0]), constant_of(others[0])
+        if all(isinstance(value, str) for value in values):
+            return Items((literal(bool(RELATIONS[sign](*values))),), doubt.mask)
     if sign == "=" and len(others) > 1 and all(constant_of(item) is not None for item in others):
         found = _among(ones, others, source, doubt)
         if found is not None:
@@ -96,12 +103,22 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
             return related(_MIRRORED[sign], b, a, source, doubt, general=general)
         case (Text() | Untyped(), Text() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
-        case (Boolean(), Boolean()):
-            return np.asarray(RELATIONS[sign](a.holds, b.holds))
+        case (Boolean(), Boolean()) | (Date(), Date()):
+            return np.asarray(RELATIONS[sign](_values(a), _values(b)))
         case (Untyped(), _) | (_, Untyped()) if general:
             return _untyped(sign, a, b, source, doubt)
         case _:
             raise NotColumnar("a type error: values of different types are compared")
+
+
+def _values(item: Item) -> NDArray[Any]:
+    match item:
+        case Date():
+            return item.day
+        case Boolean():
+            return item.holds
+        case _:
+            raise NotColumnar("a type error: truth values or dates are compared with others")
 
 
 def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
@@ -118,6 +135,8 @@ def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools
         number = as_double(a, source, mine)
         mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
         holds = _numbers(sign, number, b, mine)
+    elif isinstance(b, Date):
+        holds = np.asarray(RELATIONS[sign](as_date(a, source, mine).day, b.day))
     else:
         truth = as_boolean(b, source, mine)
         holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
@@ -243,6 +262,8 @@ def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
             return np.asarray(item.mantissa != 0)
         case Double():
             return np.asarray((item.value != 0) & ~np.isnan(item.value))
+        case Date():
+            raise NotColumnar("a type error: a date is no condition")
 
 
 def conjunction(left: Items, right: Items, source: Source) -> Items:

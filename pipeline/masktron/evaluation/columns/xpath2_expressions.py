@@ -24,7 +24,10 @@ from masktron.evaluation.columns.xpath2_compare import (
     general,
     holding,
 )
-from masktron.evaluation.columns.xpath2_sequences import FUNCTION_NAMESPACE, call, nth
+from masktron.evaluation.columns.xpath2_names import NAMINGS, name_of
+from masktron.evaluation.columns.xpath2_numeric import square_root
+from masktron.evaluation.columns.xpath2_positions import at_position, at_the_end
+from masktron.evaluation.columns.xpath2_sequences import FUNCTION_NAMESPACE, call
 from masktron.evaluation.columns.xpath2_steps import (
     Let,
     State,
@@ -32,11 +35,13 @@ from masktron.evaluation.columns.xpath2_steps import (
     attribute_step,
     child_step,
     children,
+    common,
     context_item,
     current_node,
     expanded_name,
     in_document_order,
     named,
+    namespace_of,
     parent_node,
     self_node,
     start,
@@ -63,6 +68,7 @@ from masktron.evaluation.columns.xpath2_values import (
 )
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema"
+_MATH = f"{FUNCTION_NAMESPACE}/math"
 _MAX_STEPS = 256
 _MAX_RANGE = 1024
 _KIND_TESTS = ("text", "node", "element", "attribute", "comment", "processing-instruction", "document-node")
@@ -96,6 +102,8 @@ def evaluate(token: Any, state: State) -> Items:
 def _function(name: str, tokens: list[Any], state: State) -> Items:
     if name == "current" and not tokens:
         return current_node(state)
+    if name in NAMINGS:
+        return name_of(name, [evaluate(t, state) for t in tokens], state)
     return call(name, tuple(evaluate(t, state) for t in tokens), state.focus, state.source)
 
 
@@ -108,7 +116,7 @@ def _literal(token: Any, state: State) -> Items:
 
 def _prefixed(token: Any, state: State) -> Items:
     prefix, rest = str(token[0].value), token[1]
-    uri = state.scope.uri(prefix)
+    uri = namespace_of(prefix, state.scope)
     if rest.symbol == "(name)":
         if uri is None:
             raise NotColumnar(f"the prefix {prefix} is not declared")
@@ -117,6 +125,8 @@ def _prefixed(token: Any, state: State) -> Items:
         return cast(evaluate(rest[0], state), rest.symbol, state.source, optional=True)
     if uri == FUNCTION_NAMESPACE and "function" in str(rest.label):
         return _function(rest.symbol, list(rest), state)
+    if uri == _MATH and rest.symbol == "sqrt" and len(rest) == 1:
+        return square_root(evaluate(rest[0], state), state.source)
     raise NotColumnar(f"'{prefix}:{rest.symbol}'")
 
 
@@ -154,6 +164,10 @@ def _loop(items: Items, parts: list[Items]) -> Items:
 
 def _union(token: Any, state: State) -> Items:
     return in_document_order(joined([evaluate(token[0], state), evaluate(token[1], state)]))
+
+
+def _intersection(token: Any, state: State) -> Items:
+    return common(evaluate(token[0], state), evaluate(token[1], state), other=token.symbol == "except")
 
 
 def _binary(token: Any, state: State) -> Items:
@@ -278,9 +292,11 @@ def _range(token: Any, state: State) -> Items:
 def _predicate(token: Any, state: State) -> Items:
     items = evaluate(token[0], state)
     condition = token[1]
-    position = _constant_position(condition, state)
+    position = _constant_position(condition)
     if position is not None:
-        return nth(items, position)
+        return at_position(items, position)
+    if condition.symbol == "last" and not len(condition):
+        return at_the_end(items)
     if len(items.items) > _MAX_STEPS:
         raise NotColumnar("a predicate on many items")
     kept: list[Item] = []
@@ -290,18 +306,26 @@ def _predicate(token: Any, state: State) -> Items:
         if any(not isinstance(part, Boolean | Node) for part in value.items):
             raise NotColumnar("a predicate that may be a position")
         holds, unsure = holding(value, state.source)
-        kept.append(where(item, holds))
         if unsure is not NO:
             doubt.add(some(unsure & item.present))
-    return replace(items, items=tuple(kept), unsure=doubt.mask)
+        # where a name decides and not the record, the others do not count
+        if len(value.items) != 1 or constant_of(value.items[0]) is not False:
+            kept.append(where(item, holds))
+    if not kept and items.items:
+        kept = [where(items.items[0], NO)]
+    few = len(kept) < 2
+    return Items(tuple(kept), doubt.mask, items.single or few, items.ordered or few)
 
 
-def _constant_position(token: Any, state: State) -> int | None:
-    return token.value if token.symbol == "(integer)" else None
+def _constant_position(token: Any) -> int | None:
+    """Return the position that ``[2]`` and ``[position() = 2]`` ask for."""
+    if token.symbol == "=" and token[0].symbol == "position" and not len(token[0]):
+        token = token[1]
+    return int(token.value) if token.symbol == "(integer)" else None
 
 
 def _type_name(token: Any, state: State) -> tuple[str, bool]:
-    if token.symbol != ":" or state.scope.uri(str(token[0].value)) != _SCHEMA:
+    if token.symbol != ":" or namespace_of(str(token[0].value), state.scope) != _SCHEMA:
         raise NotColumnar(f"the type '{token.source}'")
     return str(token[1].value), token.occurrence == "?"
 
@@ -322,7 +346,7 @@ def _concatenated(token: Any, state: State) -> Items:
 
 def _arrow(token: Any, state: State) -> Items:
     function = token[1]
-    if function.symbol == ":" and state.scope.uri(str(function[0].value)) == FUNCTION_NAMESPACE:
+    if function.symbol == ":" and namespace_of(str(function[0].value), state.scope) == FUNCTION_NAMESPACE:
         function = function[1]
     if "function" not in str(function.label) or function.symbol == "current" or len(token) != 3:
         raise NotColumnar("an arrow to what is no function of the standard")
@@ -353,6 +377,8 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "!": _mapped,
         "|": _union,
         "union": _union,
+        "intersect": _intersection,
+        "except": _intersection,
         "*": _wildcard,
         "+": _binary,
         "-": _binary,

@@ -74,6 +74,13 @@ def _absolute(item: Exact) -> Exact:
     return Exact(item.present, np.abs(item.mantissa), item.scale, item.integer, bounds=bounds)
 
 
+def square_root(items: Items, source: Source) -> Items:
+    """``math:sqrt()``: correctly rounded in IEEE, which other functions of that kind are not."""
+    doubt = Doubt()
+    item = one_double(items, source, doubt)
+    return one(Double(item.present, np.sqrt(item.value)), doubt.mask)
+
+
 def floor(items: Items, source: Source) -> Items:
     """``floor()``"""
     return _each(items, source, np.floor, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: m // p))

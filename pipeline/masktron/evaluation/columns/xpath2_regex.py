@@ -152,16 +152,18 @@ class _Reader:
         if character in _ESCAPED:
             return _ESCAPED[character]
         if character in _CLASSES or character.lower() in _CLASSES:
+            # white space is ASCII in XML
+            self.ascii_only |= character not in "sS"
             return self.named(_CLASSES[character.lower()], negated=character.isupper(), inside=inside)
         if character in "pP" and self.take() == "{":
             name, brace, _ = self.source[self.at :].partition("}")
             if brace and name in _CATEGORIES:
                 self.at += len(name) + 1
+                self.ascii_only = True
                 return self.named(_CATEGORIES[name], negated=character == "P", inside=inside)
         raise NotColumnar("an escape of a regular expression")
 
     def named(self, members: str, *, negated: bool, inside: bool) -> str:
-        self.ascii_only = True
         if not inside:
             return f"[{'^' if negated else ''}{members}]"
         if negated:

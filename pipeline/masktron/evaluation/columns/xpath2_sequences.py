@@ -8,11 +8,13 @@ from types import MappingProxyType
 
 import numpy as np
 
+from masktron.evaluation.columns import xpath2_dates as dates
 from masktron.evaluation.columns import xpath2_numeric as numeric
 from masktron.evaluation.columns import xpath2_strings as strings
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_compare import effective, holding, related
 from masktron.evaluation.columns.xpath2_numbers import together
+from masktron.evaluation.columns.xpath2_positions import at_position, backwards, from_position, inserted, without
 from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one, atomized
 from masktron.evaluation.columns.xpath2_values import (
@@ -70,18 +72,6 @@ def _there(items: Items) -> Bools:
 
 def _count(items: Items) -> Items:
     return one(Exact(YES, items.count, 0, integer=True), items.unsure)
-
-
-def nth(items: Items, position: int) -> Items:
-    """Return the item at a position."""
-    if not items.ordered and not items.single:
-        raise NotColumnar("the order of fields in a record")
-    chosen: list[Item] = []
-    before = np.zeros(1, dtype=np.int64)
-    for item in items.items:
-        chosen.append(where(item, before == position - 1))
-        before = before + item.present
-    return Items(tuple(chosen), items.unsure)
 
 
 def _distinct(items: Items, source: Source) -> Items:
@@ -167,7 +157,12 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "empty": Function(1, 1, lambda a, _: boolean(~_there(a[0]), a[0].unsure)),
         "count": Function(1, 1, lambda a, _: _count(a[0])),
         "data": Function(0, 1, lambda a, _: atomized(a[0]), context=True),
-        "head": Function(1, 1, lambda a, _: nth(a[0], 1)),
+        "head": Function(1, 1, lambda a, _: at_position(a[0], 1)),
+        "tail": Function(1, 1, lambda a, _: from_position(a[0], one(literal(2)))),
+        "subsequence": Function(2, 3, lambda a, _: from_position(a[0], a[1], _optional(a, 2))),
+        "remove": Function(2, 2, lambda a, _: without(a[0], a[1])),
+        "insert-before": Function(3, 3, lambda a, _: inserted(a[0], a[1], a[2])),
+        "reverse": Function(1, 1, lambda a, _: backwards(a[0])),
         "zero-or-one": Function(1, 1, _one_item(0, 1)),
         "exactly-one": Function(1, 1, _one_item(1, 1)),
         "one-or-more": Function(1, 1, _one_item(1, None)),
@@ -185,6 +180,9 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "avg": _on_one(numeric.average),
         "min": _on_one(lambda items, source: numeric.extreme(items, source, largest=False)),
         "max": _on_one(lambda items, source: numeric.extreme(items, source, largest=True)),
+        "year-from-date": _on_one(dates.part_of(dates.year)),
+        "month-from-date": _on_one(dates.part_of(dates.month)),
+        "day-from-date": _on_one(dates.part_of(dates.day)),
         "string": _on_context(strings.string),
         "string-length": _on_context(strings.length),
         "normalize-space": _on_context(strings.normalized),
@@ -197,6 +195,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "contains": _of_two(strings.contained),
         "starts-with": _of_two(lambda text, part: text.startswith(part)),
         "ends-with": _of_two(lambda text, part: text.endswith(part)),
+        "contains-token": _of_two(strings.has_token),
+        "compare": Function(2, 2, lambda a, source: strings.compared(a[0], a[1], source)),
         "concat": Function(2, 99, strings.concatenated),
         "string-join": Function(1, 2, lambda a, source: strings.joined_texts(a[0], _optional(a, 1), source)),
         "matches": Function(2, 3, lambda a, source: strings.matches(a[0], a[1], _optional(a, 2), source)),

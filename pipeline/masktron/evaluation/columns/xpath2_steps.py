@@ -15,12 +15,14 @@ from masktron.evaluation.columns.xpath2_values import (
     NOWHERE,
     RECORD,
     YES,
+    Doubt,
     Items,
     Node,
     NodeKind,
     one,
     where,
 )
+from masktron.read.forbidden import STANDARD_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,12 @@ class State:
     def bound(self, name: str, value: Items) -> State:
         """Return the state with one more variable."""
         return replace(self, local=MappingProxyType({**self.local, name: value}))
+
+
+def namespace_of(prefix: str, scope: Scope) -> str | None:
+    """Return the namespace of a prefix: as the rulebook declares it, or as XPath 2 and later know it."""
+    declared = scope.uri(prefix)
+    return STANDARD_NAMESPACES.get(prefix) if declared is None else declared
 
 
 def node_at(position: int | None, source: Source) -> Items | None:
@@ -113,7 +121,7 @@ def _test(token: Any, state: State) -> tuple[str | None, str]:
     if token.symbol == "Q{":
         return str(token[1].value), str(token[0].value)
     if token.symbol == ":" and token[1].symbol == "(name)" and token[0].symbol == "(name)":
-        uri = state.scope.uri(str(token[0].value))
+        uri = namespace_of(str(token[0].value), state.scope)
         if uri is not None:
             return str(token[1].value), uri
     raise NotColumnar(f"the test '{token.source}'")
@@ -200,6 +208,18 @@ def parent_node(token: Any, state: State) -> Items:
     if node.kind is NodeKind.TEXT:
         return Items((where(Node(YES, node.at), node.present),), focus.unsure)
     return Items((where(Node(YES, RECORD), node.present),), focus.unsure)
+
+
+def common(left: Items, right: Items, *, other: bool) -> Items:
+    """Return the nodes of the left that are on the right, too (``intersect``), or that are not (``except``)."""
+    ones, others = in_document_order(left), in_document_order(right)
+    there = {(node.at, node.kind): node.present for node in others.items if isinstance(node, Node)}
+    kept = []
+    for node in ones.items:
+        if isinstance(node, Node):
+            also = there.get((node.at, node.kind), NO)
+            kept.append(where(node, ~also if other else also))
+    return Items(tuple(kept), Doubt(ones.unsure, others.unsure).mask, ones.single, ones.ordered)
 
 
 def in_document_order(items: Items) -> Items:

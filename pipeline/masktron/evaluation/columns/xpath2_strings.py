@@ -24,6 +24,7 @@ from masktron.evaluation.columns.xpath2_values import (
     NO,
     YES,
     Doubt,
+    Exact,
     Items,
     Text,
     constant_of,
@@ -93,6 +94,21 @@ def after(items: Items, mark: Items, source: Source) -> Items:
 def contained(text: str, part: str) -> bool | None:
     """``contains()``; to Saxon, not every empty string contains the empty string."""
     return part in text if text or part else None
+
+
+def has_token(text: str, token: str) -> bool:
+    """``contains-token()``"""
+    wanted = token.strip(XML_SPACE)
+    return bool(wanted) and wanted in text.translate(_SPACES).split(" ")
+
+
+def compared(left: Items, right: Items, source: Source) -> Items:
+    """``compare()``, by code points; of nothing it is nothing."""
+    doubt = Doubt()
+    texts = [one_text(items, source, doubt, default=None) for items in (left, right)]
+    codes, results = combined(lambda a, b: (a > b) - (a < b), ((text.codes, text.values) for text in texts))
+    signs = np.array([r or 0 for r in results], dtype=np.int64)[codes]
+    return one(Exact(texts[0].present & texts[1].present, signs, 0, integer=True), doubt.mask)
 
 
 def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, Items, Source], Items]:

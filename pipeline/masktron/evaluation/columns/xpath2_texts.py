@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from masktron.evaluation.columns.xpath2_values import (
     YES,
     Boolean,
     Bools,
+    Date,
     Double,
     Doubt,
     Exact,
@@ -32,6 +34,8 @@ from masktron.evaluation.columns.xpath2_values import (
 )
 
 _NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "-inf": "-INF"})
+
+EPOCH = date(1970, 1, 1).toordinal()
 
 type Dictionary = tuple[Integers, tuple[Any, ...]]
 """Codes of the records, and what each code means."""
@@ -87,6 +91,10 @@ def as_text(item: Item, source: Source, doubt: Doubt) -> Text:
             return Text(item.present, codes.astype(np.int64), values)
         case Double():
             return _double_text(item, doubt)
+        case Date():
+            distinct, codes = np.unique(item.day, return_inverse=True)
+            values = tuple(date.fromordinal(int(day) + EPOCH).isoformat() for day in distinct)
+            return Text(item.present, codes.astype(np.int64), values)
         case _:
             raise NotColumnar("a node as a text")
 

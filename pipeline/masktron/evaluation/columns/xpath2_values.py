@@ -123,7 +123,15 @@ class Double:
     constant: float | None = None
 
 
-type Item = Node | Untyped | Text | Boolean | Exact | Double
+@dataclass(frozen=True, slots=True, eq=False)
+class Date:
+    """Dates without a time zone, as days from 1970-01-01."""
+
+    present: Bools
+    day: Integers
+
+
+type Item = Node | Untyped | Text | Boolean | Exact | Double | Date
 type Number = Exact | Double
 
 
@@ -235,4 +243,4 @@ def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
 
 def constant_of(item: Item) -> Atomic | None:
     """Return the value of a constant that is there in every record."""
-    return None if isinstance(item, Node | Untyped) or item.present is not YES else item.constant
+    return None if isinstance(item, Node | Untyped | Date) or item.present is not YES else item.constant

@@ -1,0 +1,64 @@
+"""Names of nodes of XPath 2 and later over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.xpath2_steps import State
+from masktron.evaluation.columns.xpath2_texts import merged
+from masktron.evaluation.columns.xpath2_values import (
+    NOWHERE,
+    RECORD,
+    Doubt,
+    Items,
+    Node,
+    NodeKind,
+    Text,
+    literal,
+    one,
+    some,
+)
+
+NAMINGS = ("local-name", "name", "namespace-uri")
+
+
+def name_of(function: str, arguments: Sequence[Items], state: State) -> Items:
+    """``local-name()``, ``name()`` and ``namespace-uri()``; of no node it is the empty string.
+
+    Raises
+    ------
+    NotColumnar
+        The name has a prefix, and records may have different ones.
+    """
+    nodes = arguments[0] if len(arguments) == 1 else state.focus if not arguments else None
+    if nodes is None:
+        raise NotColumnar(f"{function}() without a node")
+    doubt = Doubt(nodes.unsure)
+    if not nodes.single:
+        doubt.add(some(nodes.count > 1))
+    texts = []
+    for node in nodes.items:
+        if not isinstance(node, Node):
+            raise NotColumnar("a type error: a node is asked for")
+        texts.append((node, _named(function, node, state)))
+    if len(texts) == 1 and state.focus is nodes:
+        # the context item is there wherever something is asked of it, and its name is one for all records
+        return one(literal(texts[0][1]), doubt.mask)
+    zero = np.zeros(1, dtype=np.int64)
+    return one(merged([Text(node.present, zero, (text,)) for node, text in texts], ""), doubt.mask)
+
+
+def _named(function: str, node: Node, state: State) -> str:
+    if node.at == NOWHERE or node.kind is NodeKind.TEXT:
+        return ""
+    layout = state.scope.layout
+    tag = layout.record_path[-1] if node.at == RECORD else layout.fields[node.at].tag
+    uri, brace, local = tag.rpartition("}")
+    if function == "namespace-uri":
+        return uri.removeprefix("{")
+    if function == "name" and brace:
+        raise NotColumnar("name() in a namespace: records may have different prefixes")
+    return local

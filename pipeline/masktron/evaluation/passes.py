@@ -1,0 +1,186 @@
+"""Rules across records of flat files in two passes: which they are, the first pass, and what it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from masktron.evaluation.across.engine import ColumnJudge, EngineJudge, Judge
+from masktron.evaluation.across.plan import Across, plan_across
+from masktron.evaluation.across.selection import Source
+from masktron.evaluation.deferral import Frame
+from masktron.evaluation.engines import Original
+from masktron.evaluation.exact import BatchEvaluator, report_whole
+from masktron.evaluation.findings import HandedBack
+from masktron.evaluation.memo import Memo
+from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.runner import Runner, runs_of, usual_engine
+from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.tally import Tally
+from masktron.evaluation.tiers import Assigned, Compiler, Tier
+from masktron.evaluation.walk import Lane
+from masktron.read.columns import Batch
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+
+type Batches = Callable[[], Generator[Batch]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A flat file, as batches.
+
+    Attributes
+    ----------
+    batches : callable
+        Returns the records of the file, each time in the same batches.
+    """
+
+    path: Path
+    layout: Layout
+    frame: Frame
+    batches: Batches
+
+
+def plan_passes(
+    rulebook: Rulebook,
+    layout: Layout,
+    outside: Collection[str],
+    tiers: Sequence[Assigned],
+    engines: Sequence[EngineName],
+    original: tuple[Layout, Collection[str]] | None,
+) -> tuple[Across | None, tuple[Assigned, ...]]:
+    """Plan the checks that would need the whole document, and those that look through the original record by record.
+
+    The plan, if there is one, is returned with the tiers of all checks.
+
+    Parameters
+    ----------
+    outside : collection of str
+        As for `masktron.evaluation.across.plan.plan_across`.
+    original : (Layout, collection of str), optional
+        Layout of the original, and what stands outside its records; None where it is no flat file.
+    """
+    usual = usual_engine(rulebook)
+    wanted = {Tier.DOCUMENT, Tier.RECORDS} if rulebook.documents and original is not None else {Tier.DOCUMENT}
+    asked = [i for i, own in enumerate(tiers) if own.tier in wanted and engines[i] == usual]
+    if not asked:
+        return None, tuple(tiers)
+    beside, names = original or (None, ())
+    plan = partial(plan_across, rulebook, layout, outside=outside, original_layout=beside, original_outside=names)
+    across, reasons = plan(asked)
+    alone = [i for i in across.checks if tiers[i].tier is Tier.RECORDS and not across.reads_others(i)]
+    if alone:
+        across, reasons = plan([i for i in asked if i not in alone])
+    assigned = tuple(
+        Assigned(Tier.ACROSS, own.reason)
+        if i in across.checks
+        else Assigned(own.tier, _both(own.reason, reasons.get(i, "") if own.tier is Tier.DOCUMENT else ""))
+        for i, own in enumerate(tiers)
+    )
+    return (across if across.checks else None), assigned
+
+
+def _both(one: str, other: str) -> str:
+    return one if not other or other in one else other if one in other else f"{one}; {other}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passes:
+    """The two passes over one file.
+
+    Attributes
+    ----------
+    table : Table
+        Of the file.
+    other : Table, optional
+        Of the original, where that is another file.
+    document : Original, optional
+        What ``document()`` returns, where rules read it.
+    planned : frozenset of int
+        The checks of `across` before the first pass.
+    """
+
+    across: Across
+    table: Table
+    other: Table | None
+    compiler: Compiler
+    document: Original | None
+    planned: frozenset[int]
+
+    def gather(self, progress: Callable[[int], None] | None) -> int | None:
+        """Make the first pass; return the number of records, None where none was needed."""
+        across = self.across
+        done: int | None = None
+        if across.needed:
+            here = across.reads_original and self.other is None
+            judge = self._judge("file", self.table)
+            beside = self._judge("original", self.table) if here else None
+            done = 0
+            with closing(self.table.batches()) as source:
+                for batch in source:
+                    across.first_pass(batch, judge)
+                    if here:
+                        across.original_pass(batch, beside)
+                    done += len(batch)
+                    if progress is not None:
+                        progress(done)
+        if across.reads_original and self.other is not None:
+            judge = self._judge("original", self.other)
+            with closing(self.other.batches()) as source:
+                for batch in source:
+                    across.original_pass(batch, judge)
+        across.finish()
+        return done
+
+    def handed_back(self, tiers: Sequence[Assigned]) -> tuple[HandedBack, ...]:
+        """Return which checks the first pass has given up, of the tiers that they have without it."""
+        left = sorted(self.planned - self.across.checks)
+        return tuple(HandedBack(i, self.across.reasons[i], tiers[i].tier is Tier.DOCUMENT) for i in left)
+
+    def _judge(self, source: Source, table: Table) -> Judge | None:
+        """Return who says whether conditions on other records hold: columns, and the engine where they cannot."""
+        if not self.across.predicates[source]:
+            return None
+        book = self.across.conditions(source)
+        checks = range(len(book.checks))
+        engine = EngineJudge(BatchEvaluator(book, table.layout, checks=checks, original=self.document), table.frame)
+        program, reasons = self.compiler(book, table.layout, checks)
+        return engine if any(reasons) else ColumnJudge(program, engine)
+
+    def lanes(self, engines: Sequence[EngineName], memo: int) -> list[Lane]:
+        """Return what the second pass has to do inside records, after the first.
+
+        Parameters
+        ----------
+        memo : int
+            Outcomes of equal cells that are remembered at most.
+        """
+        across = self.across
+        inside = across.checks - across.outside
+        if not inside:
+            return []
+        program, reasons = self.compiler(across.rulebook, across.layout, inside)
+        compiled = frozenset(i for i in inside if not reasons[i])
+
+        def runners(checks: Collection[int]) -> tuple[Runner, ...]:
+            runs = runs_of(engines, [""] * len(engines), checks)
+            return tuple(Runner(run, across.rulebook, across.layout, self.document) for run in runs)
+
+        memory = Memo(program.reads, memo)
+        view = across.extend if across.names else None
+        return [Lane(program, runners(compiled), runners(inside - compiled), memory, view)]
+
+    def around(self, engines: Sequence[EngineName], tally: Tally, shown: Shown) -> None:
+        """Evaluate what fires outside the records, on the document without them."""
+        across = self.across
+        for run in runs_of(engines, ["whole"] * len(engines), across.outside):
+            runner = Runner(run, across.rulebook, self.table.layout, self.document)
+            root = self.table.frame.empty()
+            events = runner.events(root, 0)
+            tally.count(events)
+            if any(tally.room(int(check)) != 0 for check in events.check[events.fails]):
+                report_whole(self.table.path, root, (), runner, tally, shown)

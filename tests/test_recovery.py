@@ -1,0 +1,97 @@
+"""Internal errors of Saxon: what is said of a record does not depend on what is evaluated with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from masktron.errors import RulebookError
+from masktron.evaluation import exact, recovery, runner
+from masktron.evaluation.engines import EngineError, InternalEngineError, Program
+from masktron.evaluation.parallel import count
+from masktron.read.layout import survey
+from masktron.read.schematron import read_rules
+
+RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2"><pattern>
+<rule context="Record"><let name="v" value="number(V8)"/>
+<assert id="a" test="(2 to 4) &lt;= (V8[last()], number(V8))">a</assert>
+<assert id="b" test="V8 * 2 = 6"><value-of select="V8"/></assert>{more}</rule></pattern></schema>"""
+WHOLE = '<assert id="w" test="not((2 to 4) &lt;= (V8[last()], number(V8))) and count(//Record) = 7">w</assert>'
+RECORDS = ("<V8>abc</V8>", "", "<V8>3</V8>", "<V8/>", "<V8>5</V8><V8>7</V8>", "", "<V8>1</V8>")
+
+
+def _evaluated(folder: Path, records: tuple[str, ...], chunk: int, more: str = "") -> exact.Evaluation:
+    data, rules = folder / "data.xml", folder / "rules.sch"
+    data.write_text("<Data>" + "".join(f"<Record>{r}</Record>" for r in records) + "</Data>")
+    rules.write_text(RULES.format(more=more))
+    return exact.evaluate(data, read_rules(rules), survey(data, record="Record")[0], chunk=chunk)
+
+
+def _said(done: exact.Evaluation, shift: int = 0) -> list[tuple[object, ...]]:
+    return sorted((f.check, f.record + shift, f.kind, f.location, f.message) for f in done.findings)
+
+
+def test_a_record_has_its_findings_whatever_is_beside_it(tmp_path: Path) -> None:
+    alone = [_evaluated(tmp_path, (record,), 1) for record in RECORDS]
+    wanted = sorted(finding for k, done in enumerate(alone) for finding in _said(done, k))
+    assert any("abc" in str(finding[-1]) for finding in wanted)
+    for chunk in (1, 2, 3, 5, 7):
+        together = _evaluated(tmp_path, RECORDS, chunk)
+        assert [(f[0], f[1], f[2], f[4]) for f in _said(together)] == [(f[0], f[1], f[2], f[4]) for f in wanted]
+        assert together.verdicts.tolist() == [row for done in alone for row in done.verdicts.tolist()]
+        assert together.errors.tolist() == sum(done.errors for done in alone).tolist()
+
+
+def test_a_rule_on_the_whole_document_beside_it(tmp_path: Path) -> None:
+    one = _evaluated(tmp_path, RECORDS, 7)
+    both = _evaluated(tmp_path, RECORDS, 2, WHOLE)
+    assert both.fired.tolist() == [7, 7, 7]
+    assert both.verdicts[:, :2].tolist() == one.verdicts.tolist()
+    # in a part of the document there are not as many records
+    assert both.verdicts[:, 2].tolist() == [3, 1, 2, 3, 2, 1, 1]
+
+
+def test_counts_over_the_file_are_the_same(tmp_path: Path) -> None:
+    done = _evaluated(tmp_path, RECORDS, 7)
+    data = tmp_path / "data.xml"
+    counts = count(data, read_rules(tmp_path / "rules.sch"), survey(data, record="Record")[0], small=0, size=64)
+    assert (counts.fired.tolist(), counts.failed.tolist(), counts.errors.tolist()) == (
+        done.fired.tolist(),
+        done.failed.tolist(),
+        done.errors.tolist(),
+    )
+
+
+def test_an_error_that_stays_names_its_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = runner.compile_program
+
+    def compiled(text: str, *arguments: object, careful: bool = False) -> Program:
+        program = made(text, *arguments, careful=careful)  # type: ignore[arg-type]
+        if careful:
+
+            class Broken:
+                def run(self, root: object) -> str:
+                    raise EngineError("it stops all the same")
+
+            return Broken()  # type: ignore[return-value]
+        return program
+
+    monkeypatch.setattr(runner, "compile_program", compiled)
+    with pytest.raises(RulebookError, match=r"2 to 4.*it stops all the same"):
+        _evaluated(tmp_path, RECORDS, 7)
+
+
+def test_saxon_prints_no_trace_where_it_is_asked_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _evaluated(tmp_path, RECORDS, 2)
+    # of the verdicts of the first chunk, and of what fails in it
+    assert capfd.readouterr().err.count("java.lang.NullPointerException") <= 2
+    with recovery.without_traces():
+        os.write(2, b"java.lang")
+    os.write(2, b"heard")
+    assert capfd.readouterr().err == "heard"
+    with pytest.raises(InternalEngineError), recovery.without_traces():
+        raise InternalEngineError("it")
+    os.write(2, b"again")
+    assert capfd.readouterr().err == "again"
