@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,3 +105,17 @@ def test_no_kernel_insists_on_a_cache() -> None:
         "from masktron.kernels.ready import kernels_kept, kernels_ready; print(kernels_kept(), kernels_ready())"
     )
     assert run(code) == ["False", "False"]
+
+
+def test_an_archive_is_asked_for_its_age(tmp_path: Path) -> None:
+    """A module in it is no file of its own."""
+    archive = tmp_path / "package.zip"
+    archive.touch()
+    (tmp_path / "module.function-1.nbi").touch()
+    code = SimpleNamespace(co_filename=str(archive / "module.py"))
+    function = SimpleNamespace(__code__=code, __name__="function")
+    kernel = SimpleNamespace(signatures=[], py_func=function, stats=SimpleNamespace(cache_path=str(tmp_path)))
+    os.utime(archive, (1, 1))
+    assert compiling.is_compiled(kernel)
+    os.utime(archive, (1 << 33, 1 << 33))
+    assert not compiling.is_compiled(kernel)

@@ -53,7 +53,9 @@ def is_compiled(dispatcher: Any) -> bool:
         return False
     name = f"{source.stem}.{dispatcher.py_func.__name__}-"
     written = [path.stat().st_mtime for path in Path(folder).iterdir() if path.name.startswith(name)]
-    return bool(written) and max(written) >= source.stat().st_mtime
+    # a package may be an archive, which is then the file that changes
+    changed = next(path for path in (source, *source.parents) if path.exists()).stat().st_mtime
+    return bool(written) and max(written) >= changed
 
 
 def is_kept(dispatcher: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from masktron.errors import RulebookError
 from masktron.read.forbidden import STANDARD_NAMESPACES
 from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, ValueOf, XPathVersion
+from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.read.schematron_context import ContextPath, Step, parse_context
 from masktron.read.xpath_parser import parse
 
@@ -179,22 +179,6 @@ def why_not_local(
     except _Leaves as leaves:
         return leaves.reason
     return ""
-
-
-def is_record_local(
-    expression: str,
-    version: XPathVersion,
-    namespaces: tuple[tuple[str, str], ...] = (),
-    depth: int = 0,
-    lets: Mapping[str, str] = MappingProxyType({}),
-) -> bool:
-    """Return whether an expression, evaluated `depth` levels below a record, reads that record only.
-
-    ``document()`` counts as local: the original is a document of its own. The version does not matter, as the
-    grammar of XPath 3.1 contains the earlier ones.
-    """
-    del version
-    return not why_not_local(expression, namespaces, depth, lets)
 
 
 def locality(rulebook: Rulebook, layout: Layout, outside: Collection[str] = ()) -> tuple[str, ...]:
