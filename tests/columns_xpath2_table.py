@@ -302,6 +302,7 @@ TESTS = (
     "xs:date(V1) + xs:dayTimeDuration('P1D') = xs:date('2020-03-01')",
     "xs:date(V1) - xs:dayTimeDuration('-P1D') = xs:date('2020-03-01')",
     "xs:date(V1) + xs:dayTimeDuration('P999999D') > xs:date('4000-01-01')",
+    "xs:date(V1) - xs:dayTimeDuration('P999999D') < xs:date('0001-01-01')",
     "if (V1 castable as xs:date) then xs:date(V1) - xs:date('2020-01-01') le xs:dayTimeDuration('P1Y') else true()",
     "string(xs:date(V1) - xs:dayTimeDuration('P366D')) = '2019-02-28'",
     "matches(V1, '\\s')",
