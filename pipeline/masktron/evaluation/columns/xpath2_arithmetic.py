@@ -17,6 +17,7 @@ from masktron.evaluation.columns.xpath2_bounds import (
     quotient_bounds,
     sum_bounds,
 )
+from masktron.evaluation.columns.xpath2_dates import moved
 from masktron.evaluation.columns.xpath2_numbers import LIMIT, aligned, exact_double, numbers_of, together
 from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import at_most_one
@@ -24,6 +25,8 @@ from masktron.evaluation.columns.xpath2_values import (
     NO,
     Bools,
     Bounds,
+    Date,
+    Days,
     Double,
     Doubles,
     Doubt,
@@ -46,9 +49,12 @@ type Operation = Callable[[Number, Number, Doubt], Number]
 def arithmetic(operator: str, left: Items, right: Items, source: Source) -> Items:
     """Return the value of a binary operator."""
     doubt = Doubt()
+    first, second = at_most_one(left, doubt), at_most_one(right, doubt)
+    if any(isinstance(item, Date | Days) for item in (*first, *second)):
+        return Items(tuple(moved(operator, a, b, doubt) for a in first for b in second), doubt.mask)
     operation = _OPERATIONS[operator]
-    ones = numbers_of(at_most_one(left, doubt), source, doubt)
-    others = numbers_of(at_most_one(right, doubt), source, doubt)
+    ones = numbers_of(first, source, doubt)
+    others = numbers_of(second, source, doubt)
     if len(ones) * len(others) > MAX_ALTERNATIVES:
         raise NotColumnar("arithmetic on many alternatives")
     results: list[Item] = [operation(a, b, doubt) for a in ones for b in others]

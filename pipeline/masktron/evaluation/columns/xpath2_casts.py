@@ -12,7 +12,7 @@ import numpy as np
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_bounds import settled
 from masktron.evaluation.columns.xpath2_compare import as_boolean, is_boolean
-from masktron.evaluation.columns.xpath2_dates import as_date, is_date
+from masktron.evaluation.columns.xpath2_dates import as_date, as_days, is_date
 from masktron.evaluation.columns.xpath2_numbers import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
 from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, tested
@@ -81,8 +81,8 @@ def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
             return as_text(item, source, doubt)
         case "boolean":
             return as_boolean(item, source, doubt)
-        case "date":
-            return as_date(item, source, doubt)
+        case "date" | "dayTimeDuration":
+            return as_date(item, source, doubt) if target == "date" else as_days(item, doubt)
         case "double":
             return as_double(item, source, doubt)
         case "decimal":

@@ -23,6 +23,7 @@ from masktron.evaluation.columns.xpath2_values import (
     Boolean,
     Bools,
     Date,
+    Days,
     Double,
     Doubles,
     Doubt,
@@ -103,7 +104,7 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
             return related(_MIRRORED[sign], b, a, source, doubt, general=general)
         case (Text() | Untyped(), Text() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
-        case (Boolean(), Boolean()) | (Date(), Date()):
+        case (Boolean(), Boolean()) | (Date(), Date()) | (Days(), Days()):
             return np.asarray(RELATIONS[sign](_values(a), _values(b)))
         case (Untyped(), _) | (_, Untyped()) if general:
             return _untyped(sign, a, b, source, doubt)
@@ -113,12 +114,12 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
 
 def _values(item: Item) -> NDArray[Any]:
     match item:
-        case Date():
+        case Date() | Days():
             return item.day
         case Boolean():
             return item.holds
         case _:
-            raise NotColumnar("a type error: truth values or dates are compared with others")
+            raise NotColumnar("a type error: truth values or dates are asked for")
 
 
 def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
@@ -262,7 +263,7 @@ def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
             return np.asarray(item.mantissa != 0)
         case Double():
             return np.asarray((item.value != 0) & ~np.isnan(item.value))
-        case Date():
+        case Date() | Days():
             raise NotColumnar("a type error: a date is no condition")
 
 

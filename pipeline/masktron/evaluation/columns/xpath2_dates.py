@@ -11,10 +11,22 @@ import numpy as np
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_source import Source
 from masktron.evaluation.columns.xpath2_texts import EPOCH, as_text, at_most_one, code_table
-from masktron.evaluation.columns.xpath2_values import Date, Doubt, Exact, Integers, Item, Items, Text, Untyped, some
+from masktron.evaluation.columns.xpath2_values import (
+    Date,
+    Days,
+    Doubt,
+    Exact,
+    Integers,
+    Item,
+    Items,
+    Text,
+    Untyped,
+    some,
+)
 from masktron.read.lexical import XML_SPACE
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_DAYS = re.compile(r"(-?)P([0-9]{1,6})D")
 _MAYBE_DATE = re.compile(r"[-+0-9TZ:.]*")
 
 
@@ -53,6 +65,47 @@ def as_date(item: Item, source: Source, doubt: Doubt) -> Date:
             return Date(item.present, code_table((day or 0 for day in days), np.int64)[text.codes])
         case _:
             raise NotColumnar("a type error: a date is asked for")
+
+
+def as_days(item: Item, doubt: Doubt) -> Days:
+    """Return an item cast to ``xs:dayTimeDuration``: plain texts of whole days."""
+    match item:
+        case Days():
+            return item
+        case Text():
+            found = [_DAYS.fullmatch(value.strip(XML_SPACE)) for value in item.values]
+            known = code_table((match is not None for match in found), np.bool_)[item.codes]
+            doubt.add(some(~known & item.present))
+            days = code_table((0 if m is None else int(f"{m[1]}{m[2]}") for m in found), np.int64)
+            return Days(item.present, days[item.codes])
+        case _:
+            raise NotColumnar("a type error: a duration is asked for")
+
+
+def moved(operator: str, a: Item, b: Item, doubt: Doubt) -> Item:
+    """Return the difference of two dates, or a date so many days later or earlier."""
+    match operator, a, b:
+        case "-", Date(), Date():
+            return Days(a.present & b.present, a.day - b.day)
+        case "+" | "-", Date(), Days():
+            day = a.day + b.day if operator == "+" else a.day - b.day
+            present = a.present & b.present
+            # years of four digits
+            outside = (day < 1 - EPOCH) | (day > date.max.toordinal() - EPOCH)
+            doubt.add(some(outside & present))
+            return Date(present, np.where(outside, 0, day))
+        case _:
+            raise NotColumnar("arithmetic of dates")
+
+
+def days_of(items: Items, source: Source) -> Items:
+    """``days-from-duration()``"""
+    doubt = Doubt()
+    parts = at_most_one(items, doubt)
+    if any(not isinstance(part, Days) for part in parts):
+        raise NotColumnar("a type error: a duration is asked for")
+    days = [as_days(part, doubt) for part in parts]
+    return Items(tuple(Exact(d.present, d.day, 0, integer=True) for d in days), doubt.mask)
 
 
 def part_of(unit: Callable[[Date], Integers]) -> Callable[[Items, Source], Items]:

@@ -180,6 +180,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "avg": _on_one(numeric.average),
         "min": _on_one(lambda items, source: numeric.extreme(items, source, largest=False)),
         "max": _on_one(lambda items, source: numeric.extreme(items, source, largest=True)),
+        "days-from-duration": _on_one(dates.days_of),
         "year-from-date": _on_one(dates.part_of(dates.year)),
         "month-from-date": _on_one(dates.part_of(dates.month)),
         "day-from-date": _on_one(dates.part_of(dates.day)),

@@ -131,7 +131,15 @@ class Date:
     day: Integers
 
 
-type Item = Node | Untyped | Text | Boolean | Exact | Double | Date
+@dataclass(frozen=True, slots=True, eq=False)
+class Days:
+    """Durations of whole days."""
+
+    present: Bools
+    day: Integers
+
+
+type Item = Node | Untyped | Text | Boolean | Exact | Double | Date | Days
 type Number = Exact | Double
 
 
@@ -243,4 +251,4 @@ def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
 
 def constant_of(item: Item) -> Atomic | None:
     """Return the value of a constant that is there in every record."""
-    return None if isinstance(item, Node | Untyped | Date) or item.present is not YES else item.constant
+    return None if isinstance(item, Node | Untyped | Date | Days) or item.present is not YES else item.constant
