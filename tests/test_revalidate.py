@@ -60,6 +60,26 @@ def test_a_large_written_file_is_decided_over_columns(
     assert all(one.agrees for one in done.engines)
 
 
+def test_rules_across_records_of_a_large_file_are_left_to_columns(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
+    monkeypatch.setattr(module, "WHOLE", 0)
+    monkeypatch.setattr(parallel, "parse_tree", None)
+    rules = write_rules(tmp_path / "rules.sch", "A + B = T", "count(//Record[Id = current()/Id]) = 1")
+    verdict = masktron.check(data, rules)
+    assert verdict.complies
+    alone = ["rule R2 by another engine: it looks across records of a large file"]
+    assert [line for line in verdict.not_checked if "R2" in line] == alone
+    assert sum("counts the same on 40 records" in line for line in verdict.checked) == 2
+    job = open_job(data, rules)
+    done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(2), progress=no_progress)
+    assert done.engines[0].notes == ("R2: looks across records; no other engine is asked in so large a file",)
+    only = write_rules(tmp_path / "only.sch", "count(//Record[Id = current()/Id]) = 1")
+    assert masktron.check(data, only).complies
+
+
 def named(evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, engine="columns")
 

@@ -156,10 +156,6 @@ def validate(
         from masktron.report.tables import validate_tables, written
         from masktron.thresholds import parse_thresholds, thresholds
 
-        if judge is not None:
-            from masktron.kernels.compiling import load_without_blas
-
-            load_without_blas()
         outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=_number_or_all(limit))
         inputs = {
             "the data": data,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -92,6 +92,7 @@ def count(
     threads: int | None = None,
     small: int = SMALL,
     size: int = _SLICE,
+    leave_out: Collection[int] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
     """Count what `evaluate` counts with the same engine, faster and in bounded memory.
@@ -106,6 +107,8 @@ def count(
         Bytes up to which `evaluate` reads the file.
     size : int
         Bytes of a slice.
+    leave_out : collection of int
+        Checks that need not be counted, some of all; they are where the file cannot be cut.
     progress : callable, optional
         Called with the number of records done; from 0 again, where another engine decides some of the rules.
 
@@ -123,7 +126,7 @@ def count(
     if frame is not None:
         whole = _Whole(frame, rulebook, layout, Original(original or path) if rulebook.documents else None)
         try:
-            return whole.count(engine, threads or _cores(), size, progress)
+            return whole.count(engine, threads or _cores(), size, frozenset(leave_out), progress)
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
     return Counts.of(evaluate(path, rulebook, layout, original=original, engine=engine, limit=1, progress=progress))
@@ -169,11 +172,19 @@ class _Whole:
     layout: Layout
     original: Original | None
 
-    def count(self, engine: EngineChoice, threads: int, size: int, progress: Callable[[int], None] | None) -> Counts:
+    def count(
+        self,
+        engine: EngineChoice,
+        threads: int,
+        size: int,
+        leave_out: frozenset[int],
+        progress: Callable[[int], None] | None,
+    ) -> Counts:
         reasons = locality(self.rulebook, self.layout)
         if not all(reasons):
             reasons = locality(self.rulebook, self.layout, names_around(self.frame, self.layout))
-        runs = runs_of(engines_of(self.rulebook, self.layout, engine), reasons, range(len(self.rulebook.checks)))
+        counted = [index for index in range(len(self.rulebook.checks)) if index not in leave_out]
+        runs = runs_of(engines_of(self.rulebook, self.layout, engine), reasons, counted)
         total = _Sum(len(self.rulebook.checks))
         seen = {self._run(run, total, threads, size, progress) for run in runs}
         if len(seen) != 1:

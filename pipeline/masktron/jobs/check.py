@@ -17,7 +17,7 @@ from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
 from masktron.jobs.following import allowances, with_allowances
-from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.revalidate import left_to_columns, second_opinions
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.unchanged import published_as_it_was
 from masktron.read.layout import Shape, survey
@@ -162,6 +162,10 @@ class _Audit:
     def second_opinions(self, evaluation: Evaluation, failing: Collection[int], progress: Progress) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
+        self.not_checked += [
+            f"rule {self.job.rulebook.checks[index].id} by another engine: it looks across records of a large file"
+            for index in sorted(left_to_columns(self.job, self.job.data, evaluation).intersection(rules))
+        ]
         for opinion in second_opinions(
             self.job.data,
             self.job,

@@ -14,6 +14,7 @@ from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.evaluation.parallel import Counts, count, engine_name
 from masktron.evaluation.runner import EngineChoice
 from masktron.evaluation.tiered import evaluate
+from masktron.evaluation.tiers import Tier
 from masktron.jobs.common import Job, Progress
 from masktron.read.records import Layout
 from masktron.results import EngineResult
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""
 CHUNK = 25
+WHOLE = 20_000_000
+"""Bytes up to which engines that are not ours see the whole document for a rule that columns evaluate across records:
+they look through all records for each, in a time that grows with the square."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +85,12 @@ def revalidate(
             keep_verdicts=True,
             progress=lambda done: progress("re-validating the written file", done),
         )
+    alone = tuple(
+        f"{job.rulebook.checks[index].id}: looks across records; no other engine is asked in so large a file"
+        for index in sorted(left_to_columns(job, path, decided).intersection(rules))
+    )
     engines = [
-        EngineResult(decided.engine, decided.records, _violations(decided, rules), True),
+        EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone),
         *second_opinions(path, job, layout, decided, rules, original=original, progress=progress),
         _third(path, job, layout, original, decided, rules, progress),
     ]
@@ -103,7 +111,7 @@ def second_opinions(
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
     Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
-    again.
+    again. The rules of `left_to_columns` are left out.
 
     Parameters
     ----------
@@ -118,6 +126,10 @@ def second_opinions(
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
         is noted, and no disagreement; what it finds beyond those that were counted always is one.
     """
+    aside = left_to_columns(job, path, decided)
+    if len(aside) == len(job.rulebook.checks):
+        return
+    judged = [index for index in rules if index not in aside]
     choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
     names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
     for name, choice in names.items():
@@ -130,12 +142,20 @@ def second_opinions(
             layout,
             original=original,
             engine=choice,
+            leave_out=aside,
             progress=lambda done, stage=stage: progress(stage, done),  # type: ignore[misc]
         )
-        differences = list(_differences(job, decided, counts, rules))
+        differences = list(_differences(job, decided, counts, judged))
         agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
         notes = tuple(note for _, note in differences)
-        yield EngineResult(counts.engine, counts.records, _violations(counts, rules), agrees, notes)
+        yield EngineResult(counts.engine, counts.records, _violations(counts, judged), agrees, notes)
+
+
+def left_to_columns(job: Job, path: Path, decided: Evaluation) -> frozenset[int]:
+    """Rules across records, in a file so large that no engine is asked about them."""
+    if path.stat().st_size <= WHOLE:
+        return frozenset()
+    return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 
 
 def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from numba import njit
-
-_BLAS = "scipy.linalg.cython_blas"
 
 
 def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:
@@ -25,22 +21,6 @@ def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     except RuntimeError:
         compiled = njit(nogil=True)(function)
     return compiled
-
-
-def load_without_blas() -> None:
-    """Load numba's functions on arrays without scipy, which takes as long again and which no kernel asks for.
-
-    numba looks for scipy's BLAS when it is loaded, to choose how it compiles ``numpy.inner``; without it it takes a
-    loop of its own. What needs BLAS looks for it again. For processes of ours alone: while this runs, no other thread
-    must load scipy.
-    """
-    if _BLAS in sys.modules:
-        return
-    sys.modules[_BLAS] = None  # type: ignore[assignment]
-    try:
-        import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[_BLAS]
 
 
 def is_compiled(dispatcher: Any) -> bool:
