@@ -39,8 +39,8 @@ def test_generated_files_are_well_formed(seed: int) -> None:
 
 
 def test_generated_cases_agree() -> None:
-    summary = run(range(18))
-    assert summary.checks > 500
+    summary = run(range(36))
+    assert summary.checks > 1200
     assert not summary.unrecorded, summary.text(with_table=False)
 
 
