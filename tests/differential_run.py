@@ -16,7 +16,7 @@ from time import perf_counter
 from differential.coverage import thin
 from differential.generate import generate
 from differential.log import Log, StaleLogError
-from differential.run import Summary, run, save
+from differential.run import ENDED, Summary, run, save
 
 _SECONDS = 10
 """Between two lines of progress."""
@@ -74,7 +74,7 @@ def main() -> int:
         sys.stdout.write(f"Fewer than {options.least} checks, or not 30 to 70 % true: {', '.join(poor) or 'none'}\n")
     if options.save:
         options.save.mkdir(parents=True, exist_ok=True)
-        for found in {(d.seed, d.first, d.second): d for d in summary.unrecorded}.values():
+        for found in {(d.seed, d.first, d.second): d for d in summary.unrecorded if d.first != ENDED}.values():
             sys.stdout.write(f"{save(found, options.save)}\n")
             sys.stdout.flush()
     return int(bool(summary.unrecorded))

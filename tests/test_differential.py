@@ -14,6 +14,7 @@ from lxml import etree
 import differential.run
 from differential import by_masktron, compare, conformance
 from differential.by_masktron import Answer, Files, Tier
+from differential.case import Case
 from differential.compare import Disagreement
 from differential.coverage import Count, Coverage, merged, thin
 from differential.deviations import DEVIATIONS, Difference, explained
@@ -39,8 +40,8 @@ def test_generated_files_are_well_formed(seed: int) -> None:
 
 
 def test_generated_cases_agree() -> None:
-    summary = run(range(18))
-    assert summary.checks > 500
+    summary = run(range(36))
+    assert summary.checks > 1200
     assert not summary.unrecorded, summary.text(with_table=False)
 
 
@@ -67,6 +68,23 @@ def test_a_run_that_is_cut_goes_on_from_its_log(monkeypatch: pytest.MonkeyPatch,
     assert summary.text() == run(range(2, 6)).text()
     with pytest.raises(StaleLogError):
         run(range(2, 6), log=Log(log.path, "other code"))
+
+
+def test_an_exception_in_one_seed_is_told_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = differential.run.run_case
+
+    def raising(case: Case) -> tuple[Case, compare.Compared]:
+        if case.seed == 3:
+            raise etree.XPathResultError("of one engine")
+        return real(case)
+
+    monkeypatch.setattr(differential.run, "run_case", raising)
+    summary = run(range(2, 5))
+    assert [bool(part.checks) for part in summary.parts] == [True, False, True]
+    (found,) = summary.unrecorded
+    assert found.seed == 3
+    assert "of one engine" in str(found.said[1])
+    assert "seed 3" in summary.text()
 
 
 def test_a_log_keeps_what_disagrees(tmp_path: Path) -> None:

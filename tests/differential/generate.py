@@ -45,7 +45,8 @@ def _lets(words: Words, prefix: str, count: int) -> tuple[Let, ...]:
     for i in range(count):
         kind = words.rng.choice(_LET_KINDS)
         value = _constant(words, kind) if words.node == "document" else getattr(words, kind)()
-        if value.labels and value.labels[0] in _PATHS:
+        attributes = words.version == "1.0" and value.text == "../@*"
+        if attributes or (value.labels and value.labels[0] in _PATHS):
             # lxml takes no attributes and text nodes as values of variables
             value = expr(kind, kind, f"{kind}(", value, ")")
         made.append(Let(f"{prefix}{i}", value))

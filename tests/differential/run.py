@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from traceback import format_exc
 
 from differential.case import Case
 from differential.compare import Compared, Disagreement, run_case
@@ -17,6 +18,8 @@ from differential.coverage import Coverage, coverage, merged, table
 from differential.generate import generate
 from differential.log import Log, Part
 from differential.shrink import only, shrink
+
+ENDED = "ended by an exception"
 
 type Progress = Callable[[Summary], None]
 
@@ -65,8 +68,12 @@ class Summary:
 
 
 def one(seed: int) -> Part:
-    """Compare the case of a seed."""
-    case, found = run_case(generate(seed))
+    """Compare the case of a seed; what ends it is a disagreement, which no deviation explains."""
+    try:
+        case, found = run_case(generate(seed))
+    except Exception:  # noqa: BLE001 - the other seeds go on, and not every exception comes out of a process
+        ended = Disagreement(seed, "", "", "", ENDED, ENDED, ("", format_exc(limit=-1)), "")
+        return Part(seed, 0, columns=False, refused=Counter(), disagreements=[ended], coverage={})
     covered = coverage(case, found.told, found.decided, columns=found.columns)
     return Part(seed, found.checks, found.columns, found.refused, found.disagreements, covered)
 
