@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,17 @@ from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.revalidate import left_to_columns, second_opinions
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.unchanged import published_as_it_was
-from masktron.read.layout import Shape, survey
+from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
+from masktron.read.plain import survey_file
 from masktron.read.records import Column, Layout, Records
 from masktron.read.rulebook import Let
 from masktron.results import CheckResult, shown
 from masktron.thresholds import Threshold
 from masktron.write.manifest import Contract, file_hash, read_contract
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
 
 
 def run_check(
@@ -71,7 +76,7 @@ def run_check(
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
-    data = read_records(masked, job.layout) if job.shape.flat and compared else None
+    data = read_records(masked, job.layout, plain=job.plain) if job.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data)
     return CheckResult(
@@ -256,7 +261,7 @@ class _Audit:
         found = self._survey(self.original)
         if found is None:
             return
-        layout, shape = found
+        layout, shape, plain = found
         if data is None:
             if shape.flat:
                 self.problems.append(f"the records are not flat: {_deviation(self.job.shape)}; the original is flat")
@@ -267,7 +272,7 @@ class _Audit:
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
         self._surroundings(layout)
-        source = read_records(self.original, layout)
+        source = read_records(self.original, layout, plain=plain)
         excluded = set(self.contract.excluded) if self.contract else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -285,10 +290,10 @@ class _Audit:
         if self.contract is None and found == file_hash(self.job.data):
             self.problems.append("the file and the original are the same: nothing is masked")
 
-    def _survey(self, original: Path) -> tuple[Layout, Shape] | None:
+    def _survey(self, original: Path) -> tuple[Layout, Shape, PlainFile | None] | None:
         """Survey the original; its records have the name of the masked ones, or the layouts differ."""
         try:
-            return survey(original, record=self.job.layout.record_tag)
+            return survey_file(original, record=self.job.layout.record_tag)
         except UsageError:
             self.problems.append(f"the original has no records {shown_path(self.job.layout)}")
             return None

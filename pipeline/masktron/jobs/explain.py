@@ -64,7 +64,8 @@ def run_explain(
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
-    records = read_records(data, job.layout, missing=config.missing) if job.shape.flat else None
+    flat = job.shape.flat
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain) if flat else None
     if records is not None:
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)

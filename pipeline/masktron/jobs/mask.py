@@ -87,7 +87,7 @@ def run_mask(
     _refuse_foreign_manifest(manifest, out)
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     require_flat(job)
-    records = read_records(data, job.layout, missing=config.missing)
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain)
     if not len(records):
         raise DocumentError(
             "the file has no records",
@@ -153,7 +153,7 @@ class _Run:
             )
             layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
             self._verify_layout(layout, shape)
-            masked = read_records(temporary, layout, missing=self.config.missing)
+            masked = read_records(temporary, layout, missing=self.config.missing, plain=plain)
             self._verify_records(written, masked)
             verdict = revalidate(
                 temporary,

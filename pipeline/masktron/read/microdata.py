@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 import numpy as np
@@ -19,6 +19,9 @@ from masktron.errors import DocumentError
 from masktron.read.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.read.parser import pulled, scan
 from masktron.read.records import Column, Field, Layout, Records, Status
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
 
 _BLOCK = 1 << 14
 
@@ -90,7 +93,11 @@ class Chunk:
 
 
 def read_records(
-    path: str | Path, layout: Layout, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({})
+    path: str | Path,
+    layout: Layout,
+    *,
+    missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    plain: PlainFile | None = None,
 ) -> Records:
     """Read a flat file into columns.
 
@@ -101,6 +108,8 @@ def read_records(
         From `masktron.read.layout.survey`.
     missing : mapping of str to frozenset of str
         Declared missing codes by field name, ``*`` for all fields; compared as text without white space around.
+    plain : PlainFile, optional
+        What the survey knows of a large file: it is read in batches then, which changes nothing but the time.
 
     Returns
     -------
@@ -113,17 +122,21 @@ def read_records(
         The file cannot be parsed, or a record is not flat: nothing is guessed.
     """
     path = Path(path)
+    everywhere = missing.get(EVERY_FIELD, frozenset())
+    codes = {f.name: missing.get(f.name, frozenset()) | everywhere for f in layout.fields}
+    if plain is not None:
+        # numba is slow to load, and small files have no batches
+        from masktron.read.table import read_table  # noqa: PLC0415
+
+        found = read_table(path, layout, plain, codes, _cell)
+        if found is not None:
+            return found
     lines = record_lines(path, layout)
     table = _Table(path, layout, lines)
     for record in _released(path, layout):
         table.add(record)
     table.close()
-    columns = {
-        f.name: _column(
-            f, table.cells[f.name], missing.get(f.name, frozenset()) | missing.get(EVERY_FIELD, frozenset())
-        )
-        for f in layout.fields
-    }
+    columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in layout.fields}
     return Records(path, layout, MappingProxyType(columns), lines)
 
 

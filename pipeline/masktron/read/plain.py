@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -106,7 +106,7 @@ def survey_plain(
 
 def iter_batches(
     path: str | Path, layout: Layout, plain: PlainFile, *, block: int = _BATCH_BLOCK, rows: int = _BATCH_ROWS
-) -> Iterator[Batch]:
+) -> Generator[Batch]:
     """Yield the records of a file in batches.
 
     Parameters
