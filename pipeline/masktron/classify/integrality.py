@@ -9,6 +9,7 @@ from masktron.classify.conjunctions import Conjunction
 from masktron.classify.formula import Formula, Leaf
 from masktron.classify.kinds import kind_of
 from masktron.constraints import Form, Lexical, Missing, Present, Range, Whole
+from masktron.read.lexical import INTEGER_TYPES
 from masktron.read.xpath_ir import (
     Arithmetic,
     Call,
@@ -32,21 +33,6 @@ _WHOLE_IF: dict[str, dict[ComparisonOperator, bool]] = {
     "round-half-to-even": _EITHER,
     "idiv": _EITHER,
     "mod": _EITHER,
-}
-_LIMITS: dict[str, tuple[int | None, int | None]] = {
-    "integer": (None, None),
-    "nonNegativeInteger": (0, None),
-    "positiveInteger": (1, None),
-    "nonPositiveInteger": (None, 0),
-    "negativeInteger": (None, -1),
-    "long": (-(2**63), 2**63 - 1),
-    "int": (-(2**31), 2**31 - 1),
-    "short": (-(2**15), 2**15 - 1),
-    "byte": (-(2**7), 2**7 - 1),
-    "unsignedLong": (0, 2**64 - 1),
-    "unsignedInt": (0, 2**32 - 1),
-    "unsignedShort": (0, 2**16 - 1),
-    "unsignedByte": (0, 2**8 - 1),
 }
 
 
@@ -189,8 +175,8 @@ def castable(test: Castable, source: str, version: str) -> Formula | None:
     if test.target in ("decimal", "double", "float"):
         lacking: Conjunction = (Missing(name), Present(name)) if test.optional else (Missing(name),)
         return Leaf((number, *optional), (lacking,))
-    if test.target not in _LIMITS:
+    if test.target not in INTEGER_TYPES:
         return None
-    low, high = (None if limit is None else Fraction(limit) for limit in _LIMITS[test.target])
+    low, high = (None if limit is None else Fraction(limit) for limit in INTEGER_TYPES[test.target])
     whole = Whole(name, lexical=True)
     return Leaf(((whole, Range(name, low, high)), *optional), ((Lexical(name, f"not({source})", version),),))

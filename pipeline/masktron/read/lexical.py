@@ -5,9 +5,30 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Mapping
+from types import MappingProxyType
 
 XML_SPACE = " \t\r\n"
 """White space in XML; Python's ``str.strip()`` without it removes more."""
+
+INTEGER_TYPES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
+    {
+        "integer": (None, None),
+        "nonNegativeInteger": (0, None),
+        "positiveInteger": (1, None),
+        "nonPositiveInteger": (None, 0),
+        "negativeInteger": (None, -1),
+        "long": (-(2**63), 2**63 - 1),
+        "int": (-(2**31), 2**31 - 1),
+        "short": (-(2**15), 2**15 - 1),
+        "byte": (-(2**7), 2**7 - 1),
+        "unsignedLong": (0, 2**64 - 1),
+        "unsignedInt": (0, 2**32 - 1),
+        "unsignedShort": (0, 2**16 - 1),
+        "unsignedByte": (0, 2**8 - 1),
+    }
+)
+"""Least and greatest value of the integer types of XML Schema, by local name."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.(?P<tail>[0-9]*))?|\.(?P<only>[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]+))?")
 _INTEGER = re.compile(r"[+-]?[0-9]+")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 
@@ -34,28 +32,11 @@ from masktron.evaluation.columns.xpath2_values import (
     some,
 )
 from masktron.read.columns import Form
-from masktron.read.lexical import XML_SPACE
+from masktron.read.lexical import INTEGER_TYPES, XML_SPACE
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?INF|NaN")
-_RANGES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
-    {
-        "integer": (None, None),
-        "nonNegativeInteger": (0, None),
-        "positiveInteger": (1, None),
-        "nonPositiveInteger": (None, 0),
-        "negativeInteger": (None, -1),
-        "long": (-(2**63), 2**63 - 1),
-        "int": (-(2**31), 2**31 - 1),
-        "short": (-(2**15), 2**15 - 1),
-        "byte": (-(2**7), 2**7 - 1),
-        "unsignedLong": (0, 2**64 - 1),
-        "unsignedInt": (0, 2**32 - 1),
-        "unsignedShort": (0, 2**16 - 1),
-        "unsignedByte": (0, 2**8 - 1),
-    }
-)
 
 
 def cast(items: Items, target: str, source: Source, *, optional: bool) -> Items:
@@ -87,7 +68,7 @@ def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
             return as_double(item, source, doubt)
         case "decimal":
             return _decimal(item, source, doubt)
-        case _ if target in _RANGES:
+        case _ if target in INTEGER_TYPES:
             return _within(_integer(item, source, doubt), target, doubt)
         case _:
             raise NotColumnar(f"the type xs:{target}")
@@ -146,7 +127,7 @@ def _truncated(item: Double, doubt: Doubt) -> Exact:
 
 
 def _within(item: Exact, target: str, doubt: Doubt) -> Exact:
-    low, high = _RANGES[target]
+    low, high = INTEGER_TYPES[target]
     if (low, high) == (None, None):
         return item
     settled(item, doubt)
@@ -195,7 +176,7 @@ def _castable(item: Item, target: str, source: Source, doubt: Doubt) -> Bools:
 def _text_castable(item: Untyped | Text, target: str, source: Source, doubt: Doubt) -> Bools:
     if target == "string":
         return YES
-    if target not in ("boolean", "double", "decimal", "date") and target not in _RANGES:
+    if target not in ("boolean", "double", "decimal", "date") and target not in INTEGER_TYPES:
         raise NotColumnar(f"the type xs:{target}")
     if isinstance(item, Untyped) and target in ("double", "decimal", "integer"):
         return _number_castable(item, target, source, doubt)
@@ -234,7 +215,7 @@ def _reads_as(text: str, target: str) -> bool | None:
 
 
 def _in_range(text: str, target: str) -> bool | None:
-    low, high = _RANGES[target]
+    low, high = INTEGER_TYPES[target]
     if len(text) > 100 and target != "integer":
         return None
     return target == "integer" or ((low is None or int(text) >= low) and (high is None or int(text) <= high))
