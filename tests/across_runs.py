@@ -11,10 +11,10 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
-from masktron.evaluation.across.judging import AcrossJudge
+from masktron.evaluation.across.engine import EngineJudge, Frame
 from masktron.evaluation.across.plan import Across, plan_across
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.exact import BatchEvaluator, evaluate
+from masktron.evaluation.findings import Evaluation
 from masktron.read.microdata import chunk_document
 from masktron.read.records import Layout
 from masktron.read.rulebook import Pattern, Rulebook
@@ -88,14 +88,12 @@ def gathered(
 def verdicts_of(
     across: Across, layout: Layout, rows: Sequence[Row], size: int, original: Path | None
 ) -> NDArray[np.uint8]:
-    """Make the second pass with the judge."""
-    judge = AcrossJudge(across, original)
+    """Make the second pass: the engine on every record, which carries its aggregates."""
+    inside = across.checks - across.outside
+    evaluator = BatchEvaluator(across.rulebook, across.layout, checks=inside, original=original)
+    judge = EngineJudge(evaluator, Frame(across.layout))
     parts = [np.zeros((0, len(across.rulebook.checks)), dtype=np.uint8)]
-    for batch in batches(layout, rows, size):
-        outcome = judge.outcome(batch)
-        held = np.where(outcome.fired > 0, Verdict.HOLDS, Verdict.NOT_FIRED)
-        found = np.where(outcome.unsure, Verdict.ERROR, np.where(outcome.failed > 0, Verdict.FAILS, held))
-        parts.append(found.astype(np.uint8))
+    parts += [judge(across.extend(batch)) for batch in batches(layout, rows, size)]
     return np.concatenate(parts)
 
 

@@ -9,7 +9,7 @@ first one, and in the second they are checks on one record that carries it. The 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -150,9 +150,9 @@ def _table(path: Path, record: str | None = None) -> Table | None:
     return Table(path, layout, frame, lambda: _ahead(iter_batches(path, layout, plain)))
 
 
-def _ahead(batches: Iterator[Batch]) -> Generator[Batch]:
+def _ahead(batches: Generator[Batch]) -> Generator[Batch]:
     """Yield batches; the next one is scanned in a thread, as the kernel needs no lock, while one is worked on."""
-    with closing(batches) as source, ThreadPoolExecutor(max_workers=1) as helper:  # type: ignore[type-var]
+    with closing(batches) as source, ThreadPoolExecutor(max_workers=1) as helper:
         coming = helper.submit(next, source, None)
         while (batch := coming.result()) is not None:
             coming = helper.submit(next, source, None)

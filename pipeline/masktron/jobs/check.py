@@ -167,9 +167,10 @@ class _Audit:
     def second_opinions(self, evaluation: Evaluation, failing: Collection[int], progress: Progress) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
+        aside = left_to_columns(self.job, self.job.data, evaluation)
         self.not_checked += [
             f"rule {self.job.rulebook.checks[index].id} by another engine: it looks across records of a large file"
-            for index in sorted(left_to_columns(self.job, self.job.data, evaluation).intersection(rules))
+            for index in sorted(aside.intersection(rules))
         ]
         for opinion in second_opinions(
             self.job.data,
@@ -179,6 +180,7 @@ class _Audit:
             rules,
             original=self.original,
             progress=progress,
+            aside=aside,
             failing=failing,
         ):
             if not opinion.agrees:

@@ -85,13 +85,14 @@ def revalidate(
             keep_verdicts=True,
             progress=lambda done: progress("re-validating the written file", done),
         )
+    aside = left_to_columns(job, path, decided)
     alone = tuple(
         f"{job.rulebook.checks[index].id}: looks across records; no other engine is asked in so large a file"
-        for index in sorted(left_to_columns(job, path, decided).intersection(rules))
+        for index in sorted(aside.intersection(rules))
     )
     engines = [
         EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone),
-        *second_opinions(path, job, layout, decided, rules, original=original, progress=progress),
+        *second_opinions(path, job, layout, decided, rules, original=original, aside=aside, progress=progress),
         _third(path, job, layout, original, decided, rules, progress),
     ]
     return Revalidation(decided, tuple(engines))
@@ -106,12 +107,13 @@ def second_opinions(
     *,
     original: Path | None,
     progress: Progress,
+    aside: frozenset[int] = frozenset(),
     failing: Collection[int] = (),
 ) -> Iterator[EngineResult]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
     Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
-    again. The rules of `left_to_columns` are left out.
+    again.
 
     Parameters
     ----------
@@ -122,11 +124,12 @@ def second_opinions(
         Indices of the checks that count.
     original : Path or None
         What ``document()`` in the rules means.
+    aside : frozenset of int
+        Rules that are not asked about: those of `left_to_columns`.
     failing : collection of int
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
         is noted, and no disagreement; what it finds beyond those that were counted always is one.
     """
-    aside = left_to_columns(job, path, decided)
     if len(aside) == len(job.rulebook.checks):
         return
     judged = [index for index in rules if index not in aside]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
-from io import BufferedWriter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
-from masktron.write.atomic import atomic_path
 
 SVRL = "http://purl.oclc.org/dsdl/svrl"
 
@@ -96,64 +92,6 @@ class SvrlReport:
         text = _text(f"{counts_text(rule)}: {rule_text(check)}")
         head, named = self._heads[check.index], self._named[check.index]
         return f'<svrl:{name}{head}{xml_text(path)}">{named}{text}</svrl:{name}>\n'
-
-
-def write_svrl(
-    path: str | Path, rulebook: Rulebook, evaluation: Evaluation, *, key: Callable[[int], str | None] | None = None
-) -> None:
-    """Write the findings that an evaluation kept as an SVRL report.
-
-    Parameters
-    ----------
-    path : str or Path
-        Whole or not there.
-    rulebook : Rulebook
-    evaluation : Evaluation
-        Of this rulebook.
-    key : callable, optional
-        Gives the key of a record from its position, None where it has none; else that of the finding is taken.
-
-    Raises
-    ------
-    DocumentError
-        The file cannot be written.
-    """
-    with ExitStack() as stack:
-        part = stack.enter_context(atomic_path(path))
-        stream: BufferedWriter = stack.enter_context(part.open("wb"))
-        report = SvrlReport(stream, rulebook, None, part.parent)
-        stack.callback(report.close)
-        for finding in evaluation.findings:
-            report.add(finding if key is None else replace(finding, key=key(finding.record)))
-        report.finish(_bare_result(rulebook, evaluation))
-
-
-def _bare_result(rulebook: Rulebook, evaluation: Evaluation) -> ValidateResult:
-    """Put the counts of an evaluation into the result that a report is written from."""
-    rules = tuple(
-        RuleResult(
-            id=check.id,
-            kind="opaque",
-            fired=int(evaluation.fired[check.index]),
-            failed=int(evaluation.failed[check.index]),
-            errors=int(evaluation.errors[check.index]),
-            soft=check.soft,
-            origin=str(check.origin),
-        )
-        for check in rulebook.checks
-    )
-    wrong = [sum(rule.violations for rule in rules if rule.soft is soft) for soft in (False, True)]
-    return ValidateResult(
-        data="",
-        records=evaluation.records,
-        violations=wrong[0],
-        warnings=wrong[1],
-        rules=rules,
-        notes=(),
-        engine=evaluation.engine,
-        evaluation=evaluation,
-        rulebook=rulebook,
-    )
 
 
 def _summary(result: ValidateResult, listed: Sequence[int]) -> Iterator[str]:
