@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,11 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
-from masktron.evaluation.across.engine import EngineJudge, Frame
+from masktron.evaluation.across.engine import EngineJudge
 from masktron.evaluation.across.plan import Across, plan_across
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Evaluation
+from masktron.read.columns import Batch
 from masktron.read.microdata import chunk_document
 from masktron.read.records import Layout
 from masktron.read.rulebook import Pattern, Rulebook
@@ -41,6 +42,24 @@ def write(path: Path, layout: Layout, records: Sequence[bytes]) -> Path:
     head, tail = frame(layout)
     path.write_bytes(head + b"".join(record + b"\n" for record in records) + tail)
     return path
+
+
+@dataclass(frozen=True)
+class Around:
+    """Makes documents of records of a batch."""
+
+    layout: Layout
+
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        head, tail = frame(self.layout)
+        records = b"".join(batch.record(int(row)) for row in rows)
+        return etree.fromstring(head + records + tail)
+
+
+def engine_judge(
+    book: Rulebook, layout: Layout, checks: Collection[int], original: Path | None = None
+) -> EngineJudge:
+    return EngineJudge(BatchEvaluator(book, layout, checks=checks, original=original), Around(layout))
 
 
 def batches(layout: Layout, rows: Sequence[Row], size: int) -> Iterator[TwinBatch]:
@@ -76,11 +95,17 @@ def gathered(
     across, _ = plan_across(
         book, layout, range(len(book.checks)), outside=outside, original_layout=layout if book.documents else None
     )
+    judges: dict[str, EngineJudge] = {}
+    for source, predicates in across.predicates.items():
+        if not predicates:
+            continue
+        conditions = replace(across.conditions(source), documents=())
+        judges[source] = engine_judge(conditions, layout, range(len(conditions.checks)))
     for batch in batches(layout, rows, size):
-        across.first_pass(batch)
+        across.first_pass(batch, judges.get("file"))
     if across.reads_original:
         for batch in batches(layout, rows if original is None else original, size):
-            across.original_pass(batch)
+            across.original_pass(batch, judges.get("original"))
     across.finish()
     return across
 
@@ -89,9 +114,7 @@ def verdicts_of(
     across: Across, layout: Layout, rows: Sequence[Row], size: int, original: Path | None
 ) -> NDArray[np.uint8]:
     """Make the second pass: the engine on every record, which carries its aggregates."""
-    inside = across.checks - across.outside
-    evaluator = BatchEvaluator(across.rulebook, across.layout, checks=inside, original=original)
-    judge = EngineJudge(evaluator, Frame(across.layout))
+    judge = engine_judge(across.rulebook, across.layout, across.checks - across.outside, original)
     parts = [np.zeros((0, len(across.rulebook.checks)), dtype=np.uint8)]
     parts += [judge(across.extend(batch)) for batch in batches(layout, rows, size)]
     return np.concatenate(parts)

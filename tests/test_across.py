@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from across_runs import Row, around, batches, carried, gathered, texts, verdicts_of, write
-from masktron.evaluation.across.engine import ColumnJudge, EngineJudge, Frame
+from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
+from masktron.evaluation.across.engine import ColumnJudge
 from masktron.evaluation.across.keys import KeyTable
 from masktron.evaluation.across.plan import plan_across
 from masktron.evaluation.columns.outcome import Outcome
-from masktron.evaluation.exact import BatchEvaluator, evaluate
+from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.read.columns import Batch
 from masktron.read.records import Layout
@@ -444,7 +444,7 @@ def test_conditions_may_be_judged_over_columns() -> None:
     book = book_of(["count(//Record[A = 1]) = 4", "sum(//V[. > 3]) < 100"], "1.0")
     across, _ = plan_across(book, LAYOUT, [0, 1])
     conditions = across.conditions()
-    engine = EngineJudge(BatchEvaluator(conditions, LAYOUT, checks=range(2)), Frame(LAYOUT))
+    engine = engine_judge(conditions, LAYOUT, range(2))
     truth = np.concatenate([engine(batch) for batch in batches(LAYOUT, GOOD, 3)])
     assert {*truth.ravel()} == {Verdict.HOLDS, Verdict.FAILS}
     for batch in batches(LAYOUT, GOOD, 3):

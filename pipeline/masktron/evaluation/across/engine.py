@@ -13,11 +13,8 @@ from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.read.columns import Batch
-from masktron.read.microdata import chunk_document
-from masktron.read.records import Layout
 
 _CHUNK = 5000
-_MARK = "masktron-records"
 
 
 class Judge(Protocol):
@@ -34,25 +31,6 @@ class Documents(Protocol):
     def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
         """Return the root of a document with some records of a batch."""
         ...
-
-
-class Frame:
-    """What stands around the records, as far as the layout knows it: namespaces and attributes of the root."""
-
-    def __init__(self, layout: Layout) -> None:
-        root = chunk_document(layout, [])
-        inmost = root
-        while len(inmost):
-            inmost = inmost[0]
-        inmost.append(etree.Comment(_MARK))
-        self._head, self._tail = etree.tostring(root, encoding="unicode").split(f"<!--{_MARK}-->")
-
-    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
-        """Return the root of a document with some records of a batch."""
-        records = b"".join(batch.record(int(row)) for row in rows)
-        text = self._head + records.decode(batch.codec) + self._tail
-        parser = etree.XMLParser(resolve_entities=False, no_network=True)
-        return etree.fromstring(text.encode(), parser)
 
 
 class Columns(Protocol):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.across.conditions import conditions_of
 from masktron.evaluation.across.derived import Derived, DerivedBatch, extended
-from masktron.evaluation.across.engine import EngineJudge, Frame, Judge
+from masktron.evaluation.across.engine import Judge
 from masktron.evaluation.across.outside import stands_alone
 from masktron.evaluation.across.paths import Map, NotAcross
 from masktron.evaluation.across.recognise import Hole
@@ -34,7 +34,6 @@ from masktron.evaluation.across.rewrite import (
 from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, Source
 from masktron.evaluation.across.survey import Survey
-from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.read.columns import Batch
 from masktron.read.forbidden import STANDARD_NAMESPACES
@@ -100,7 +99,6 @@ class Across:
             )
             for source in ("file", "original")
         }
-        self._judges: dict[Source, Judge] = {}
         self._alive: list[Aggregate] = []
 
     def _plan(self, checks: frozenset[int]) -> None:
@@ -251,7 +249,12 @@ class Across:
         ----------
         batch : Batch
         judge : Judge, optional
-            Evaluates the checks of `conditions`; the engine by default.
+            Evaluates the checks of `conditions`; not needed where there are no `predicates`.
+
+        Raises
+        ------
+        ValueError
+            There are some, and no judge.
         """
         self._gather(batch, "file", judge)
 
@@ -262,7 +265,9 @@ class Across:
     def _gather(self, batch: Batch, source: Source, judge: Judge | None) -> None:
         verdicts: Mapping[Predicate, NDArray[np.uint8]] = {}
         if self.predicates[source]:
-            codes = (judge or self._judge(source))(batch)
+            if judge is None:
+                raise ValueError("there are conditions, and nobody to judge them")
+            codes = judge(batch)
             verdicts = {p: codes[:, i] for i, p in enumerate(self.predicates[source])}
         for aggregate, collector in self._collectors.items():
             others = aggregate.selection.source == source
@@ -274,15 +279,6 @@ class Across:
                 collector.add(batch, verdicts, others=others, mine=source == "file")
             except NotAcross as problem:
                 self._failed[aggregate] = str(problem)
-
-    def _judge(self, source: Source) -> Judge:
-        if source not in self._judges:
-            layout = self._maps[source].layout
-            book = replace(self.conditions(source), documents=())
-            self._judges[source] = EngineJudge(
-                BatchEvaluator(book, layout, checks=range(len(book.checks))), Frame(layout)
-            )
-        return self._judges[source]
 
     def finish(self) -> None:
         """End the first pass: rewrite the checks, and give those up that cannot be."""
