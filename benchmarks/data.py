@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = 1080
@@ -83,3 +85,66 @@ def repeated(of: Source, copies: int, path: Path) -> Path:
             stream.write(b"\n" + text[begin:end])
         stream.write(text[end:])
     return path
+
+
+def jittered(of: Source, copies: int, path: Path, seed: int = 5) -> Path:
+    """Write so many copies of a source, every record of them changed a little, and the four rules of the paper true.
+
+    Copies of a file make it easy for a method that looks for near records. Every integer is multiplied by the
+    exponential of a normal deviate (0.1) and moved by another (3); V3 stays within its range, V14 is a sum, V13 is
+    lowered to V12 where V8 < 1115, and V15 has nine decimals, stepped until its product V16 comes out the same in
+    every engine: V15, V16 and the product of doubles.
+
+    Parameters
+    ----------
+    of : Source
+    copies : int
+    path : Path
+        Written.
+    seed : int
+    """
+    rows = etree.parse(of.path).getroot()
+    base = np.array([[float(row.findtext(name, "nan")) for name in FIELDS] for row in rows])
+    rng = np.random.default_rng(seed)
+    values = np.tile(base[:, :13], (copies, 1))
+    values = values * np.exp(rng.normal(0, 0.1, values.shape)) + rng.normal(0, 3, values.shape)
+    whole = np.maximum(np.rint(values), 0).astype(np.int64)
+    whole[:, 2] = np.minimum(whole[:, 2], 7500)
+    low = whole[:, 7] < 1115
+    whole[low, 12] = np.minimum(whole[low, 12], whole[low, 11])
+    total = whole[:, 8] + whole[:, 9]
+    inverse = np.rint(np.tile(base[:, 14], copies) * np.exp(rng.normal(0, 0.1, len(whole))) * 1e9).astype(np.int64)
+    inverse = np.maximum(inverse, 1)
+    wrong = np.flatnonzero(~_same_product(whole[:, 4], inverse))
+    while wrong.size:
+        inverse[wrong] += 1
+        wrong = wrong[~_same_product(whole[wrong, 4], inverse[wrong])]
+    columns = [*whole.T, total, inverse, whole[:, 4] * inverse]
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        stream.write('<?xml version="1.0" encoding="UTF-8"?>\n<Data>\n')
+        for start in range(0, len(whole), 10_000):
+            texts = [list(map(str, column[start : start + 10_000].tolist())) for column in columns[:14]]
+            texts += [_nano(column[start : start + 10_000]) for column in columns[14:]]
+            parts = [
+                [f"    <{name}>{text}</{name}>\n" for text in own] for name, own in zip(FIELDS, texts, strict=True)
+            ]
+            stream.writelines(f"  <Record>\n{''.join(row)}  </Record>\n" for row in zip(*parts, strict=True))
+        stream.write("</Data>\n")
+    return path
+
+
+def _nano(numbers: NDArray[np.int64]) -> list[str]:
+    """Write billionths, without zeros at the end."""
+    return [f"{n // 10**9}.{n % 10**9:09d}".rstrip("0").rstrip(".") for n in numbers.tolist()]
+
+
+def _same_product(factor: NDArray[np.int64], billionths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether a product of an integer and a decimal is true in doubles, read correctly and as libxml2 reads them."""
+    product = factor * billionths
+    correct = factor * (billionths / 1e9) == product / 1e9
+    return correct & (_libxml2(billionths) == billionths / 1e9) & (_libxml2(product) == product / 1e9)
+
+
+def _libxml2(billionths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Integer part plus fraction, each rounded, then the sum rounded; numbers below 2 ** 53 billionths."""
+    return billionths // 10**9 + (billionths % 10**9) / 1e9
