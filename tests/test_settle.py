@@ -376,7 +376,7 @@ def task_of(caps: list[int], values: list[int], k: int) -> Task:
         columns=columns,
         members=tuple(members),
         conditions=("CAP",),
-        distances=np.abs(columns["A"].values - np.repeat(targets[:, 0], [len(group) for group in members])),
+        distances=lambda group: np.abs(columns["A"].values[members[group]] - targets[group, 0]),
         candidates=lambda group: search(Grid(0), "A").near({"A": targets[group, 0]}, recipes(["A"], [])),
         pooled=np.zeros(len(members), dtype=bool),
         medians=None,

@@ -27,8 +27,8 @@ class Patterns:
         Aggregates of the groups that have one pattern; NaN for categories and where nothing has a value.
     centres : ndarray of float64, shape (groups, p)
         Arithmetic means of the same groups.
-    middles : ndarray of intp, shape (groups, p)
-        Records with the mode or median of each category, in the same groups.
+    middles : ndarray of intp, shape (groups, p), or None
+        Records with the mode or median of each category, in the same groups; None where there are no categories.
     pooled : ndarray of bool, shape (groups,)
         Groups with several patterns.
     box : mapping of field name to (float, float)
@@ -41,7 +41,7 @@ class Patterns:
     codes: NDArray[np.intp]
     targets: NDArray[np.float64]
     centres: NDArray[np.float64]
-    middles: NDArray[np.intp]
+    middles: NDArray[np.intp] | None
     pooled: NDArray[np.bool_]
     box: Mapping[str, tuple[float, float]]
     satisfied: Sequence[NDArray[np.bool_]]
@@ -54,7 +54,7 @@ class Patterns:
         *,
         targets: NDArray[np.float64],
         centres: NDArray[np.float64],
-        middles: NDArray[np.intp],
+        middles: NDArray[np.intp] | None,
         pooled: NDArray[np.bool_],
     ) -> Patterns:
         """Collect what the patterns of all groups need."""
@@ -147,7 +147,7 @@ class Patterns:
 
     def _middle(self, group: int, members: NDArray[np.intp], categories: Sequence[str]) -> tuple[str, ...]:
         """The mode or median of each category; where patterns differ, the mode of what is there."""
-        if self.pooled[group]:
+        if self.pooled[group] or self.middles is None:
             return tuple(next(iter(self._options(members, name))) for name in categories)
         at = {name: int(self.middles[group, position]) for position, name in enumerate(self.block.variables)}
         return tuple(str(self.views.columns[name].lexemes[at[name]]) for name in categories)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,69 +16,92 @@ from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify.elimination import is_equality
 from masktron.constraints import Form
-from masktron.evaluation.exact import EngineChoice
-from masktron.evaluation.findings import Verdict
+from masktron.masking.begin import Beginning
+from masktron.masking.judging import Judging
 from masktron.masking.patterns import Patterns
 from masktron.masking.per_record import Reduction, Reductions
 from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping
-from masktron.plan import Block
-from masktron.read.lexical import reads_alike
-from masktron.read.microdata import chunk_document
+from masktron.plan import DERIVE_GEOMETRIC, Block
 from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
 from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Candidate, Search
-from masktron.settle.prototypes import Judge, Row, Settled, Task, settle
+from masktron.settle.prototypes import Settled, Task, settle
 from masktron.settle.system import Recipe
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Hunting:
     """The hunt for the prototypes of a block, group by group.
 
     Attributes
     ----------
-    hunts : mapping of Reduction to Hunt
-    reductions : sequence of Reduction
-        Of each group: what is solved in its records.
     cases : Patterns
-    members : tuple of ndarray of intp
-        Records of each group.
     """
 
-    hunts: Mapping[Reduction, Hunt]
-    reductions: Sequence[Reduction]
-    cases: Patterns
-    members: tuple[NDArray[np.intp], ...]
+    def __init__(
+        self, views: Views, block: Block, search: Search, cases: Patterns, members: Sequence[NDArray[np.intp]]
+    ) -> None:
+        self.cases = cases
+        self._views = views
+        self._block = block
+        self._search = search
+        self._members = members
+        self._reductions = Reductions(views, block)
+        self._hunt_of = functools.cache(self._hunt)
+        self._completion_of = functools.cache(self._completion)
+        self._only = None if block.solved else self._reductions.group(np.empty(0, dtype=np.intp))
 
     def candidates(self, group: int) -> Iterator[Candidate]:
         """Candidates for the prototype of a group, the best first."""
-        return self._hunt(group).candidates(self._patterns(group))
+        return self.hunt(group).candidates(self._patterns(group))
 
     def conflict(self, group: int) -> Sequence[int]:
         """Return rules that no prototype of a group can satisfy together."""
-        return self._hunt(group).conflict(self._patterns(group))
+        return self.hunt(group).conflict(self._patterns(group))
 
     def around(
         self, group: int, texts: Mapping[str, str | None], numbers: Mapping[str, Fraction]
     ) -> tuple[Search, Sequence[Recipe]]:
         """Return how to look for other prototypes of a group beside one, given as lexemes and as numbers."""
-        return self._hunt(group).around(self._patterns(group), texts, numbers)
+        return self.hunt(group).around(self._patterns(group), texts, numbers)
 
-    def _hunt(self, group: int) -> Hunt:
-        return self.hunts[self.reductions[group]]
+    def hunt(self, group: int) -> Hunt:
+        """Return the hunt for the prototype of a group; groups with the same reduction share it."""
+        return self._hunt_of(self._reduction(group))
+
+    def completion(self, group: int) -> Completion | None:
+        """Return what gives the solved variables of the records of a group."""
+        return self._completion_of(self._reduction(group))
+
+    def _reduction(self, group: int) -> Reduction:
+        return self._reductions.group(self._members[group]) if self._only is None else self._only
+
+    def _hunt(self, reduction: Reduction) -> Hunt:
+        return Hunt(reduction.forms, self._search, self._views.domains.get, self._block.derived)
+
+    def _completion(self, reduction: Reduction) -> Completion | None:
+        if reduction.elimination is None:
+            return None
+        return Completion(reduction.elimination.steps, self._search.grids, self._search.codes)
 
     def _patterns(self, group: int) -> list[Pattern]:
-        solved = self.reductions[group].solved
-        return [_without(pattern, solved) for pattern in self.cases.group(group, self.members[group])]
+        solved = self._reduction(group).solved
+        return [_without(pattern, solved) for pattern in self.cases.group(group, self._members[group])]
 
 
 def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     """Find the prototypes of one block."""
-    task, _ = task_of(views, block, grouping)
-    return settle(task, judge_of(views, block))
+    task, hunting = task_of(views, block, grouping)
+    judging = Judging(views, block)
+    if block.solved:
+        return settle(task, judging)
+    beginning = Beginning(views, block, grouping, judging, task.pooled)
+    if task.observed is not None and task.choices is not None:
+        beginning.observed(task.choices, task.observed)
+    beginning.aggregates(hunting.cases, hunting.hunt(0))
+    return settle(task, judging, beginning.begun)
 
 
 def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunting]:
@@ -90,41 +113,73 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
     beyond = grouping.varying(patterns) | isinstance(aggregator, Medoid)
     usable = np.where(beyond[grouping.labels, None], 0.0, values)
     observed = aggregator if isinstance(aggregator, ObservedAggregator) else None
-    middles = views.middles(block.variables, usable, grouping.labels)
+    categories = not views.numeric.issuperset(block.variables)
+    middles = views.middles(block.variables, usable, grouping.labels) if categories else None
     choices = observed.choose(usable, grouping.labels, views.weights) if observed else None
-    if isinstance(aggregator, Mode) and not views.numeric.issuperset(block.variables):
+    if isinstance(aggregator, Mode) and middles is not None:
         # Ordered categories beside others take their median, which keeps all that the mode was chosen for.
         choices = middles
     members = grouping.members
+    centres = Mean().aggregate(usable, grouping.labels, views.weights)
+    plain = isinstance(aggregator, Mean) and not block.one_signed and block.aggregator != DERIVE_GEOMETRIC
     cases = Patterns.of(
         views,
         block,
-        targets=targets(views, block, usable, grouping),
-        centres=Mean().aggregate(usable, grouping.labels, views.weights),
+        targets=centres if plain else targets(views, block, usable, grouping),
+        centres=centres,
         middles=middles,
         pooled=beyond,
     )
-    search = _search(views, block, values)
-    reductions = Reductions(views, block)
-    of_group = [reductions.group(own) for own in members]
-    hunts = {one: Hunt(one.forms, search, views.domains.get, block.derived) for one in of_group}
-    completions = {one: _completion(one, search) for one in of_group}
-    hunting = Hunting(hunts, of_group, cases, members)
+    hunting = Hunting(views, block, _search(views, block, values), cases, members)
+    aside = _Aside(views, block, values, members)
     task = Task(
         variables=block.variables,
         columns=views.columns,
         members=members,
         conditions=block.conditions,
-        distances=Medoid().distances(views.points(block.variables), grouping.labels, views.weights),
+        distances=aside.distances,
         candidates=hunting.candidates,
         conflict=lambda group: _names(views, hunting.conflict(group)),
         pooled=beyond,
-        medians=None if observed else middles,
+        medians=None if observed else aside.medians,
         observed=observed.name if observed else None,
         choices=choices,
-        completion=lambda group: completions[of_group[group]],
+        completion=hunting.completion if block.solved else None,
     )
     return task, hunting
+
+
+class _Aside:
+    """What only groups without an acceptable aggregate need, found group by group."""
+
+    def __init__(
+        self, views: Views, block: Block, values: NDArray[np.float64], members: Sequence[NDArray[np.intp]]
+    ) -> None:
+        self._views = views
+        self._block = block
+        self._values = values
+        self._members = members
+
+    @functools.cached_property
+    def _points(self) -> NDArray[np.float64]:
+        return self._views.points(self._block.variables)
+
+    def distances(self, group: int) -> NDArray[np.float64]:
+        """Squared distance of each member of a group to their mean."""
+        members, weights = self._members[group], self._views.weights
+        return Medoid().distances(
+            self._points[members],
+            np.zeros(len(members), dtype=np.intp),
+            None if weights is None else weights[members],
+        )
+
+    def medians(self, group: int) -> NDArray[np.intp]:
+        """Members with the middle value of each variable."""
+        members = self._members[group]
+        (chosen,) = self._views.middles(
+            self._block.variables, self._values[members], np.zeros(len(members), dtype=np.intp), members
+        )
+        return np.asarray(members[chosen])
 
 
 def _search(views: Views, block: Block, values: NDArray[np.float64]) -> Search:
@@ -138,12 +193,6 @@ def _search(views: Views, block: Block, values: NDArray[np.float64]) -> Search:
     )
 
 
-def _completion(reduction: Reduction, search: Search) -> Completion | None:
-    if reduction.elimination is None:
-        return None
-    return Completion(reduction.elimination.steps, search.grids, search.codes)
-
-
 def _without(pattern: Pattern, solved: frozenset[str]) -> Pattern:
     """Leave the solved variables out of what a prototype aims at."""
     if not solved:
@@ -154,32 +203,6 @@ def _without(pattern: Pattern, solved: frozenset[str]) -> Pattern:
 
 def _names(views: Views, checks: Sequence[int]) -> list[str]:
     return [views.rulebook.checks[check].id for check in checks]
-
-
-def judge_of(views: Views, block: Block) -> Judge:
-    """Return what tells which records obey the rules of a block: the engines, on the original expressions."""
-    if not block.checks:
-        return lambda rows: np.ones(len(rows), dtype=np.bool_)
-    fields = (*block.variables, *block.conditions)
-    own = list(block.checks)
-    alike = functools.cache(reads_alike)
-
-    def accepted(choice: EngineChoice, rows: Sequence[Row]) -> NDArray[np.bool_]:
-        verdicts = views.engine(block.checks, choice).verdicts(chunk_document(views.layout, rows))
-        return np.asarray((verdicts[:, own] < Verdict.FAILS).all(axis=1))
-
-    def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
-        fine = accepted("auto", rows)
-        # Both engines of XPath 1.0 have to accept a prototype; they differ only in how they read decimals.
-        if views.rulebook.version == "1.0":
-            unlike = [
-                at for at in np.flatnonzero(fine).tolist() if not all(alike(rows[at][name] or "") for name in fields)
-            ]
-            if unlike:
-                fine[unlike] = accepted("saxon", [rows[at] for at in unlike])
-        return fine
-
-    return judge
 
 
 def _tied(forms: Sequence[Form]) -> frozenset[str]:

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.moves import Move, Values, companions_of, moves_of, stride_of
 from masktron.masking.observed import exposure_of
-from masktron.masking.prototypes import judge_of, task_of
+from masktron.masking.prototypes import task_of
 from masktron.masking.views import Views
 from masktron.read.lexical import parse_number, reads_alike
 from masktron.settle.conditions import satisfies
@@ -65,7 +66,7 @@ class BlockSteps:
         self.moved: set[int] = set()
         self._views = views
         task, self._hunting = task_of(views, masked.block, masked.grouping)
-        self._contexts = Contexts(task, judge_of(views, masked.block))
+        self._contexts = Contexts(task, Judging(views, masked.block))
         self._lexemes = masked.settled.lexemes.copy()
         self._companions = companions_of(views.forms(masked.block))
         self._strides = {name: stride_of(views.columns[name]) for name in views.numeric & {*masked.block.variables}}
@@ -80,7 +81,7 @@ class BlockSteps:
     def result(self) -> MaskedBlock:
         """The block with its prototypes as they are now."""
         block, grouping = self.masked.block, self.masked.grouping
-        settled = replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits)
+        settled = replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits, known=None)
         return replace(self.masked, settled=settled, exposure=exposure_of(self._views, block, grouping, settled))
 
     def by_size(self, wanted: frozenset[str]) -> list[int]:

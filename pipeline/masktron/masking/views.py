@@ -133,7 +133,11 @@ class Views:
         return np.where(self.columns[name].present, lexeme_codes(self.texts[name]).astype(np.float64), np.nan)
 
     def middles(
-        self, variables: Sequence[str], coded: NDArray[np.float64], labels: NDArray[np.intp]
+        self,
+        variables: Sequence[str],
+        coded: NDArray[np.float64],
+        labels: NDArray[np.intp],
+        records: NDArray[np.intp] | None = None,
     ) -> NDArray[np.intp]:
         """Records with the middle value of each group: the mode of nominal fields, else the median.
 
@@ -143,10 +147,13 @@ class Views:
         coded : ndarray of float64, shape (n, p)
             What `coded` returns of them.
         labels : ndarray of intp, shape (n,)
+        records : ndarray of intp, shape (n,), optional
+            Which these are; by default all.
 
         Returns
         -------
         ndarray of intp, shape (groups, p)
+            Positions among the given records.
 
         Notes
         -----
@@ -154,8 +161,9 @@ class Views:
         cell of a record, which satisfies the atom, and what else the atom reads is constant in the group.
         """
         nominal = np.array([name not in self.numeric and name not in self.ranks for name in variables])
-        chosen = Median().choose(coded, labels, self.weights)
-        chosen[:, nominal] = Mode().choose(coded[:, nominal], labels, self.weights)
+        weights = self.weights if self.weights is None or records is None else self.weights[records]
+        chosen = Median().choose(coded, labels, weights)
+        chosen[:, nominal] = Mode().choose(coded[:, nominal], labels, weights)
         return chosen
 
 

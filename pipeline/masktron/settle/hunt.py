@@ -185,6 +185,15 @@ class Hunt:
             for candidate in itertools.islice(near, PROJECTED_POINTS):
                 yield _written(candidate, pattern, solution.texts, _projection(pattern, solution.texts))
 
+    def likeliest(self, pattern: Pattern) -> tuple[Search, Sequence[Recipe]] | None:
+        """Return what the first case of a pattern asks of any target; None where that depends on the target."""
+        texts = pattern.combinations[0]
+        rules = self._residuals(pattern, texts, {})
+        if any(isinstance(c, Lexical | Untranslated) for rule in rules for c in _chosen(rule, pattern, {})):
+            return None
+        case = self._case(pattern, texts, {})
+        return case.search, case.ways
+
     def problem(self, pattern: Pattern) -> Problem:
         """Return the projection of a pattern: categories and disjuncts are open."""
         rules = self._residuals(pattern, {}, pattern.options)

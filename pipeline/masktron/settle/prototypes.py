@@ -10,6 +10,7 @@ fields of the group, is the prototype. How each group left is counted.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.read.lexical import parse_number
 from masktron.read.records import Column
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Candidate
@@ -52,38 +54,38 @@ class Task:
         Fields that the prototype replaces.
     columns : mapping of field name to Column
         All fields of the file, for the records to mask.
-    members : tuple of ndarray of intp
+    members : sequence of ndarray of intp
         Records of each group.
     conditions : tuple of str
         Unmasked fields that the rules read.
-    distances : ndarray of float64, shape (n,)
-        From each record to the mean of its group: the medoid is the nearest.
+    distances : callable
+        Of a group: from each of its members to their mean; the medoid is the nearest.
     candidates : callable
         Candidates for the prototype of a group, the best first.
     conflict : callable
         Ids of rules that no prototype of a group can satisfy together; empty where that is not proved.
-    medians : ndarray of intp, shape (groups, p), or None
-        Records that hold the lower median of each variable, where that is a way out.
+    medians : callable or None
+        Of a group: the records that hold the lower median of each variable, shape (p,), where that is a way out.
     observed : str or None
         Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
-    completion : callable
-        What gives the solved variables of each record of a group; None where the prototype says all.
+    completion : callable or None
+        Of a group: what gives the solved variables of each of its records; None where the prototype says all.
     pooled : ndarray of bool, shape (groups,)
         Groups that hold several patterns of missing values, so that no aggregator stands for them.
     """
 
     variables: tuple[str, ...]
     columns: Mapping[str, Column]
-    members: tuple[NDArray[np.intp], ...]
+    members: Sequence[NDArray[np.intp]]
     conditions: tuple[str, ...]
-    distances: NDArray[np.float64]
+    distances: Callable[[int], NDArray[np.float64]]
     candidates: Callable[[int], Iterator[Candidate]]
     pooled: NDArray[np.bool_]
-    medians: NDArray[np.intp] | None
+    medians: Callable[[int], NDArray[np.intp]] | None
     conflict: Callable[[int], Sequence[str]] = lambda group: ()
     observed: str | None = None
     choices: NDArray[np.intp] | None = None
-    completion: Callable[[int], Completion | None] = lambda group: None
+    completion: Callable[[int], Completion | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,11 +100,19 @@ class Settled:
         How each group was settled: one of `EXITS`.
     own : mapping of int to ndarray of object, shape (n,)
         Lexemes of variables that records have of their own, by the position of the variable.
+    known : ndarray of float64, shape (groups, p), optional
+        The lexemes as numbers, where that has been found out.
     """
 
     lexemes: NDArray[np.object_]
     exits: NDArray[np.str_]
     own: Mapping[int, NDArray[np.object_]] = field(default_factory=dict)
+    known: NDArray[np.float64] | None = None
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The prototypes as numbers, shape (groups, p); NaN where a lexeme is none."""
+        return numbers_of(self.lexemes) if self.known is None else self.known
 
     def column(self, position: int, labels: NDArray[np.intp]) -> NDArray[np.object_]:
         """Return the lexemes of a variable, record by record, given the group of each; shape (n,)."""
@@ -112,17 +122,53 @@ class Settled:
         return written
 
 
-def settle(task: Task, judge: Judge) -> Settled:
-    """Find a prototype for every group.
+@dataclass(frozen=True, slots=True, eq=False)
+class Begun:
+    """Prototypes that were found for many groups at once.
+
+    Attributes
+    ----------
+    lexemes, exits, numbers
+        As in `Settled`.
+    done : ndarray of bool, shape (groups,)
+        Groups that have one; the others are looked at one by one.
+    """
+
+    lexemes: NDArray[np.object_]
+    exits: NDArray[np.str_]
+    numbers: NDArray[np.float64]
+    done: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, groups: int, variables: int) -> Begun:
+        """Return the beginning without a prototype."""
+        return cls(
+            np.empty((groups, variables), dtype=np.object_),
+            np.empty(groups, dtype=f"<U{max(map(len, EXITS))}"),
+            np.full((groups, variables), np.nan),
+            np.zeros(groups, dtype=np.bool_),
+        )
+
+
+def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
+    """Read lexemes as numbers, as `masktron.read.lexical.parse_number` does; NaN for None. Any shape."""
+    flat = [math.nan if text is None else parse_number(text) for text in lexemes.ravel().tolist()]
+    return np.array(flat, dtype=np.float64).reshape(lexemes.shape)
+
+
+def settle(task: Task, judge: Judge, begun: Begun | None = None) -> Settled:
+    """Find a prototype for every group that has none yet.
 
     Raises
     ------
     InfeasibleError
         No candidate of a group satisfies the rules: the error names the fields.
     """
+    if begun is None:
+        begun = Begun.empty(len(task.members), len(task.variables))
     chosen: dict[int, _Prototype] = {}
     contexts = Contexts(task, judge)
-    pending = {group: _candidates(task, group) for group in range(len(task.members))}
+    pending = {group: _candidates(task, group) for group in np.flatnonzero(~begun.done).tolist()}
     for batch in itertools.chain(BATCHES, itertools.repeat(BATCHES[-1])):
         if not pending:
             break
@@ -131,7 +177,7 @@ def settle(task: Task, judge: Judge) -> Settled:
             _refuse_exhausted(task, offers)
             chosen.update(contexts.accepted(offers))
         pending = {group: source for group, source in pending.items() if group not in chosen}
-    return _collect(task, chosen)
+    return _collect(task, chosen, begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +197,7 @@ def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
         yield _observed(task, task.choices[group], task.observed)
     yield from task.candidates(group)
     if task.medians is not None and not pooled:
-        yield _observed(task, task.medians[group], "median")
+        yield _observed(task, task.medians(group), "median")
     for record in _by_distance(task, group):
         yield _observed(task, np.full(len(task.variables), record), "medoid")
 
@@ -165,7 +211,7 @@ def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:
 def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
     """Members of a group, the nearest to their mean first: the first is the medoid."""
     members = task.members[group]
-    return members[np.lexsort((members, task.distances[members]))]
+    return members[np.lexsort((members, task.distances(group)))]
 
 
 class Contexts:
@@ -246,7 +292,7 @@ class Contexts:
 def _row(task: Task, group: int, candidate: _Prototype, record: int) -> Row | None:
     """Write a prototype into a record; None where a solved variable of the record has no value then."""
     row = {name: column.lexemes[record] for name, column in task.columns.items()} | dict(candidate.lexemes)
-    completion = task.completion(group)
+    completion = task.completion(group) if task.completion else None
     if completion is None:
         return row
     solved = completion(row)
@@ -271,19 +317,21 @@ def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> Non
             )
 
 
-def _collect(task: Task, chosen: Mapping[int, _Prototype]) -> Settled:
-    lexemes = np.empty((len(task.members), len(task.variables)), dtype=np.object_)
-    exits = np.empty(len(task.members), dtype=f"<U{max(map(len, EXITS))}")
+def _collect(task: Task, chosen: Mapping[int, _Prototype], begun: Begun) -> Settled:
     for group, candidate in chosen.items():
-        lexemes[group] = [candidate.lexemes.get(name) for name in task.variables]
-        exits[group] = candidate.stage
-    return Settled(lexemes, exits, _own(task, chosen, lexemes))
+        begun.lexemes[group] = [candidate.lexemes.get(name) for name in task.variables]
+        begun.exits[group] = candidate.stage
+    found = np.fromiter(chosen, dtype=np.intp, count=len(chosen))
+    begun.numbers[found] = numbers_of(begun.lexemes[found])
+    return Settled(begun.lexemes, begun.exits, _own(task, chosen, begun.lexemes), begun.numbers)
 
 
 def _own(
     task: Task, chosen: Mapping[int, _Prototype], lexemes: NDArray[np.object_]
 ) -> dict[int, NDArray[np.object_]]:
     """Complete the records of all groups that have solved variables."""
+    if task.completion is None:
+        return {}
     completed = [(group, found) for group in sorted(chosen) if (found := task.completion(group)) is not None]
     labels = np.empty(sum(map(len, task.members)), dtype=np.intp)
     for group, members in enumerate(task.members):

@@ -1,0 +1,149 @@
+"""The prototypes that are found for many groups at once; what is left is hunted group by group.
+
+Groups of one *kind* ask the same: the same fields have values, their categories and their unmasked fields are the
+same, and most of their records satisfy the same disjuncts. They differ in their aggregates, which are columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from masktron.masking.judging import Judging, Written
+from masktron.masking.patterns import Patterns
+from masktron.masking.views import Views
+from masktron.methods.grouping import Grouping, codes_of
+from masktron.plan import Block
+from masktron.settle.bulk import Bulk, Offers, aimed
+from masktron.settle.hunt import Hunt, Pattern
+from masktron.settle.prototypes import Begun, numbers_of
+
+AROUND = ((0, 6), (6, 44))
+"""Points of the lattice that are judged at once, for groups whose rounded aggregate was refused: which, how many."""
+
+
+class Beginning:
+    """Finds prototypes of a block for all groups of a kind at once."""
+
+    def __init__(self, views: Views, block: Block, grouping: Grouping, judging: Judging, beyond: NDArray[np.bool_]):
+        self._views = views
+        self._block = block
+        self._grouping = grouping
+        self._judging = judging
+        self._first = np.empty(grouping.groups, dtype=np.intp)
+        # the last to be written is the first record of the group
+        self._first[grouping.labels[::-1]] = np.arange(views.n)[::-1]
+        self.begun = Begun.empty(grouping.groups, len(block.variables))
+        self._open = ~beyond & self._one_context()
+
+    def observed(self, choices: NDArray[np.intp], stage: str) -> None:
+        """Take observed values where the rules accept them, records `choices` of shape (groups, p)."""
+        groups = np.flatnonzero(self._open)
+        made: dict[str, Written] = {
+            name: self._views.columns[name].lexemes[choices[groups, position]]
+            for position, name in enumerate(self._block.variables)
+        }
+        fine = self._judging.many(made, self._first[groups])
+        for position, name in enumerate(self._block.variables):
+            own = made[name]
+            if isinstance(own, np.ndarray):
+                self.begun.lexemes[groups[fine], position] = own[fine]
+        self._finish(groups[fine], stage)
+
+    def aggregates(self, cases: Patterns, hunt: Hunt) -> None:
+        """Round the aggregates, and look around them where the rules refuse that."""
+        for groups in self._kinds(cases):
+            pattern = cases.group(int(groups[0]), self._grouping.members[int(groups[0])])[0]
+            if not pattern.target:
+                stage = "mode" if pattern.options else "rounded"
+                self._accept(groups, Offers(np.arange(len(groups)), {}), pattern, stage)
+                continue
+            case = hunt.likeliest(pattern)
+            bulk = None if case is None else Bulk.of(*case)
+            if case is None or bulk is None:
+                continue
+            targets, centres = (self._columns(table, groups, pattern) for table in (cases.targets, cases.centres))
+            if hunt.derived:
+                targets = aimed(targets, centres, *case)
+            self._search(groups, bulk, pattern, targets)
+
+    def _search(
+        self, groups: NDArray[np.intp], bulk: Bulk, pattern: Pattern, targets: Mapping[str, NDArray[np.float64]]
+    ) -> None:
+        left = self._accept(groups, bulk.rounded(targets), pattern, "rounded", bulk)
+        for first, most in AROUND:
+            if not left.size:
+                break
+            own = {name: values[left] for name, values in targets.items()}
+            again = self._accept(groups[left], bulk.around(own, first, most), pattern, "lattice", bulk)
+            left = left[again]
+
+    def _accept(
+        self, groups: NDArray[np.intp], offers: Offers, pattern: Pattern, stage: str, bulk: Bulk | None = None
+    ) -> NDArray[np.intp]:
+        """Take the first candidate of each group that is accepted; return the positions of groups without one."""
+        spelled = {} if bulk is None else {n: d.spelled(bulk.search.grids[n]) for n, d in offers.numbers.items()}
+        texts = {**pattern.kept, **pattern.combinations[0]}
+        made: dict[str, Written] = {**texts, **spelled}
+        fine = np.flatnonzero(self._judging.many(made, self._first[groups[offers.owners]]))
+        owners, at = np.unique(offers.owners[fine], return_index=True)
+        chosen, own = fine[at], groups[owners]
+        for position, name in enumerate(self._block.variables):
+            if name in spelled:
+                self.begun.lexemes[own, position] = spelled[name].take(chosen).texts()
+                self.begun.numbers[own, position] = offers.numbers[name].doubles()[chosen]
+            else:
+                text = np.array([texts[name]], dtype=np.object_)
+                self.begun.lexemes[own, position] = text
+                self.begun.numbers[own, position] = numbers_of(text)
+        self.begun.done[own] = True
+        self.begun.exits[own] = stage
+        return np.setdiff1d(np.arange(len(groups)), owners)
+
+    def _finish(self, groups: NDArray[np.intp], stage: str) -> None:
+        for position in range(len(self._block.variables)):
+            codes, distinct = pd.factorize(self.begun.lexemes[groups, position])
+            numbers = numbers_of(np.array([*distinct.tolist(), None], dtype=np.object_))
+            self.begun.numbers[groups, position] = numbers[codes]
+        self.begun.done[groups] = True
+        self.begun.exits[groups] = stage
+
+    def _columns(
+        self, table: NDArray[np.float64], groups: NDArray[np.intp], pattern: Pattern
+    ) -> dict[str, NDArray[np.float64]]:
+        at = {name: position for position, name in enumerate(self._block.variables)}
+        return {name: table[groups, at[name]] for name in pattern.target}
+
+    def _one_context(self) -> NDArray[np.bool_]:
+        """Groups whose records agree in the unmasked fields of the rules."""
+        alike = np.ones(self._grouping.groups, dtype=np.bool_)
+        for name in self._block.conditions:
+            alike &= ~self._grouping.varying(self._codes(name)[:, None])
+        return alike
+
+    def _codes(self, name: str) -> NDArray[np.intp]:
+        return np.asarray(pd.factorize(self._views.columns[name].lexemes)[0], dtype=np.intp)
+
+    def _kinds(self, cases: Patterns) -> Iterator[NDArray[np.intp]]:
+        """Yield the groups of each kind."""
+        groups = np.flatnonzero(self._open & ~self.begun.done)
+        if not groups.size:
+            return
+        columns = [*cases.codes[self._first[groups]].T]
+        columns += [self._codes(name)[self._first[groups]] for name in self._block.conditions]
+        for position, name in enumerate(self._block.variables):
+            if name not in self._views.numeric and cases.middles is not None:
+                columns.append(self._codes(name)[cases.middles[groups, position]])
+        labels = self._grouping.labels
+        for satisfied in cases.satisfied:
+            if satisfied.shape[1] > 1:
+                counts = [np.bincount(labels, own, self._grouping.groups)[groups] for own in satisfied.T]
+                columns.append(np.argmax(counts, axis=0))
+        kinds = codes_of(np.stack(columns, axis=1))
+        order = np.argsort(kinds, kind="stable")
+        edges = np.flatnonzero(np.diff(kinds[order])) + 1
+        for own in np.split(order, edges):
+            yield groups[own]

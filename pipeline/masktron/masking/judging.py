@@ -1,0 +1,200 @@
+"""What tells which records obey the rules of a block: the engines, on the original expressions.
+
+Many records at once are judged over columns where the rules can be; what columns leave open goes to the engine.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from masktron.evaluation.exact import EngineChoice
+from masktron.evaluation.findings import Verdict
+from masktron.kernels.mdav import TREE_FROM
+from masktron.masking.views import Views
+from masktron.plan import Block
+from masktron.read.columns import Batch, Cell, Cells
+from masktron.read.lexical import reads_alike
+from masktron.read.microdata import chunk_document
+from masktron.settle.decimals import Spelled
+from masktron.settle.prototypes import MAX_ROWS, Row
+
+if TYPE_CHECKING:
+    from masktron.evaluation.tiers import Program
+
+MANY = 2_000
+"""Records from which columns are worth their preparation."""
+PART = 50_000
+"""Records of which columns are made at a time."""
+
+type Written = Spelled | NDArray[np.object_] | str | None
+"""The lexemes of a field: of each record, or the same in all."""
+
+
+class Judging:
+    """Judges records of a block."""
+
+    def __init__(self, views: Views, block: Block) -> None:
+        self._views = views
+        self._block = block
+        self._own = list(block.checks)
+        self._alike = functools.cache(reads_alike)
+
+    def __call__(self, rows: Sequence[Row]) -> NDArray[np.bool_]:
+        """Judge records given as lexemes by field name; shape (rows,)."""
+        if not self._own:
+            return np.ones(len(rows), dtype=np.bool_)
+        fine = self._accepted("auto", rows)
+        # Both engines of XPath 1.0 have to accept a prototype; they differ only in how they read decimals.
+        if self._views.rulebook.version == "1.0":
+            fields = (*self._block.variables, *self._block.conditions)
+            unlike = [
+                at
+                for at in np.flatnonzero(fine).tolist()
+                if not all(self._alike(rows[at][name] or "") for name in fields)
+            ]
+            if unlike:
+                fine[unlike] = self._accepted("saxon", [rows[at] for at in unlike])
+        return fine
+
+    def many(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Judge records of the file with new lexemes in some fields.
+
+        Parameters
+        ----------
+        made : mapping of field name to Written
+            At least of all variables of the block.
+        records : ndarray of intp, shape (rows,)
+            Whose other fields they have.
+
+        Returns
+        -------
+        ndarray of bool, shape (rows,)
+        """
+        if not self._own:
+            return np.ones(len(records), dtype=np.bool_)
+        parts = [np.empty(0, dtype=np.bool_)]
+        for start in range(0, len(records), PART):
+            which = np.arange(start, min(start + PART, len(records)))
+            parts.append(self._part({name: _taken(own, which) for name, own in made.items()}, records[which]))
+        return np.concatenate(parts)
+
+    def _part(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
+        program = self._program if self._views.n >= TREE_FROM and len(records) >= MANY else None
+        if program is None:
+            return self._slowly(made, records)
+        used = frozenset().union(*(program.reads(check) for check in self._own))
+        outcome = program.evaluate(self._batch(made, records, used))
+        fine = (outcome.failed[:, self._own] == 0).all(axis=1)
+        open_ = outcome.unsure[:, self._own].any(axis=1)
+        if self._views.rulebook.version == "1.0":
+            open_ |= fine & ~self._read_alike(made, records)
+        left = np.flatnonzero(fine & open_)
+        fine[left] = self._slowly({name: _taken(own, left) for name, own in made.items()}, records[left])
+        return np.asarray(fine)
+
+    @functools.cached_property
+    def _program(self) -> Program | None:
+        """The rules over columns; None where an engine has to see every record."""
+        from masktron.evaluation.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
+        from masktron.evaluation.runner import engines_of  # noqa: PLC0415
+        from masktron.evaluation.tiers import Tier, assign  # noqa: PLC0415
+
+        views = self._views
+        engines = engines_of(views.rulebook, views.layout, "auto")
+        outside = {f"@{name}" for name, _ in views.layout.root_attributes}
+        program, tiers = assign(views.rulebook, views.layout, engines, outside, compile_program)
+        return program if all(tiers[check].tier is Tier.COLUMNS for check in self._own) else None
+
+    def _slowly(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Let the engine judge each record."""
+        texts = {name: _texts(own, len(records)) for name, own in made.items()}
+        others = {name: column.lexemes for name, column in self._views.columns.items() if name not in texts}
+        parts = [np.empty(0, dtype=np.bool_)]
+        for start in range(0, len(records), MAX_ROWS):
+            rows = [
+                {name: own[record] for name, own in others.items()} | {name: own[at] for name, own in texts.items()}
+                for at, record in enumerate(records[start : start + MAX_ROWS].tolist(), start)
+            ]
+            parts.append(self(rows))
+        return np.concatenate(parts)
+
+    def _accepted(self, choice: EngineChoice, rows: Sequence[Row]) -> NDArray[np.bool_]:
+        views = self._views
+        verdicts = views.engine(self._block.checks, choice).verdicts(chunk_document(views.layout, rows))
+        return np.asarray((verdicts[:, self._own] < Verdict.FAILS).all(axis=1))
+
+    def _read_alike(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell in which records every engine reads the same numbers from the fields of the block."""
+        fine = np.ones(len(records), dtype=np.bool_)
+        for name in (*self._block.variables, *self._block.conditions):
+            own = made[name] if name in made else self._views.columns[name].lexemes[records]
+            if isinstance(own, Spelled):
+                fine &= own.alike
+            elif own is None or isinstance(own, str):
+                fine &= self._alike(own or "")
+            else:
+                codes, distinct = pd.factorize(own)
+                # the code of a field that is not there is -1, which takes the last entry
+                fine &= np.array([*map(self._alike, distinct.tolist()), True])[codes]
+        return fine
+
+    def _batch(self, made: Mapping[str, Written], records: NDArray[np.intp], used: frozenset[int]) -> Batch:
+        """Put lexemes side by side as the columns of a file; fields that no rule reads are absent."""
+        parts: list[NDArray[np.uint8]] = []
+        cells: list[Cells] = []
+        base = 0
+        for position, field in enumerate(self._views.layout.fields):
+            own = None
+            if position in used:
+                own = made[field.name] if field.name in made else self._views.columns[field.name].lexemes[records]
+            octets, placed = _cells(own, len(records), base)
+            parts.append(octets)
+            cells.append(placed)
+            base += len(octets)
+        nothing = np.zeros(len(records), dtype=np.int64)
+        plain = np.zeros(len(records), dtype=np.bool_)
+        return Batch(
+            self._views.layout, "utf-8", np.concatenate(parts), 0, 0, nothing, nothing, nothing, plain, tuple(cells)
+        )
+
+
+def _cells(own: Written, count: int, base: int) -> tuple[NDArray[np.uint8], Cells]:
+    """Return the bytes of a field, and where each cell stands in them when they begin at `base`."""
+    if isinstance(own, Spelled):
+        starts = base + np.arange(count, dtype=np.int64) * own.octets.shape[1]
+        status = np.full(count, Cell.TEXT, dtype=np.uint8)
+        return own.octets.ravel(), Cells(starts, starts + own.lengths, status)
+    codes, distinct = _numbered(own, count)
+    encoded = [*map(str.encode, distinct), b""]
+    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    starts = base + np.cumsum(lengths) - lengths
+    kinds = np.where(lengths > 0, Cell.TEXT, Cell.EMPTY).astype(np.uint8)
+    kinds[-1] = Cell.ABSENT
+    octets = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return octets, Cells(starts[codes], (starts + lengths)[codes], kinds[codes])
+
+
+def _numbered(own: NDArray[np.object_] | str | None, count: int) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the distinct lexemes of a field and which of them each record has, -1 where it has none."""
+    if isinstance(own, np.ndarray):
+        codes, distinct = pd.factorize(own)
+        return codes, list(distinct.tolist())
+    return (np.full(count, -1), []) if own is None else (np.zeros(count, dtype=np.intp), [own])
+
+
+def _taken(own: Written, which: NDArray[np.intp]) -> Written:
+    if isinstance(own, Spelled):
+        return own.take(which)
+    return own if own is None or isinstance(own, str) else own[which]
+
+
+def _texts(own: Written, count: int) -> list[str | None]:
+    if isinstance(own, Spelled):
+        return list(own.texts().tolist())
+    return [own] * count if own is None or isinstance(own, str) else list(own.tolist())

@@ -1,0 +1,224 @@
+"""Columns of decimal numbers, exact and as written: what `Grid` does with one number, for many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.settle.grid import Grid
+
+LARGEST = 2.0**53
+"""Mantissas stay below, so that a double holds them and one division reads the number correctly rounded."""
+MOST_PLACES = 22
+"""Fraction digits; a double holds the powers of ten up to there."""
+_POWERS = 10 ** np.arange(19, dtype=np.int64)
+_DOUBLE_POWERS = np.array([float(10**places) for places in range(MOST_PLACES + 1)])
+_ZERO, _POINT, _MINUS = ord("0"), ord("."), ord("-")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decimals:
+    """Numbers ``mantissa / 10 ** places``; all arrays have the same shape.
+
+    Attributes
+    ----------
+    mantissa : ndarray of int64
+    places : ndarray of int64
+        Fraction digits, 0 to `MOST_PLACES`.
+    known : ndarray of bool
+        Where this is the number; elsewhere it does not exist, or takes more digits than are held here.
+    """
+
+    mantissa: NDArray[np.int64]
+    places: NDArray[np.int64]
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def near(cls, values: NDArray[np.float64], grid: Grid, offsets: NDArray[np.int64]) -> Self:
+        """Return the numbers of a grid that lie some steps from the nearest to each value.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (m, 1)
+        grid : Grid
+            Of fixed spacing or of significant digits, without a list of values.
+        offsets : ndarray of int64, shape (q,)
+
+        Returns
+        -------
+        Decimals
+            Of shape (m, q).
+        """
+        places = _places(values, grid)
+        with np.errstate(all="ignore"):
+            scaled = np.rint(np.where(places < 0, values / 10.0**-places, values * 10.0**places))
+            # What lies beyond a double's integers has no neighbours to step to.
+            fine = np.abs(scaled) + np.abs(offsets) < LARGEST / 10.0 ** np.maximum(-places, 0)
+        fine &= places <= MOST_PLACES
+        mantissa = np.where(fine, scaled, 0.0).astype(np.int64) + offsets
+        mantissa *= _POWERS[np.clip(-places, 0, 18)]
+        return cls(mantissa, np.broadcast_to(np.clip(places, 0, MOST_PLACES), mantissa.shape), fine)
+
+    @classmethod
+    def constant(cls, number: Fraction) -> Self | None:
+        """Return one number, of shape (); None where it has no decimal form that is short enough."""
+        for places in range(MOST_PLACES + 1):
+            scaled = number * 10**places
+            if scaled.denominator == 1 and abs(scaled) < LARGEST:
+                mantissa, digits = np.asarray(int(scaled), dtype=np.int64), np.asarray(places, dtype=np.int64)
+                return cls(mantissa, digits, np.ones((), dtype=np.bool_))
+        return None
+
+    def doubles(self) -> NDArray[np.float64]:
+        """Return the numbers as doubles, correctly rounded; NaN where they are not known."""
+        return np.where(self.known, self.mantissa / _DOUBLE_POWERS[self.places], np.nan)
+
+    def alike(self) -> NDArray[np.bool_]:
+        """Tell where libxml2 reads the same double as other engines; see `masktron.read.lexical.libxml2_number`.
+
+        It adds the whole part and the fraction, which is rounded before; both parts are below 2 ** 53 here.
+        """
+        size = np.abs(self.mantissa)
+        power = _DOUBLE_POWERS[self.places]
+        whole = np.where(self.places < len(_POWERS), size // _POWERS[np.minimum(self.places, len(_POWERS) - 1)], 0)
+        fraction = size - whole * _POWERS[np.minimum(self.places, len(_POWERS) - 1)]
+        return np.asarray(whole + fraction / power == size / power)
+
+    def __add__(self, other: Decimals) -> Decimals:
+        places = np.maximum(self.places, other.places)
+        one, two = self._at(places), other._at(places)
+        total = one.mantissa + two.mantissa
+        return Decimals(total, places, one.known & two.known & (np.abs(total) < LARGEST))
+
+    def __mul__(self, other: Decimals) -> Decimals:
+        places = self.places + other.places
+        size = np.abs(self.mantissa).astype(np.float64) * np.abs(other.mantissa)
+        known = self.known & other.known & (size < LARGEST) & (places <= MOST_PLACES)
+        mantissa = np.where(known, self.mantissa, 0) * np.where(known, other.mantissa, 0)
+        return Decimals(mantissa, np.minimum(places, MOST_PLACES), known)
+
+    def _at(self, places: NDArray[np.int64]) -> Decimals:
+        """Write with more fraction digits."""
+        more = places - self.places
+        fine = np.abs(self.mantissa) * 10.0**more < LARGEST
+        mantissa = np.where(fine, self.mantissa, 0) * _POWERS[np.minimum(more, len(_POWERS) - 1)]
+        return Decimals(mantissa, places, self.known & fine)
+
+    def shortened(self) -> Decimals:
+        """Return the same numbers without zeros at the end of the fraction."""
+        mantissa, places = self.mantissa.copy(), self.places.copy()
+        for _ in range(int(places.max(initial=0))):
+            even = (places > 0) & (mantissa % 10 == 0)
+            if not even.any():
+                break
+            mantissa[even] //= 10
+            places[even] -= 1
+        return Decimals(mantissa, places, self.known)
+
+    def on(self, grid: Grid) -> Decimals:
+        """Return the same numbers, known only where a grid holds them."""
+        if grid.digits is not None:
+            return self
+        short = self.shortened()
+        return Decimals(short.mantissa, short.places, short.known & (short.places <= grid.decimals))
+
+    def rounded(self, grid: Grid) -> Decimals:
+        """Return the nearest numbers of a grid, halves to even; on long fields the numbers themselves."""
+        if grid.digits is not None:
+            return self
+        wanted = 0 if grid.whole else grid.decimals
+        cut = np.maximum(self.places - wanted, 0)
+        unit = _POWERS[np.minimum(cut, len(_POWERS) - 1)]
+        down, rest = np.divmod(self.mantissa, unit)
+        up = (2 * rest > unit) | ((2 * rest == unit) & (down % 2 == 1))
+        return Decimals(down + up, self.places - cut, self.known & (cut < len(_POWERS)))
+
+    def equals(self, number: Fraction) -> NDArray[np.bool_]:
+        """Tell where the numbers are a given one."""
+        return np.asarray(self.doubles() == float(number))
+
+    def take(self, which: NDArray[np.intp] | NDArray[np.bool_] | tuple[NDArray[np.intp], ...]) -> Decimals:
+        """Return some of the numbers, as indexing with an array does."""
+        return Decimals(self.mantissa[which], self.places[which], self.known[which])
+
+    def spelled(self, grid: Grid) -> Spelled:
+        """Write one-dimensional numbers in plain decimal notation, as `Grid.lexeme` does."""
+        number = self.shortened()
+        if grid.padded:
+            number = number._at(np.maximum(number.places, grid.decimals))
+        return _spelled(number)
+
+
+def total(parts: Sequence[Decimals]) -> Decimals:
+    """Add up some columns, at least one."""
+    return reduce(Decimals.__add__, parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spelled:
+    """Texts of one field as bytes.
+
+    Attributes
+    ----------
+    octets : ndarray of uint8, shape (m, width)
+        ASCII, each row padded with zeros.
+    lengths : ndarray of int64, shape (m,)
+    alike : ndarray of bool, shape (m,)
+        Where all engines read the same double.
+    """
+
+    octets: NDArray[np.uint8]
+    lengths: NDArray[np.int64]
+    alike: NDArray[np.bool_]
+
+    def take(self, which: NDArray[np.intp]) -> Spelled:
+        """Return some of the texts."""
+        return Spelled(self.octets[which], self.lengths[which], self.alike[which])
+
+    def texts(self) -> NDArray[np.object_]:
+        """Return the texts as str objects."""
+        if not len(self.octets):
+            return np.empty(0, dtype=np.object_)
+        raw = np.ascontiguousarray(self.octets).view(f"S{self.octets.shape[1]}").ravel()
+        return raw.astype("U").astype(np.object_)
+
+
+def _places(values: NDArray[np.float64], grid: Grid) -> NDArray[np.int64]:
+    """Fraction digits of the numbers of a grid near some values; negative where its steps are larger than 1."""
+    if grid.whole:
+        return np.zeros(values.shape, dtype=np.int64)
+    if grid.digits is None:
+        return np.full(values.shape, grid.decimals, dtype=np.int64)
+    size = np.abs(values)
+    with np.errstate(all="ignore"):
+        magnitude = np.where(size > 0, np.floor(np.log10(size)), 0.0)
+    magnitude = np.where(np.isfinite(magnitude), magnitude, 0.0)
+    return np.asarray(grid.digits - 1 - magnitude.astype(np.int64))
+
+
+def _spelled(numbers: Decimals) -> Spelled:
+    size, places = np.abs(numbers.mantissa), numbers.places
+    negative = numbers.mantissa < 0
+    digits = np.searchsorted(_POWERS, size, side="right")
+    shown = np.maximum(digits, places + 1)  # of 0.05, three
+    lengths = shown + (places > 0) + negative
+    width, longest = int(shown.max(initial=1)), int(lengths.max(initial=1))
+    figures = np.full((len(size), width), _ZERO, dtype=np.uint8)
+    rest = size
+    for column in range(width - 1, max(width - len(_POWERS), 0) - 1, -1):
+        rest, digit = np.divmod(rest, 10)
+        figures[:, column] += digit.astype(np.uint8)
+    at = np.arange(longest) - negative[:, None]
+    before = (shown - places)[:, None]
+    source = np.clip((width - shown)[:, None] + at - (at > before), 0, width - 1)
+    octets = np.take_along_axis(figures, source, axis=1)
+    octets[(at == before) & (places > 0)[:, None]] = _POINT
+    octets[at < 0] = _MINUS
+    octets[np.arange(longest) >= lengths[:, None]] = 0
+    return Spelled(octets, lengths.astype(np.int64), numbers.alike())
