@@ -23,7 +23,7 @@ from cli_runner import write_data, write_rules
 from masktron import masking
 from masktron.constraints import Monomial
 from masktron.errors import InfeasibleError
-from masktron.masking.choice import COPIED_MARGIN, _filled, _means, _read
+from masktron.masking.choice import COPIED_MARGIN, _filled, _means
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
@@ -257,13 +257,6 @@ def test_values_that_are_lost_cost_as_much_as_under_the_mean_of_all() -> None:
     lost = np.array([[1.0], [2.5], [2.5], [np.nan]])
     assert information_loss(original, lost) < information_loss(original, _filled(lost, original))
     assert _filled(lost, original).ravel().tolist() == [1.0, 2.5, 2.5, 25.0]
-
-
-def test_prototypes_are_read_as_the_file_is() -> None:
-    lexemes = np.array(["-9", "3.0", None, ""], dtype=np.object_)
-    column = np.array([np.nan, 3.0, np.nan, np.nan])  # -9 was declared to mean 'missing'
-    written = np.array(["-9", "3.0", "3.5", None, ""], dtype=np.object_)
-    np.testing.assert_array_equal(_read(lexemes, column, written), [np.nan, 3.0, 3.5, np.nan, np.nan])
 
 
 # derive

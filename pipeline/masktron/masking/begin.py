@@ -33,9 +33,7 @@ class Beginning:
         self._block = block
         self._grouping = grouping
         self._judging = judging
-        self._first = np.empty(grouping.groups, dtype=np.intp)
-        # the last to be written is the first record of the group
-        self._first[grouping.labels[::-1]] = np.arange(views.n)[::-1]
+        self._first = grouping.first
         self.begun = Begun.empty(grouping.groups, len(block.variables))
         self._open = ~beyond & self._one_context()
 

@@ -33,8 +33,7 @@ from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.methods.grouping import Grouping
 from masktron.plan import Block
-from masktron.read.lexical import parse_number
-from masktron.settle.prototypes import Settled
+from masktron.settle.prototypes import Settled, numbers_of
 
 COPIED_MARGIN = 0.01
 """Share of the records by which candidates may differ in copied records and are still compared by loss."""
@@ -178,21 +177,17 @@ def _loss(views: Views, block: Block, grouping: Grouping, settled: Settled) -> f
     it: the measure leaves such cells out, so that losing them would pay.
     """
     at, original = _numbers(views, block)
-    columns = (views.columns[block.variables[position]] for position in at)
-    written = [
-        _read(column.lexemes, column.values, settled.column(position, grouping.labels))
-        for column, position in zip(columns, at, strict=True)
-    ]
+    written = [_written(views, block.variables[position], settled, position, grouping) for position in at]
     masked = np.column_stack([np.empty((views.n, 0)), *written])
     return information_loss(original, _filled(masked, original))
 
 
-def _read(
-    lexemes: NDArray[np.object_], values: NDArray[np.float64], written: NDArray[np.object_]
-) -> NDArray[np.float64]:
-    """Numbers of prototypes: as the file reads its own lexemes, missing codes included; NaN where missing."""
-    known = dict(zip(lexemes.tolist(), values.tolist(), strict=True))
-    return np.array([known[text] if text in known else parse_number(text or "") for text in written.tolist()])
+def _written(views: Views, name: str, settled: Settled, position: int, grouping: Grouping) -> NDArray[np.float64]:
+    """Numbers of a variable as written, record by record; NaN where missing."""
+    if position in settled.own:
+        return views.without_codes(name, numbers_of(settled.own[position]))
+    numbers: NDArray[np.float64] = views.without_codes(name, settled.numbers[:, position])[grouping.labels]
+    return numbers
 
 
 def _filled(masked: NDArray[np.float64], original: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -213,11 +208,12 @@ def _means(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.
     power = np.frexp(np.abs(filled).max(axis=0, initial=0.0))[1]  # by powers of two, so that no sum overflows
     sums = np.zeros((int(labels.max()) + 1, values.shape[1]))
     counts = np.zeros_like(sums)
-    np.add.at(sums, labels, np.ldexp(filled, -power))
-    np.add.at(counts, labels, present)
+    for column, (scaled, there) in enumerate(zip(np.ldexp(filled, -power).T, present.T, strict=True)):
+        sums[:, column] = np.bincount(labels, scaled, minlength=len(sums))
+        counts[:, column] = np.bincount(labels, there, minlength=len(sums))
     means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-    scaled: NDArray[np.float64] = np.ldexp(means, power)
-    return scaled
+    restored: NDArray[np.float64] = np.ldexp(means, power)
+    return restored
 
 
 def _least_loss(views: Views, block: Block, grouping: Grouping) -> float:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping
-from masktron.read.lexical import parse_number
-
-MISSING = -1
-"""Code of a cell without a value."""
+from masktron.methods.grouping import Grouping, codes_of
+from masktron.settle.prototypes import Settled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +28,7 @@ class Held:
     held : ndarray of bool, shape (groups,)
         Groups with such a record.
     in_file : ndarray of intp, shape (groups,)
-        Records of the whole file that hold the prototype.
+        Records of the whole file that hold the prototype; 0 where none of the group does.
     alone : ndarray of bool, shape (groups,)
         Groups that publish a value of a field of which one record of the group alone has a value, and fewer than k
         records of the file have this one.
@@ -40,23 +38,27 @@ class Held:
     held: NDArray[np.bool_]
     in_file: NDArray[np.intp]
     alone: NDArray[np.bool_]
-    _own: NDArray[np.intp]
-    _written: NDArray[np.intp]
+    _own: Sequence[NDArray[np.float64]]
+    _written: Sequence[NDArray[np.float64]]
     _labels: NDArray[np.intp]
 
     @classmethod
-    def of(cls, views: Views, variables: Sequence[str], grouping: Grouping, lexemes: NDArray[np.object_]) -> Held:
-        """Compare the prototypes of a block, lexemes of shape (groups, p), with all records."""
-        pairs = [_coded(views, name, lexemes[:, at]) for at, name in enumerate(variables)]
-        own, written = (np.stack(codes, axis=1) for codes in zip(*pairs, strict=True))
-        masked = written[grouping.labels]
-        equal = ((own == masked) | (masked == MISSING)).all(axis=1) & (masked != MISSING).any(axis=1)
-        alone = [_alone(own[:, at], written[:, at], grouping, views.k) for at in range(len(variables))]
+    def of(cls, views: Views, variables: Sequence[str], grouping: Grouping, settled: Settled) -> Held:
+        """Compare the prototypes of a block with all records."""
+        cells = [_coded(views, name, settled, at) for at, name in enumerate(variables)]
+        own, written = [one for one, _ in cells], [other for _, other in cells]
+        equal, some = np.ones(views.n, dtype=np.bool_), np.zeros(grouping.groups, dtype=np.bool_)
+        for values, prototypes in cells:
+            masked = prototypes[grouping.labels]
+            equal &= (values == masked) | np.isnan(masked)
+            some |= ~np.isnan(prototypes)
+        equal &= some[grouping.labels]
+        held = np.bincount(grouping.labels, equal, minlength=grouping.groups) > 0
         return cls(
             equal=equal,
-            held=np.bincount(grouping.labels, equal, minlength=grouping.groups) > 0,
-            in_file=_in_file(own, written),
-            alone=np.any(alone, axis=0),
+            held=held,
+            in_file=_in_file(own, written, held),
+            alone=np.any([_alone(*pair, grouping, views.k) for pair in cells], axis=0),
             _own=own,
             _written=written,
             _labels=grouping.labels,
@@ -64,51 +66,56 @@ class Held:
 
     def unchanged(self, position: int) -> NDArray[np.bool_]:
         """Groups with a value of the field at a position, in which every record gets its own back."""
-        own, written = self._own[:, position], self._written[:, position]
+        own, written = self._own[position], self._written[position]
         changed = np.bincount(self._labels, own != written[self._labels], minlength=len(written))
-        return np.asarray((written != MISSING) & (changed == 0))
+        return np.asarray(~np.isnan(written) & (changed == 0))
 
 
-def _coded(views: Views, name: str, texts: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Code the values of a field in the records and in the prototypes alike; `MISSING` where there is none."""
-    column = views.columns[name]
-    present = column.present
+def _coded(views: Views, name: str, settled: Settled, at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the values of a field in the records and in the prototypes, as numbers; NaN where there is none."""
     if name in views.numeric:
-        codes = views.codes.get(name, frozenset())
-        written = np.array([parse_number(text or "") for text in texts.tolist()])
-        there = ~np.isnan(written) & ~np.isin(written, [float(code) for code in codes])
-        cells = np.concatenate([views.values[name], written])
-        shown = np.concatenate([~np.isnan(views.values[name]), there])
-    else:
-        known = set(column.lexemes[present].tolist())
-        there = np.array([text in known for text in texts.tolist()], dtype=np.bool_)
-        cells = np.array([text or "" for text in (*column.lexemes.tolist(), *texts.tolist())])
-        shown = np.concatenate([present, there])
-    _, numbered = np.unique(cells, return_inverse=True)
-    coded = np.where(shown, numbered.ravel(), MISSING).astype(np.intp)
-    return coded[: views.n], coded[views.n :]
+        return views.values[name], views.without_codes(name, settled.numbers[:, at])
+    column = views.columns[name]
+    shown = column.lexemes.copy()
+    shown[~column.present] = None
+    codes = pd.factorize(np.concatenate([shown, settled.lexemes[:, at]]))[0]
+    own, written = codes[: views.n], codes[views.n :]
+    # What no record has is no value: a missing code, or an empty text.
+    known = np.isin(written, own[own >= 0])
+    return np.where(own >= 0, own, np.nan), np.where(known, written, np.nan)
 
 
-def _in_file(own: NDArray[np.intp], written: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many records of the file hold each prototype, pattern by pattern of missing values."""
-    found = np.zeros(len(written), dtype=np.intp)
-    patterns, which = np.unique(written == MISSING, axis=0, return_inverse=True)
-    for at, missing in enumerate(patterns):
-        groups = np.flatnonzero(which.ravel() == at)
-        if missing.all():
-            continue
-        cells = np.concatenate([own[:, ~missing], written[np.ix_(groups, ~missing)]])
-        _, alike = np.unique(cells, axis=0, return_inverse=True)
-        counts = np.bincount(alike.ravel()[: len(own)], minlength=int(alike.max()) + 1)
-        found[groups] = counts[alike.ravel()[len(own) :]]
+def _in_file(
+    own: Sequence[NDArray[np.float64]], written: Sequence[NDArray[np.float64]], held: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """How many records of the file hold each of some prototypes, pattern by pattern of missing values."""
+    found = np.zeros(len(held), dtype=np.intp)
+    groups = np.flatnonzero(held)
+    missing = np.stack([np.isnan(prototypes[groups]) for prototypes in written], axis=1)
+    patterns = codes_of(missing)
+    for code in range(int(patterns.max(initial=-1)) + 1):
+        of_code = groups[patterns == code]
+        there = np.flatnonzero(~missing[patterns == code][0]).tolist()
+        # Few records have the first values of a prototype; the others need not be compared with it.
+        records = np.arange(len(own[0]))
+        for at in there:
+            records = records[np.isin(own[at][records], written[at][of_code])]
+        cells = [np.concatenate([own[at][records], written[at][of_code]]) for at in there]
+        alike = codes_of(np.stack(cells, axis=1))
+        counts = np.bincount(alike[: len(records)], minlength=int(alike.max(initial=-1)) + 1)
+        found[of_code] = counts[alike[len(records) :]]
     return found
 
 
-def _alone(own: NDArray[np.intp], written: NDArray[np.intp], grouping: Grouping, k: int) -> NDArray[np.bool_]:
+def _alone(own: NDArray[np.float64], written: NDArray[np.float64], grouping: Grouping, k: int) -> NDArray[np.bool_]:
     """Groups that publish the only value of a field that their records have, where it is rare in the file."""
-    there = own != MISSING
+    there = ~np.isnan(own)
     single = np.bincount(grouping.labels, there, minlength=grouping.groups) == 1
-    value = np.full(grouping.groups, MISSING, dtype=np.intp)
+    value = np.full(grouping.groups, np.nan)
     value[grouping.labels[there]] = own[there]
-    common = np.bincount(own[there], minlength=max(int(own.max(initial=0)), int(written.max(initial=0))) + 1)
-    return np.asarray(single & (written != MISSING) & (written == value) & (common[value] < k))
+    published = single & (written == value)
+    if published.any():
+        values, counts = np.unique(own[there], return_counts=True)
+        which = np.flatnonzero(published)
+        published[which] = counts[np.searchsorted(values, value[which])] < k
+    return np.asarray(published)

@@ -93,7 +93,7 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
     grouping : Grouping
     settled : Settled
     """
-    held = Held.of(views, block.variables, grouping, settled.lexemes)
+    held = Held.of(views, block.variables, grouping, settled)
     pinned = Pinned(views, block, grouping, settled)
     medoids = np.asarray(settled.exits == Medoid.name)
     dominant, dominated = _dominance(views, grouping)
@@ -118,7 +118,9 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
 
 def _dominance(views: Views, grouping: Grouping) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the heaviest record of each group, and whether it holds more than `DOMINANT` of the weight."""
-    weights = np.ones(views.n) if views.weights is None else views.weights
+    if views.weights is None:
+        return grouping.first, grouping.sizes == 1
+    weights = views.weights
     order = np.lexsort((-weights, grouping.labels))
     heaviest = order[np.searchsorted(grouping.labels[order], np.arange(grouping.groups))].astype(np.intp)
     # A share of the largest weight cannot overflow, unlike a sum of weights.

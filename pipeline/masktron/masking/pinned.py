@@ -173,7 +173,7 @@ class Pinned:
         yield from asked.items()
 
     def _has(self, group: int, name: str) -> bool:
-        number = parse_number(self._prototypes.lexemes[group, self._block.variables.index(name)] or "")
+        number = self._prototypes.numbers[group, self._block.variables.index(name)]
         return not np.isnan(number) and number not in self._views.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:

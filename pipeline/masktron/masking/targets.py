@@ -59,10 +59,9 @@ def _geometric_factors(
         if isinstance(atom, Polynomial | Product)
     )
     multiplied = frozenset[str]().union(*products)
-    lowest = np.full((grouping.groups, values.shape[1]), np.inf)
-    highest = -lowest
-    np.minimum.at(lowest, grouping.labels, values)
-    np.maximum.at(highest, grouping.labels, values)
+    ordered = values[np.argsort(grouping.labels, kind="stable")]
+    starts = np.cumsum(grouping.sizes) - grouping.sizes
+    lowest, highest = (extreme.reduceat(ordered, starts, axis=0) for extreme in (np.minimum, np.maximum))
     factors = (lowest > 0) | (highest < 0)
     factors &= np.array([name in multiplied for name in block.variables])
     strict = np.where(factors[grouping.labels], values, 1.0)

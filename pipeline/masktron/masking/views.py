@@ -97,6 +97,11 @@ class Views:
             return encode_ordinal(self.ranks[name])
         return encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_), name)
 
+    def without_codes(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers of a field with NaN in the place of those that mean 'missing'."""
+        codes = self.codes.get(name, frozenset())
+        return np.where(np.isin(numbers, [float(code) for code in codes]), np.nan, numbers) if codes else numbers
+
     def forms(self, block: Block) -> list[Form]:
         """Return the forms of the rules of a block."""
         return [form_of(self.edits[check].constraint) for check in block.checks]

@@ -63,6 +63,14 @@ class Grouping:
         return tuple(np.split(np.argsort(self.labels, kind="stable"), np.cumsum(self.sizes)[:-1]))
 
     @property
+    def first(self) -> NDArray[np.intp]:
+        """First record of each group, shape (groups,)."""
+        first = np.empty(self.groups, dtype=np.intp)
+        # of several assignments the last one stays
+        first[self.labels[::-1]] = np.arange(len(self.labels))[::-1]
+        return first
+
+    @property
     def sizes(self) -> NDArray[np.intp]:
         """Records per group, shape (groups,)."""
         return np.bincount(self.labels, minlength=self.groups)
