@@ -99,6 +99,10 @@ class Disjuncts:
             self.limits[np.ix_(records, kept)],
         )
 
+    def rows(self, records: NDArray[np.intp]) -> Disjuncts:
+        """Return what some records satisfy, of all rules."""
+        return replace(self, holds=self.holds[records], values=self.values[records], limits=self.limits[records])
+
     def unlimited(self) -> Disjuncts:
         """Return the same without bounds."""
         none = np.zeros((len(self.holds), 0))
