@@ -73,12 +73,11 @@ def exchange_ready() -> bool:
 
 def compile_exchange() -> None:
     """Compile the kernel, on two groups of one record."""
-    one, integers, none = np.zeros((2, 1)), np.arange(2), np.zeros((2, 0))
-    rules = Rules(np.ones((2, 1), np.bool_), integers, integers[:0], none, none)
-    many = (integers.copy() for _ in range(4))
-    groups = Groups(*many, one, one[:, 0], integers[:, None].copy(), integers.copy(), np.zeros(2, np.bool_))
-    near = np.zeros((2, 2), np.int32)
-    exchange_pass(one, rules, groups, integers, integers, near, groups.changed, 1, False, 1.0, 1)
+    points, records, none = np.zeros((2, 1)), np.arange(2), np.zeros((2, 0))
+    rules = Rules(np.ones((2, 1), np.bool_), records, records[:0], none, none)
+    ones, still = np.ones(2, np.int64), np.zeros(2, np.bool_)
+    groups = Groups(records, ones, records, ones, points, np.zeros(2), np.ones((2, 1), np.int64), ones, still)
+    exchange_pass(points, rules, groups, records, records, np.zeros((2, 2), np.int32), still, 1, False, 1.0, 1)
 
 
 @njit(nogil=True)
@@ -158,7 +157,8 @@ def _admissible(rules: Rules, members: NDArray[np.int64]) -> bool:
                 kept[rules.owners[bound]] = False
         fine = True
         for rule in range(len(rules.starts) - 1):
-            fine &= kept[rules.starts[rule] : rules.starts[rule + 1]].any()
+            if not kept[rules.starts[rule] : rules.starts[rule + 1]].any():
+                fine = False
         if fine:
             return True
     return False
@@ -299,8 +299,8 @@ def exchange_pass(
     others = np.empty(neighbours.shape[1], np.int64)
     work = _work(1024)
     for position in range(len(records)):
-        record = records[position]
-        own = groups.labels[record]
+        record = int(records[position])
+        own = int(groups.labels[record])
         if repair and groups.lacks[own] == 0:
             continue
         anew = repair or active[own] or groups.changed[own]
@@ -314,8 +314,8 @@ def exchange_pass(
             work = _work(2 * needed)
         good = _worth(points, rules, groups, pool, record, others[:found], k, repair, gain, work)
         for _ in range(min(trials, good)):
-            best = np.argmin(work.costs[:good])
-            partner, home = work.partners[best], work.homes[best]
+            best = int(np.argmin(work.costs[:good]))
+            partner, home = int(work.partners[best]), int(work.homes[best])
             mine = work.mine[: _changed(groups, pool, own, record, partner, work.mine)]
             theirs = work.theirs[: _changed(groups, pool, home, partner, record, work.theirs)]
             if _loses(rules, groups, pool, own, mine) or _loses(rules, groups, pool, home, theirs):
@@ -348,21 +348,21 @@ def _worth(
     work: Work,
 ) -> int:
     """Collect the changes of a record that help, in order: exchanges with members of others, then moves there."""
-    own = groups.labels[record]
-    size = groups.sizes[own]
+    own = int(groups.labels[record])
+    size = int(groups.sizes[own])
     from_own = _squared(points, record, groups.centres, own)
     good = 0
     for moving in range(2 if size > k else 1):
         for home in others:
-            home_size = groups.sizes[home]
+            home_size = int(groups.sizes[home])
             there = _squared(points, record, groups.centres, home)
             begin = groups.begins[home]
             for place in range(begin, begin + (1 if moving else home_size)):
                 if moving:
-                    partner = np.int64(-1)
+                    partner = -1
                     cost = home_size / (home_size + 1) * there - size / (size - 1) * from_own
                 else:
-                    partner = pool[place]
+                    partner = int(pool[place])
                     apart = _squared(points, partner, points, record)
                     leaving = from_own + groups.own[partner]
                     joining = _squared(points, partner, groups.centres, own) + there

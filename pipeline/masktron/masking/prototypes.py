@@ -51,7 +51,7 @@ class Hunting:
     hunts: Mapping[Reduction, Hunt]
     reductions: Sequence[Reduction]
     cases: Patterns
-    members: tuple[NDArray[np.intp], ...]
+    members: Sequence[NDArray[np.intp]]
 
     def candidates(self, group: int) -> Iterator[Candidate]:
         """Candidates for the prototype of a group, the best first."""

@@ -111,7 +111,8 @@ def _in_space(points: NDArray[np.float64], taken: NDArray[np.intp], labels: NDAr
 def means(points: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the mean of each group 0 to g - 1, shape (g, d); members are added in order."""
     sums = [np.bincount(labels, column) for column in points.T]
-    return np.stack(sums, axis=1) / np.bincount(labels)[:, None]
+    sizes = np.bincount(labels)
+    return np.stack([*sums, sizes], axis=1)[:, :-1] / sizes[:, None]
 
 
 def _improve(state: _State | _Compiled, points: NDArray[np.float64], *, repair: bool) -> None:

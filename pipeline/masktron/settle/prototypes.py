@@ -74,7 +74,7 @@ class Task:
 
     variables: tuple[str, ...]
     columns: Mapping[str, Column]
-    members: tuple[NDArray[np.intp], ...]
+    members: Sequence[NDArray[np.intp]]
     conditions: tuple[str, ...]
     distances: NDArray[np.float64]
     candidates: Callable[[int], Iterator[Candidate]]
