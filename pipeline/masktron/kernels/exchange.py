@@ -62,8 +62,8 @@ class Work(NamedTuple):
     partners: NDArray[np.int64]
     homes: NDArray[np.int64]
     costs: NDArray[np.float64]
-    mine: NDArray[np.int64]
-    theirs: NDArray[np.int64]
+    members: NDArray[np.int64]
+    sizes: NDArray[np.int64]
 
 
 def exchange_ready() -> bool:
@@ -139,26 +139,30 @@ def _lack_with(rules: Rules, groups: Groups, group: int, size: int, leaving: int
 def _admissible(rules: Rules, members: NDArray[np.int64]) -> bool:
     """Tell whether a member keeps the bounds of shared disjuncts of every rule in the place of all."""
     columns = rules.holds.shape[1]
-    shared = np.ones(columns, np.bool_)
-    for member in members:
-        for column in range(columns):
+    shared, kept = np.empty(columns, np.bool_), np.empty(columns, np.bool_)
+    for column in range(columns):
+        shared[column] = True
+        for member in members:
             shared[column] &= rules.holds[member, column]
-    lowest = np.full(len(rules.owners), np.inf)
+    lowest = np.empty(len(rules.owners))
     for bound in range(len(rules.owners)):
+        lowest[bound] = np.inf
         for member in members:
             limit = rules.limits[member, bound]
             if limit < lowest[bound] or np.isnan(limit):
                 lowest[bound] = limit
-    kept = np.empty(columns, np.bool_)
     for member in members:
-        kept[:] = shared
+        for column in range(columns):
+            kept[column] = shared[column]
         for bound in range(len(rules.owners)):
             if not rules.values[member, bound] <= lowest[bound]:
                 kept[rules.owners[bound]] = False
         fine = True
         for rule in range(len(rules.starts) - 1):
-            if not kept[rules.starts[rule] : rules.starts[rule + 1]].any():
-                fine = False
+            found = False
+            for column in range(rules.starts[rule], rules.starts[rule + 1]):
+                found |= kept[column]
+            fine &= found
         if fine:
             return True
     return False
@@ -167,7 +171,7 @@ def _admissible(rules: Rules, members: NDArray[np.int64]) -> bool:
 @njit(nogil=True)
 def _loses(rules: Rules, groups: Groups, pool: NDArray[np.int64], group: int, members: NDArray[np.int64]) -> bool:
     """Tell whether a group with bounds is admissible, but not with other members."""
-    if not len(rules.owners) or _admissible(rules, members):
+    if _admissible(rules, members):
         return False
     begin = groups.begins[group]
     return bool(_admissible(rules, pool[begin : begin + groups.sizes[group]]))
@@ -219,14 +223,15 @@ def _at_least(pool: NDArray[np.int64], needed: int) -> NDArray[np.int64]:
     if needed <= len(pool):
         return pool
     larger = np.empty(max(needed, len(pool) + len(pool) // 4), np.int64)
-    larger[: len(pool)] = pool
+    for place in range(len(pool)):
+        larger[place] = pool[place]
     return larger
 
 
 @njit(nogil=True)
 def _work(most: int) -> Work:
-    whole = np.empty((4, most), np.int64)
-    return Work(whole[0], whole[1], np.empty(most), whole[2], whole[3])
+    pairs = np.empty((2, most), np.int64)
+    return Work(pairs[0], pairs[1], np.empty(most), np.empty((2, most), np.int64), np.empty(2, np.int64))
 
 
 @njit(nogil=True)
@@ -295,7 +300,9 @@ def exchange_pass(
     ndarray of int64
         The pool, which may have grown.
     """
-    used = (groups.begins + groups.room).max()
+    used = 0
+    for group in range(len(groups.sizes)):
+        used = max(used, groups.begins[group] + groups.room[group])
     others = np.empty(neighbours.shape[1], np.int64)
     work = _work(1024)
     for position in range(len(records)):
@@ -314,22 +321,32 @@ def exchange_pass(
             work = _work(2 * needed)
         good = _worth(points, rules, groups, pool, record, others[:found], k, repair, gain, work)
         for _ in range(min(trials, good)):
-            best = int(np.argmin(work.costs[:good]))
+            best = 0
+            for place in range(1, good):
+                if work.costs[place] < work.costs[best]:
+                    best = place
             partner, home = int(work.partners[best]), int(work.homes[best])
-            mine = work.mine[: _changed(groups, pool, own, record, partner, work.mine)]
-            theirs = work.theirs[: _changed(groups, pool, home, partner, record, work.theirs)]
-            if _loses(rules, groups, pool, own, mine) or _loses(rules, groups, pool, home, theirs):
+            pair, leaving, joining = (own, home), (record, partner), (partner, record)
+            fine = True
+            # both sides in one place, so that what is called is compiled once
+            for side in range(2):
+                group = pair[side]
+                size = _changed(groups, pool, group, leaving[side], joining[side], work.members[side])
+                work.sizes[side] = size
+                if fine and len(rules.owners) and _loses(rules, groups, pool, group, work.members[side, :size]):
+                    fine = False
+            if not fine:
                 good -= 1
                 for place in range(best, good):
                     work.partners[place], work.homes[place] = work.partners[place + 1], work.homes[place + 1]
                     work.costs[place] = work.costs[place + 1]
                 continue
-            if len(theirs) > groups.room[home]:
-                groups.begins[home], groups.room[home] = used, 2 * len(theirs)
-                used += 2 * len(theirs)
+            if work.sizes[1] > groups.room[home]:
+                groups.begins[home], groups.room[home] = used, 2 * work.sizes[1]
+                used += 2 * work.sizes[1]
                 pool = _at_least(pool, used)
-            _replace(points, rules, groups, pool, own, mine)
-            _replace(points, rules, groups, pool, home, theirs)
+            for side in range(2):
+                _replace(points, rules, groups, pool, pair[side], work.members[side, : work.sizes[side]])
             break
     return pool
 

@@ -199,7 +199,7 @@ def lexeme_codes(lexemes: NDArray[np.object_]) -> NDArray[np.intp]:
 
 
 def distinct_lexemes(lexemes: NDArray[np.object_]) -> tuple[list[str | None], NDArray[np.intp]]:
-    """Return the distinct lexemes in sorted order, an absent one first, and the number of each record's, shape (n,)."""
+    """Return the distinct lexemes in sorted order, an absent one first, and their numbers by record, shape (n,)."""
     texts = lexemes.tolist()
     distinct = sorted(set(texts), key=lambda text: ("", "") if text is None else ("=", text))
     numbers = {text: number for number, text in enumerate(distinct)}

@@ -32,8 +32,8 @@ def group_alike(
       partitioned, by MDAV as a rule; records of small strata take their nearest admissible company, of whatever
       stratum. Good where strata are large.
     * *groups first*: one partition of all records; groups that are not admissible exchange records with their
-      neighbours, and what cannot be repaired is broken up. Good where many rules cut the records into many strata: their number
-      grows with the product of the numbers of disjuncts, that of groups does not.
+      neighbours, and what cannot be repaired is broken up. Good where many rules cut the records into many strata:
+      their number grows with the product of the numbers of disjuncts, that of groups does not.
 
     Both end with records being attached to the nearest admissible groups; the better one exchanges records for less
     spread. Exchanging in both before they are compared takes 1.6 times as long and gains 0.2 % of the spread on the

@@ -91,6 +91,7 @@ def _numbered(column: NDArray[np.generic]) -> NDArray[np.intp]:
             places = column.astype(np.intp) - lowest
             there = np.zeros(highest - lowest + 1, dtype=np.intp)
             there[places] = 1
-            numbers: Rows = np.cumsum(there)[places] - 1
-            return numbers
+            numbers = np.empty(len(there), dtype=np.intp)
+            np.cumsum(there, out=numbers)
+            return numbers[places] - 1
     return np.unique(column, return_inverse=True)[1].ravel().astype(np.intp)
