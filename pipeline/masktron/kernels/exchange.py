@@ -260,7 +260,7 @@ def _others(
 
 
 @kernel
-def exchange_pass(
+def exchange_pass(  # noqa: PLR0912 -- an inner function would be called with all arrays for each record
     points: NDArray[np.float64],
     rules: Rules,
     groups: Groups,

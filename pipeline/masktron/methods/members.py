@@ -94,4 +94,5 @@ def _numbered(column: NDArray[np.generic]) -> NDArray[np.intp]:
             numbers = np.empty(len(there), dtype=np.intp)
             np.cumsum(there, out=numbers)
             return numbers[places] - 1
-    return np.unique(column, return_inverse=True)[1].ravel().astype(np.intp)
+    codes: Rows = np.unique(column, return_inverse=True)[1].ravel().astype(np.intp)
+    return codes
