@@ -11,6 +11,7 @@ from masktron.methods import alike
 from masktron.methods.alike import group_alike, spread
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.mdav import partition
+from masktron.methods.members import codes_of
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -52,7 +53,13 @@ def test_many_rules_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (labels >= 0).all()
     blind = spread(points, partition(points, 5))
     assert spread(points, labels) < 1.6 * blind
-    monkeypatch.setattr(alike, "_groups_first", alike._strata_first)
+    monkeypatch.setattr(
+        alike,
+        "_groups_first",
+        lambda points, k, disjuncts, partitioner: alike._strata_first(
+            points, k, disjuncts, codes_of(disjuncts.cells()), partitioner
+        ),
+    )
     monkeypatch.setattr(alike, "exchange_records", lambda points, labels, k, disjuncts, repair: labels)
     assert spread(points, labels) < 0.9 * spread(points, group_alike(points, 5, disjuncts))
 

@@ -271,6 +271,14 @@ def mask(
         ),
     ] = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Write the records in random order.")] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Partitions whose groups are formed at once; the result is the same for any number.",
+            show_default="the number of cores",
+        ),
+    ] = None,
     record: Record = None,
     phase: Phase = None,
     manifest: Annotated[
@@ -304,6 +312,7 @@ def mask(
         allow=tuple(allow or ()) or None,
         max_observed_share=max_observed_share,
         shuffle=shuffle or None,
+        workers=workers,
         limit=limit,
         record=record,
         phase=phase,

@@ -101,6 +101,9 @@ class Config:
     max_failures : mapping of rule id to str
         Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
         ``*`` for the hard rules that it does not name. `mask` does not read it.
+    workers : int or None
+        Partitions whose groups `mask` forms at once; as many as there are cores when None. The written file is the
+        same for any number.
     """
 
     k: int = 5
@@ -120,6 +123,7 @@ class Config:
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     max_observed_share: float = 1.0
     max_failures: Mapping[str, str] = field(default_factory=dict)
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         _integer("k", self.k)
@@ -132,6 +136,9 @@ class Config:
         _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
         _integer("group_size_vars", self.group_size_vars)
         _require(self.group_size_vars >= 1, f"group_size_vars must be at least 1, not {self.group_size_vars}")
+        if self.workers is not None:
+            _integer("workers", self.workers)
+            _require(self.workers >= 1, f"workers must be at least 1, not {self.workers}")
         for name in ("keep_missing", "shuffle"):
             value = getattr(self, name)
             _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")

@@ -109,6 +109,7 @@ def run_mask(
         original=data,
         max_observed_share=config.max_observed_share,
         keep_missing=config.keep_missing,
+        workers=config.workers,
         progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
     )
     return run.publish(blocks, repairs, out, manifest, progress)
@@ -368,7 +369,7 @@ class _Run:
             "original": {"path": shown(self.records.source), "sha256": file_hash(self.records.source)},
             "rules": {"path": shown(self.job.rulebook.path), "sha256": file_hash(self.job.rulebook.path)},
             "output": {"path": result.output, "sha256": file_hash(output)},
-            "config": _plain(asdict(self.config)),
+            "config": {name: value for name, value in _plain(asdict(self.config)).items() if name != "workers"},
             "plan": _plain(plan.as_dict()),
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),

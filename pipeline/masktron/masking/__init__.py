@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Self
 
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
+from masktron.masking.ahead import Ahead, usable_cores
 from masktron.masking.choice import choose
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed
@@ -32,6 +35,7 @@ def mask_records(
     original: Path,
     max_observed_share: float,
     keep_missing: bool = False,
+    workers: int | None = None,
     progress: Callable[[Block], None] | None = None,
 ) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
     """Mask all blocks of a plan, and mend the totals over the file that this shifts.
@@ -47,6 +51,9 @@ def mask_records(
         records.
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
+    workers : int, optional
+        Partitions whose groups are formed at once, in threads, before their blocks are settled; the number of cores
+        when not given. The result is the same for any number.
     progress : callable, optional
         Called with each block before it is settled.
 
@@ -72,8 +79,10 @@ def mask_records(
         )
     views = Views(records, plan, edits, rulebook, original)
     masked: list[MaskedBlock] = []
-    for partition in plan.partitions:
-        groups = _Groups(views, partition, keep_missing=keep_missing)
+    makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in plan.partitions]
+    ahead = Ahead([maker.first for maker in makers], workers or usable_cores())
+    for position, (partition, maker) in enumerate(zip(plan.partitions, makers, strict=True)):
+        groups = maker.using(functools.partial(ahead.take, position))
         for block in partition.blocks:
             if progress:
                 progress(block)
@@ -95,15 +104,43 @@ class _Groups:
         self._partition = partition
         self._keep_missing = keep_missing
         self._made: dict[tuple[object, ...], Grouping] = {}
+        self._taken: Callable[[], Grouping] | None = None
+
+    def using(self, first: Callable[[], Grouping]) -> Self:
+        """Take what `first` has returned, in another thread maybe, from a callable; once."""
+        self._taken = first
+        return self
+
+    def first(self) -> Grouping:
+        """Form the groups for the first candidate of the first block."""
+        return self._formed(self._leading)
 
     def of(self, block: Block) -> Grouping:
         """Return the groups for the candidate that a block has in use."""
-        alone = len(self._partition.blocks) == 1
-        demands = (block.one_signed, *_kind(block)) if alone else ()
+        demands = self._demands(block)
         if demands not in self._made:
-            partition = Partition((block,)) if alone else self._partition
-            self._made[demands] = self._checked(group(self._views, partition))
+            if self._taken is not None and demands == self._demands(self._leading):
+                taken, self._taken = self._taken, None
+                grouping = taken()
+            else:
+                grouping = self._formed(block)
+            self._made[demands] = self._checked(grouping)
         return self._made[demands]
+
+    @property
+    def _leading(self) -> Block:
+        block = self._partition.blocks[0]
+        return block.choosing(0) if len(block.candidates) > 1 else block
+
+    @property
+    def _alone(self) -> bool:
+        return len(self._partition.blocks) == 1
+
+    def _demands(self, block: Block) -> tuple[object, ...]:
+        return (block.one_signed, *_kind(block)) if self._alone else ()
+
+    def _formed(self, block: Block) -> Grouping:
+        return group(self._views, Partition((block,)) if self._alone else self._partition)
 
     def _checked(self, grouping: Grouping) -> Grouping:
         if self._keep_missing and grouping.pooled.any():

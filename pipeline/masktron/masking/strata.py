@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -33,7 +34,7 @@ def group(views: Views, partition: Partition) -> Grouping:
         limits = _limits(views, block)
         parting += [_parted(views, block, name) for name in block.ties if name not in limits]
         if block.one_signed:
-            parting += [np.nan_to_num(np.sign(views.values[name])) for name in block.variables]
+            parting += [np.nan_to_num(np.sign(views.values[name])).astype(np.intp) for name in block.variables]
     apart = codes_of(np.stack(parting, axis=1))
     grouping = group_records(
         _points(views, partition),
@@ -43,6 +44,7 @@ def group(views: Views, partition: Partition) -> Grouping:
         bonds=codes_of(np.stack(bonds, axis=1)),
         disjuncts=_disjuncts(views, partition),
         fits=_Fitting(views, partition),
+        partitioner=views.partitioner,
     )
     return uneven(views, partition, grouping, tallies, apart)
 
@@ -153,14 +155,19 @@ class _Fitting:
     def __init__(self, views: Views, partition: Partition) -> None:
         self._views = views
         self._masked = frozenset(partition.grouped)
-        self._rules = [
+        self._partition = partition
+
+    @functools.cached_property
+    def _rules(self) -> list[tuple[Form, NDArray[np.intp], NDArray[np.bool_]]]:
+        """Rules with unmasked fields beside masked ones, codes of what these say, and who is `live`: if asked."""
+        return [
             (
                 form,
-                codes_of(np.stack([lexeme_codes(views.columns[name].lexemes) for name in conditions], axis=1)),
+                codes_of(np.stack([lexeme_codes(self._views.columns[name].lexemes) for name in conditions], axis=1)),
                 reductions.live,
             )
-            for block in partition.blocks
-            for reductions in (Reductions(views, block),)
+            for block in self._partition.blocks
+            for reductions in (Reductions(self._views, block),)
             for _, form in reductions.all.forms
             if (conditions := self._conditions(form))
         ]

@@ -13,7 +13,7 @@ from masktron.classify.forms import ALWAYS, satisfied, variables_of
 from masktron.constraints import CrossRecordEdit, Relation, Tally, TallyBound
 from masktron.masking.conditions import Columns, Condition, Part
 from masktron.masking.outside import Outside
-from masktron.masking.views import Views, lexeme_codes
+from masktron.masking.views import Views, distinct_lexemes, lexeme_codes
 from masktron.methods.grouping import codes_of
 from masktron.read.lexical import parse_number
 
@@ -117,5 +117,6 @@ class Tallies:
 
 
 def _numbers(column: NDArray[np.object_]) -> NDArray[np.float64]:
-    known = {lexeme: np.nan if lexeme is None else parse_number(lexeme) for lexeme in set(column.tolist())}
-    return np.array([known[lexeme] for lexeme in column.tolist()], dtype=np.float64)
+    distinct, codes = distinct_lexemes(column)
+    known = [np.nan if lexeme is None else parse_number(lexeme) for lexeme in distinct]
+    return np.array(known, dtype=np.float64)[codes]

@@ -19,8 +19,9 @@ from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
+from masktron.methods.alike import Partitioner
 from masktron.methods.encode import encode_nominal, encode_ordinal
-from masktron.methods.mdav import standardise
+from masktron.methods.mdav import partition, standardise
 from masktron.plan import Block, Plan
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records, Status
@@ -54,6 +55,8 @@ class Views:
     ranks : mapping of field name to ndarray of float64, shape (n,)
         Of the masked fields with ordered categories; NaN where missing.
     weights : ndarray of float64, shape (n,), or None
+    partitioner : callable
+        Partitions points, shape (n, d), in groups of at least k; MDAV unless another is set.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Views:
         self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
         self.texts = {name: column.lexemes for name, column in self.columns.items()}
         self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
+        self.partitioner: Partitioner = partition
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
         self._engines: dict[EngineChoice, BatchEvaluator] = {}
 
@@ -95,7 +99,11 @@ class Views:
             return standardise(self.values[name][:, None])
         if name in self.ranks:
             return encode_ordinal(self.ranks[name])
-        return encode_nominal(np.array([text or "" for text in self.texts[name]], dtype=np.object_), name)
+        return encode_nominal(self._texts_or_empty(name), name)
+
+    def _texts_or_empty(self, name: str) -> NDArray[np.object_]:
+        distinct, codes = distinct_lexemes(self.texts[name])
+        return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
 
     def without_codes(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of a field with NaN in the place of those that mean 'missing'."""
@@ -177,7 +185,8 @@ def _with_codes(column: Column) -> NDArray[np.float64]:
     if not coded.any():
         return column.values
     values = column.values.copy()
-    values[coded] = [parse_number(str(lexeme)) for lexeme in column.lexemes[coded]]
+    distinct, codes = distinct_lexemes(column.lexemes[coded])
+    values[coded] = np.array([parse_number(str(lexeme)) for lexeme in distinct], dtype=np.float64)[codes]
     return values
 
 
@@ -199,5 +208,12 @@ def pattern_of(column: Column) -> NDArray[np.intp]:
 
 def lexeme_codes(lexemes: NDArray[np.object_]) -> NDArray[np.intp]:
     """Number the distinct lexemes in sorted order, absent ones first."""
-    _, codes = np.unique(np.array(["" if text is None else f"={text}" for text in lexemes]), return_inverse=True)
-    return codes.ravel().astype(np.intp)
+    return distinct_lexemes(lexemes)[1]
+
+
+def distinct_lexemes(lexemes: NDArray[np.object_]) -> tuple[list[str | None], NDArray[np.intp]]:
+    """Return the distinct lexemes in sorted order, an absent one first, and their numbers by record, shape (n,)."""
+    texts = lexemes.tolist()
+    distinct = sorted(set(texts), key=lambda text: ("", "") if text is None else ("=", text))
+    numbers = {text: number for number, text in enumerate(distinct)}
+    return distinct, np.fromiter(map(numbers.__getitem__, texts), dtype=np.intp, count=len(texts))

@@ -13,10 +13,11 @@ from masktron.methods.exchange import exchange_records
 from masktron.methods.fitting import Fitting
 from masktron.methods.grouping import group_records
 from masktron.methods.mdav import partition
+from masktron.methods.members import Members
 from masktron.methods.mixed import Groups
 
 ALL: tuple[Callable[..., Any], ...] = (
-    partition, encode_nominal, Disjuncts, nearest_company, exchange_records, group_alike, Fitting, Groups,
+    partition, Members, encode_nominal, Disjuncts, nearest_company, exchange_records, group_alike, Fitting, Groups,
     group_records,
 )  # fmt: skip
 """The entry of every module."""

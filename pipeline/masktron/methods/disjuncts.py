@@ -10,6 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.methods.members import Members
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
@@ -99,6 +101,10 @@ class Disjuncts:
             self.limits[np.ix_(records, kept)],
         )
 
+    def rows(self, records: NDArray[np.intp] | NDArray[np.bool_]) -> Disjuncts:
+        """Return what some records satisfy, of all rules."""
+        return replace(self, holds=self.holds[records], values=self.values[records], limits=self.limits[records])
+
     def unlimited(self) -> Disjuncts:
         """Return the same without bounds."""
         none = np.zeros((len(self.holds), 0))
@@ -141,6 +147,40 @@ class Disjuncts:
             return True
         shared = self.holds[members].all(axis=0)
         return bool(np.logical_or.reduceat(shared, self.starts).all())
+
+    def admissible_groups(self, members: Members) -> NDArray[np.bool_]:
+        """Tell which groups are admissible, shape (groups,)."""
+        if not len(self.starts) or not len(members):
+            return np.ones(len(members), dtype=np.bool_)
+        begins = members.starts[:-1]
+        shared = np.logical_and.reduceat(self.holds[members.order], begins, axis=0)
+        if not len(self.owners):
+            return np.asarray(np.logical_or.reduceat(shared, self.starts, axis=1).all(axis=1))
+        labels = members.labels
+        kept = shared[labels]
+        fits = self.values[members.order] <= np.minimum.reduceat(self.limits[members.order], begins, axis=0)[labels]
+        for owner, fit in zip(self.owners, fits.T, strict=True):
+            kept[:, owner] &= fit
+        witnesses = np.logical_or.reduceat(kept, self.starts, axis=1).all(axis=1)
+        return np.asarray(np.logical_or.reduceat(witnesses, begins))
+
+    def vouched(self, members: Members) -> NDArray[np.bool_]:
+        """Tell which groups are admissible with one limit for all of their members, shape (groups,).
+
+        Limits say nothing in a rule of which the members share a disjunct without bounds.
+        """
+        fine = self.admissible_groups(members)
+        if not len(self.owners) or not len(members):
+            return fine
+        begins = members.starts[:-1]
+        shared = np.logical_and.reduceat(self.holds[members.order], begins, axis=0)
+        shared[:, self.owners] = False
+        free = np.logical_or.reduceat(shared, self.starts, axis=1)
+        limits = self.limits[members.order]
+        one = (limits == limits[begins][members.labels]).T
+        for bound, rule in enumerate(np.searchsorted(self.starts, self.owners, side="right") - 1):
+            fine &= free[:, rule] | np.logical_and.reduceat(one[bound], begins)
+        return fine
 
     def cells(self) -> NDArray[np.intp]:
         """Return, for each record and rule, the first disjunct that holds, -1 where none does; shape (n, rules)."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from masktron.kernels.mdav import TREE_FROM
 from masktron.methods.disjuncts import Disjuncts
 
 NEAR = 8
@@ -16,12 +19,20 @@ PASSES = 4
 """Passes over the records; most of the gain is in the first."""
 TRIALS = 6
 """Exchanges of one record whose bounds are checked, best first."""
+_TOGETHER = 100_000
+"""Records whose neighbours are looked up at once: the tree answers with more than is kept."""
 _GAIN = 1e-9
 """Least reduction of the sum of squares, in standardised units, that counts: rounding must not drive exchanges."""
 
 
 def exchange_records(
-    points: NDArray[np.float64], labels: NDArray[np.intp], k: int, disjuncts: Disjuncts, *, repair: bool
+    points: NDArray[np.float64],
+    labels: NDArray[np.intp],
+    k: int,
+    disjuncts: Disjuncts,
+    *,
+    repair: bool,
+    compiled: bool | None = None,
 ) -> NDArray[np.intp]:
     """Move records to near groups, or exchange two of them, while that helps.
 
@@ -41,25 +52,157 @@ def exchange_records(
     repair : bool
         Look only at records of groups that are not admissible, and take the exchanges that lower the lack, with the
         least increase of the sum of squares. Else take those that lower the sum of squares.
+    compiled : bool, optional
+        Whether compiled code does it, in far less time and with the same result; where not given, it does for many
+        records.
 
     Returns
     -------
     ndarray of intp, shape (n,)
         New labels of the same groups.
     """
-    if labels.max(initial=-1) < 1:
+    taken = np.flatnonzero(labels >= 0)
+    if labels.max(initial=-1) < 1 or (repair and not _lacking(labels[taken], disjuncts.rows(taken)).any()):
         return labels
     if not points.shape[1]:
         points = np.zeros((len(points), 1))  # neighbours are looked up in at least one dimension
-    state = _State(points, labels, k, disjuncts)
-    for _ in range(PASSES):
-        if not state.improve(repair=repair):
+    near = _in_space(points, taken, labels)
+    order, groups = taken[near.order], near.groups
+    many = len(points) >= TREE_FROM if compiled is None else compiled
+    state = (_Compiled if many else _State)(points[order], near.labels, k, disjuncts.rows(order))
+    _improve(state, points[order], repair=repair)
+    result = labels.copy()
+    result[order] = groups[state.labels]
+    return result
+
+
+def _lacking(labels: NDArray[np.intp], disjuncts: Disjuncts) -> NDArray[np.intp]:
+    return disjuncts.lacking(counts_of(labels, disjuncts), np.bincount(labels))
+
+
+class _InSpace(NamedTuple):
+    """An order in which near groups stand close together, so that what is compared is at hand.
+
+    Attributes
+    ----------
+    groups : ndarray of intp, shape (groups,)
+        Groups in that order.
+    order : ndarray of intp, shape (n,)
+        Records, group by group.
+    labels : ndarray of intp, shape (n,)
+        Place of the group of each of these.
+    """
+
+    groups: NDArray[np.intp]
+    order: NDArray[np.intp]
+    labels: NDArray[np.intp]
+
+
+def _in_space(points: NDArray[np.float64], taken: NDArray[np.intp], labels: NDArray[np.intp]) -> _InSpace:
+    """Order groups and the records in them as the leaves of a k-d tree over the centres are."""
+    own = labels[taken]
+    groups = cKDTree(means(points[taken], own)).indices
+    place = np.empty(len(groups), dtype=np.intp)
+    place[groups] = np.arange(len(groups))
+    order = np.argsort(place[own], kind="stable")
+    return _InSpace(groups, order, place[own][order])
+
+
+def means(points: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the mean of each group 0 to g - 1, shape (g, d); members are added in order."""
+    sums = [np.bincount(labels, column) for column in points.T]
+    sizes = np.bincount(labels)
+    return np.stack([*sums, sizes], axis=1)[:, :-1] / sizes[:, None]
+
+
+def _improve(state: _State | _Compiled, points: NDArray[np.float64], *, repair: bool) -> None:
+    """Go over the records up to `PASSES` times.
+
+    For less spread, near groups are looked up once: centres move little, and the look-up takes longer than a pass.
+    """
+    count = min(NEAR_REPAIR if repair else NEAR, len(state.lacks) - 1) + 1
+    records = np.arange(len(points))
+    neighbours = np.empty((0, count), dtype=np.int32)
+    for turn in range(PASSES):
+        if repair:
+            records = np.flatnonzero(state.lacks[state.labels] > 0)
+        if repair or not turn:
+            neighbours = _nearest(state.centres(), points[records], count)
+        if not len(records) or not state.improve(records, neighbours, repair=repair):
             break
-    return state.labels
+
+
+def _nearest(centres: NDArray[np.float64], points: NDArray[np.float64], count: int) -> NDArray[np.int32]:
+    """Find the groups with the nearest centres, shape (n, count), in the order of their numbers."""
+    tree = cKDTree(centres)
+    found = np.empty((len(points), count), dtype=np.int32)
+    for start in range(0, len(points), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        found[part] = tree.query(points[part], count)[1].reshape(-1, count)
+    found.sort(axis=1)
+    return found
+
+
+def counts_of(labels: NDArray[np.intp], disjuncts: Disjuncts) -> NDArray[np.intp]:
+    """Count the members of each group 0 to g - 1 that satisfy each disjunct, shape (g, disjuncts)."""
+    groups = int(labels.max(initial=-1)) + 1
+    columns = [np.bincount(labels[holding], minlength=groups) for holding in disjuncts.holds.T]
+    return np.stack([np.zeros(groups, dtype=np.intp), *columns], axis=1)[:, 1:].copy()
+
+
+class _Compiled:
+    """Groups in the arrays of `masktron.kernels.exchange`, which does what `_State` does."""
+
+    def __init__(self, points: NDArray[np.float64], labels: NDArray[np.intp], k: int, disjuncts: Disjuncts) -> None:
+        from masktron.kernels import exchange  # noqa: PLC0415 -- loads the compiler
+
+        self._pass = exchange.exchange_pass
+        self._points = np.ascontiguousarray(points)
+        self._k = k
+        starts = np.append(disjuncts.starts, disjuncts.holds.shape[1])
+        sides = (np.ascontiguousarray(disjuncts.values), np.ascontiguousarray(disjuncts.limits))
+        self._rules = exchange.Rules(np.ascontiguousarray(disjuncts.holds), starts, disjuncts.owners, *sides)
+        self._pool = np.argsort(labels, kind="stable")
+        sizes, counts, centres = np.bincount(labels), counts_of(labels, disjuncts), means(points, labels)
+        self._groups = exchange.Groups(
+            labels=labels.copy(),
+            sizes=sizes,
+            begins=np.cumsum(sizes) - sizes,
+            room=sizes.copy(),
+            centres=centres,
+            own=squares(points - centres[labels]),
+            counts=counts,
+            lacks=disjuncts.lacking(counts, sizes),
+            changed=np.ones(len(sizes), dtype=np.bool_),
+        )
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """Group of each record."""
+        return self._groups.labels
+
+    @property
+    def lacks(self) -> NDArray[np.intp]:
+        """Records of each group that stand in the way of shared disjuncts."""
+        return self._groups.lacks
+
+    def centres(self) -> NDArray[np.float64]:
+        """Mean of each group."""
+        return self._groups.centres.copy()
+
+    def improve(self, records: NDArray[np.intp], neighbours: NDArray[np.int32], *, repair: bool) -> bool:
+        """Go over records once; tell whether anything was changed."""
+        active = self._groups.changed.copy()
+        self._groups.changed[:] = False
+        self._pool = self._pass(
+            self._points, self._rules, self._groups, self._pool, records, neighbours, active, self._k, repair, _GAIN,
+            TRIALS,
+        )  # fmt: skip
+        return bool(self._groups.changed.any())
 
 
 class _State:
-    """Groups with what is needed to tell what an exchange does to them."""
+    """Groups with what is needed to tell what an exchange does to them, in Python."""
 
     def __init__(self, points: NDArray[np.float64], labels: NDArray[np.intp], k: int, disjuncts: Disjuncts) -> None:
         self.points = points
@@ -67,14 +210,12 @@ class _State:
         self.k = k
         self.disjuncts = disjuncts
         groups = int(labels.max()) + 1
-        taken = np.flatnonzero(labels >= 0)
-        self.sizes = np.bincount(labels[taken], minlength=groups)
+        self.sizes = np.bincount(labels)
         self.sums = np.zeros((groups, points.shape[1]))
         self.counts = np.zeros((groups, disjuncts.holds.shape[1]), dtype=np.intp)
-        np.add.at(self.counts, labels[taken], disjuncts.holds[taken].astype(np.intp))
+        np.add.at(self.counts, labels, disjuncts.holds.astype(np.intp))
         self.lacks = disjuncts.lacking(self.counts, self.sizes)
-        order = taken[np.argsort(labels[taken], kind="stable")]
-        self.members = np.split(order, np.cumsum(self.sizes)[:-1])
+        self.members = np.split(np.argsort(labels, kind="stable"), np.cumsum(self.sizes)[:-1])
         self.own = np.zeros(len(points))
         for group, members in enumerate(self.members):
             self._measure(group, members)
@@ -83,26 +224,21 @@ class _State:
     def _measure(self, group: int, members: NDArray[np.intp]) -> None:
         """Sum up a group, and find how far its members are from their mean."""
         points = self.points[members]
-        self.sums[group] = points.sum(axis=0)
+        self.sums[group] = np.cumsum(points, axis=0)[-1]  # one after the other, as the kernel adds
         self.own[members] = squares(points - self.sums[group] / len(members))
 
-    def improve(self, *, repair: bool) -> bool:
-        """Go over all records once, in the order of their groups' numbers; tell whether anything was changed."""
+    def centres(self) -> NDArray[np.float64]:
+        """Mean of each group."""
+        return self.sums / self.sizes[:, None]
+
+    def improve(self, records: NDArray[np.intp], neighbours: NDArray[np.int32], *, repair: bool) -> bool:
+        """Go over records once; tell whether anything was changed."""
         active, self.changed = self.changed, np.zeros_like(self.changed)
-        centres = self.sums / self.sizes[:, None]
-        near = min(NEAR_REPAIR if repair else NEAR, len(centres) - 1)
-        wanted = self.labels >= 0
-        if repair:
-            wanted[wanted] = self.lacks[self.labels[wanted]] > 0
-        records = np.flatnonzero(wanted)
-        if not len(records):
-            return False
-        neighbours = cKDTree(centres).query(self.points[records], near + 1)[1].reshape(len(records), -1)
-        for record, groups in zip(records.tolist(), neighbours, strict=True):
+        for record, groups in zip(records.tolist(), neighbours.astype(np.intp), strict=True):
             own = int(self.labels[record])
             if repair and not self.lacks[own]:
                 continue
-            others = np.sort(groups[groups != own])[:near]
+            others = groups[groups != own][: len(groups) - 1]
             if not repair:
                 others = others[active[others] | active[own] | self.changed[others] | self.changed[own]]
             if len(others):
@@ -188,6 +324,8 @@ class _State:
 
 
 def squares(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return squared lengths along the last axis."""
-    total: NDArray[np.float64] = np.einsum("...i,...i->...", differences, differences)
+    """Return squared lengths along the last axis, summed over dimensions in order."""
+    total = np.zeros(differences.shape[:-1])
+    for dimension in range(differences.shape[-1]):
+        total += differences[..., dimension] * differences[..., dimension]
     return total

@@ -7,6 +7,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.methods.members import Members
+
+_PAIRS = 1_000_000
+"""Pairs that are judged at once."""
+
 
 class Fits(Protocol):
     """Tells whether the masked values of some records satisfy the rules beside the unmasked fields of others."""
@@ -45,3 +50,35 @@ class Fitting:
         _, kinds = np.unique(self._bonds[members], return_index=True)
         donors, hosts = np.meshgrid(members, members[kinds], indexing="ij")
         return np.asarray(self(donors.ravel(), hosts.ravel()).reshape(donors.shape).all(axis=1))
+
+    def witnesses_of(self, members: Members) -> NDArray[np.bool_]:
+        """Which members' values fit all members of their groups, in the order of `members.order`."""
+        bonds, labels = self._bonds[members.order], members.labels
+        first = np.ones(len(bonds), dtype=np.bool_)
+        ranked = np.lexsort((bonds, labels))
+        first[ranked[1:]] = (np.diff(labels[ranked]) != 0) | (np.diff(bonds[ranked]) != 0)
+        kinds = np.bincount(labels, first, minlength=len(members)).astype(np.intp)
+        found = np.ones(len(bonds), dtype=np.bool_)
+        hosts = Members.of(np.where(first, labels, -1), len(members))
+        mixed = np.flatnonzero(kinds[labels] > 1)
+        ends = np.cumsum(kinds[labels[mixed]])
+        for part in np.split(mixed, np.searchsorted(ends, np.arange(_PAIRS, ends.max(initial=0), _PAIRS))):
+            self._judge(part, labels[part], members, hosts, found)
+        return found
+
+    def _judge(
+        self,
+        donors: NDArray[np.intp],
+        labels: NDArray[np.intp],
+        members: Members,
+        hosts: Members,
+        found: NDArray[np.bool_],
+    ) -> None:
+        """Let donors, by their places in `members.order`, meet one host of each kind in their groups."""
+        counts = hosts.sizes[labels]
+        begins = np.cumsum(counts) - counts
+        steps = np.arange(counts.sum()) - np.repeat(begins, counts)
+        met = members.order[hosts.order[np.repeat(hosts.starts[labels], counts) + steps]]
+        fine = self(np.repeat(members.order[donors], counts), met)
+        if len(donors):
+            found[donors] = np.logical_and.reduceat(fine, begins)

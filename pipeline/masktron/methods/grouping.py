@@ -18,9 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.methods.alike import Partitioner
 from masktron.methods.disjuncts import Disjuncts
 from masktron.methods.fitting import Fits, Fitting
-from masktron.methods.mixed import HARD, Groups, codes_of
+from masktron.methods.mdav import partition
+from masktron.methods.members import Members, codes_of
+from masktron.methods.mixed import HARD, Groups, Parts
 
 __all__ = ["ATTEMPTS", "Grouping", "codes_of", "group_records"]
 
@@ -58,9 +61,9 @@ class Grouping:
         return len(self.mixed)
 
     @property
-    def members(self) -> tuple[NDArray[np.intp], ...]:
-        """Records of each group, in file order."""
-        return tuple(np.split(np.argsort(self.labels, kind="stable"), np.cumsum(self.sizes)[:-1]))
+    def members(self) -> Members:
+        """Records of each group, in file order; sorted anew each time."""
+        return Members.of(self.labels, self.groups)
 
     @property
     def first(self) -> NDArray[np.intp]:
@@ -85,6 +88,7 @@ def group_records(
     bonds: NDArray[np.intp] | None = None,
     disjuncts: Disjuncts | None = None,
     fits: Fits | None = None,
+    partitioner: Partitioner = partition,
 ) -> Grouping:
     """Partition records into groups of at least k.
 
@@ -111,6 +115,8 @@ def group_records(
     fits : callable, optional
         Whether a record's masked values satisfy the rules beside another's unmasked fields; where not given, it
         does if the bonds are equal.
+    partitioner : callable, optional
+        Partitions points, shape (n, d), in groups of at least k that are near; MDAV where not given.
 
     Returns
     -------
@@ -120,9 +126,10 @@ def group_records(
     asked = Fitting(shared, fits)
     needed = Disjuncts.of(len(points), ()) if disjuncts is None else disjuncts
     built: list[Groups] = []
+    parts: Parts = {}
     first = np.empty(0, dtype=np.intp)
     for _ in range(ATTEMPTS):
-        groups = Groups(points, k, apart, patterns, shared, needed, asked)
+        groups = Groups(points, k, apart, patterns, shared, needed, asked, partitioner, parts)
         groups.build(first)
         built.append(groups)
         if not 0 < len(groups.astray) <= HARD:
@@ -135,6 +142,9 @@ def group_records(
 
 def varying(labels: Labels, codes: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Tell which groups differ in some column of codes, shape (n, p), without NaN; shape (groups,)."""
-    first = np.unique(labels, return_index=True)[1]
-    unlike = (codes != codes[first][labels]).any(axis=1)
-    return np.bincount(labels, unlike, minlength=len(first)) > 0
+    first = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.intp)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]  # of several assignments the last one stays
+    unlike = np.zeros(len(labels), dtype=np.bool_)
+    for column in codes.T:
+        unlike |= column != column[first][labels]
+    return np.bincount(labels[unlike], minlength=len(first)) > 0

@@ -5,16 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.alike import group_alike
+from masktron.methods.alike import Partitioner, group_alike
 from masktron.methods.disjuncts import Disjuncts
 from masktron.methods.exchange import squares
 from masktron.methods.fitting import Fitting
-from masktron.methods.mdav import partition as mdav_partition
+from masktron.methods.members import Members, codes_of
 
 HARD = 300
 """More leftover records than this are no exceptions: they do not choose their company, which takes long."""
 DONORS = 24
 """Records, nearest first, that are tried as the witness of a mixed group."""
+
+
+type Parts = dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]]
+"""Records that had a code of `apart`, and their groups: another attempt finds most parts as they were."""
 
 
 class Groups:
@@ -39,6 +43,8 @@ class Groups:
         bonds: NDArray[np.intp],
         disjuncts: Disjuncts,
         fits: Fitting,
+        partitioner: Partitioner,
+        parts: Parts,
     ) -> None:
         self.known = ~np.isnan(points)
         self.points = np.where(self.known, points, 0.0)
@@ -48,6 +54,8 @@ class Groups:
         self.bonds = bonds
         self.disjuncts = disjuncts
         self.fits = fits
+        self.partitioner = partitioner
+        self.parts = parts
         self.labels = np.full(len(points), -1, dtype=np.intp)
         self.mixed: list[bool] = []
         self.astray = np.empty(0, dtype=np.intp)
@@ -55,10 +63,9 @@ class Groups:
     def build(self, first: NDArray[np.intp]) -> None:
         """Form all groups, after the records `first` have chosen their company."""
         self._reserve(first)
-        for code in np.unique(self.apart):
-            records = np.flatnonzero((self.apart == code) & (self.labels < 0))
-            if len(records) >= self.k:
-                self._group_part(records)
+        own = Members.of(np.where(self.labels < 0, self.apart, -1))
+        for code in np.flatnonzero(own.sizes >= self.k).tolist():
+            self._group_part(code, own[code])
         self._place(np.flatnonzero(self.labels < 0))
 
     def _add(self, records: NDArray[np.intp], *, mixed: bool = False) -> None:
@@ -67,9 +74,9 @@ class Groups:
 
     def _add_partition(self, records: NDArray[np.intp]) -> None:
         """Partition records into mixed groups."""
-        labels = mdav_partition(self.points[records], self.k)
-        for group in range(int(labels.max()) + 1):
-            self._add(records[labels == group], mixed=True)
+        labels = self.partitioner(self.points[records], self.k)
+        self.labels[records] = len(self.mixed) + labels
+        self.mixed += [True] * (int(labels.max()) + 1)
 
     def _reserve(self, first: NDArray[np.intp]) -> None:
         """Let records that are hard to place choose a company with a witness, those with the fewest hosts first."""
@@ -101,13 +108,17 @@ class Groups:
                 best, found = worth, np.sort(free[ranked])
         return found
 
-    def _group_part(self, records: NDArray[np.intp]) -> None:
+    def _group_part(self, code: int, records: NDArray[np.intp]) -> None:
         """Group records that nothing keeps apart but their disjuncts."""
-        points = self.points[np.ix_(records, self.known[records].any(axis=0))]
-        labels = group_alike(points, self.k, self.disjuncts.of_records(records))
-        for group in range(int(labels.max(initial=-1)) + 1):
-            members = records[labels == group]
-            self._add(members, mixed=not self._vouched(members))
+        disjuncts = self.disjuncts.of_records(records)
+        known, labels = self.parts.get(code, (None, records))
+        if known is None or not np.array_equal(known, records):
+            points = self.points[np.ix_(records, self.known[records].any(axis=0))]
+            labels = group_alike(points, self.k, disjuncts, self.partitioner)
+            self.parts[code] = records, labels
+        taken = labels >= 0
+        self.labels[records[taken]] = len(self.mixed) + labels[taken]
+        self.mixed += (~disjuncts.vouched(Members.of(labels))).tolist()
 
     def _place(self, left: NDArray[np.intp]) -> None:
         """Give the records that found no group to mixed ones.
@@ -128,14 +139,11 @@ class Groups:
 
     def _pooled(self, left: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
         """Partition the records of each code that are at least k; return the others."""
-        rest = [np.empty(0, dtype=np.intp)]
-        for code in np.unique(codes[left]):
-            alike = left[codes[left] == code]
-            if len(alike) >= self.k:
-                self._add_partition(alike)
-            else:
-                rest.append(alike)
-        return np.sort(np.concatenate(rest))
+        members = Members.of(codes_of(codes[left][:, None]))
+        large = members.sizes >= self.k
+        for code in np.flatnonzero(large).tolist():
+            self._add_partition(left[members[code]])
+        return np.sort(left[members.order[~large[members.labels]]])
 
     def _joined(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
         """Let records join groups that have a witness with them; return those for which there is none.
@@ -146,8 +154,8 @@ class Groups:
             return left
         taken = np.flatnonzero(self.labels >= 0)
         witness = np.zeros(len(self.points), dtype=np.bool_)
-        for members in self._members():
-            witness[members] = self.fits.witnesses(members)
+        members = Members.of(self.labels)
+        witness[members.order] = self.fits.witnesses_of(members)
         others = []
         for record in left.tolist():
             donors, hosts = self.fits.donors(record, taken), self.fits.hosts(record, taken)
@@ -195,11 +203,10 @@ class Groups:
 
     def _split(self) -> None:
         """Partition mixed groups of 2k records and more, unless a part would lose its witness."""
-        for group, members in enumerate(self._members()):
-            if not self.mixed[group] or len(members) < 2 * self.k:
-                continue
-            labels = mdav_partition(self.points[members], self.k)
-            parts = [members[labels == part] for part in range(int(labels.max()) + 1)]
+        own = Members.of(self.labels)
+        for group in np.flatnonzero(np.array(self.mixed, dtype=np.bool_) & (own.sizes >= 2 * self.k)).tolist():
+            members = own[group]
+            parts = [members[part] for part in Members.of(self.partitioner(self.points[members], self.k))]
             if not self.fits.witnesses(members).any() or all(self.fits.witnesses(part).any() for part in parts):
                 self.mixed[group] = not self._vouched(parts[0])
                 for part in parts[1:]:
@@ -207,20 +214,6 @@ class Groups:
 
     def _vouched(self, members: NDArray[np.intp]) -> bool:
         """Tell whether records share all that an aggregator needs, their limits included."""
-        own = self.disjuncts.of_records(members)
-        alike = (self.apart[members] == self.apart[members[0]]).all()
-        return bool(alike and (own.limits == own.limits[:1]).all() and own.admissible(np.arange(len(members))))
-
-    def _members(self) -> list[NDArray[np.intp]]:
-        order = np.argsort(self.labels, kind="stable")
-        order = order[self.labels[order] >= 0]
-        return np.split(order, np.cumsum(np.bincount(self.labels[order]))[:-1])
-
-
-def codes_of(columns: NDArray[np.generic]) -> NDArray[np.intp]:
-    """Number the distinct rows of a 2-d array, in sorted order; shape (n,). All 0 where there are no columns."""
-    if columns.shape[1] == 0:
-        return np.zeros(len(columns), dtype=np.intp)
-    _, codes = np.unique(columns, axis=0, return_inverse=True)
-    flat: NDArray[np.intp] = codes.ravel().astype(np.intp)
-    return flat
+        alike = bool((self.apart[members] == self.apart[members[0]]).all())
+        one = Members(members, np.array([0, len(members)]))
+        return alike and bool(self.disjuncts.vouched(one)[0])
