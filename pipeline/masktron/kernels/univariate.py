@@ -120,7 +120,7 @@ def plain_first_of_groups(sizes: NDArray[np.int32]) -> NDArray[np.bool_]:
 def _costs(
     numbers: NDArray[np.float64], start: int, stop: int, k: int, inverse: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Cost of the last k to 2k - 1 of the first j numbers, for j from start to stop; infinite where there are fewer."""
+    """Cost of the last k to 2k - 1 of the first j numbers, j from start to stop; infinite where there are fewer."""
     last = np.arange(start, stop) - 1
     costs = np.empty((stop - start, k))
     mean, squares = np.zeros(stop - start), np.zeros(stop - start)
