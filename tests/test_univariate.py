@@ -92,6 +92,34 @@ def test_least_of_all_partitions_of_tied_numbers(values: list[int], k: int, step
     assert loss(numbers, univariate(numbers, k)) <= least(numbers, k) * (1 + Fraction(1, 10**12))
 
 
+def least_by_path(values: NDArray[np.float64], k: int) -> Fraction:
+    """The least loss by the recursion over cuts, in exact prefix sums."""
+    exact = sorted(Fraction(float(value)) for value in values)
+    sums, powers = [Fraction(0)], [Fraction(0)]
+    for value in exact:
+        sums.append(sums[-1] + value)
+        powers.append(powers[-1] + value * value)
+    best: list[Fraction | None] = [Fraction(0)]
+    for j in range(1, len(exact) + 1):
+        paths = [
+            before + powers[j] - powers[j - s] - (sums[j] - sums[j - s]) ** 2 / s
+            for s in range(k, min(2 * k - 1, j) + 1)
+            if (before := best[j - s]) is not None
+        ]
+        best.append(min(paths, default=None))
+    assert best[-1] is not None
+    return best[-1]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, 2.0**52])
+@pytest.mark.parametrize("k", [2, 3, 5, 10])
+def test_least_of_more_numbers(offset: float, k: int) -> None:
+    rng = np.random.default_rng(k)
+    for values in (rng.integers(0, 40, 300), rng.integers(0, 900, 300), rng.exponential(1000, 600)):
+        numbers = values + offset
+        assert loss(numbers, univariate(numbers, k)) <= least_by_path(numbers, k) * (1 + Fraction(1, 10**12))
+
+
 def test_what_an_outlier_costs_does_not_hide_what_follows() -> None:
     """Added up from the outlier on, differences below a unit in the last place of its cost would all be 0."""
     small = np.random.default_rng(3).normal(size=60)
