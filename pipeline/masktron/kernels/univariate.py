@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 COMPILED_FROM = 20_000
 """Numbers from which compiled code is worth loading; below, the plain twin takes a tenth of a second."""
-_CELLS = 1 << 20
+_CELLS = 1 << 22
 """Costs that the plain twin holds at a time."""
 
 
@@ -95,7 +95,7 @@ def plain_last_groups(
     best = np.full(most + n + 1, np.inf)
     best[most] = 0.0
     sizes = np.zeros(n + 1, dtype=np.int32)
-    rows = max(cells // most // k, 1) * k
+    rows = max(cells // k, 1)
     for start in range(k, n + 1, rows):
         costs = _costs(numbers, start, min(start + rows, n + 1), k, inverse)
         for j in range(start, min(start + rows, n + 1)):
