@@ -1,8 +1,9 @@
-"""MDAV through the tree against brute force, in one run on one machine: part of `make bench`.
+"""Partitions of many records: MDAV through the compiled tree, the univariate optimum, and cuts into blocks.
 
-Nothing here is a test: absolute times say more about the machine than about masktron. Both give the same partition,
-which is compared wherever both are run; brute force is run up to a size that it can bear. Growth is that of the tree,
-from each size to the next. The data are a mixture of lognormals with a rounded and a tied column.
+Nothing here is a test: absolute times say more about the machine than about masktron. Brute force gives the same
+partition, which is compared wherever it is run: up to a size that it can bear, beyond which it takes minutes, and
+four times as long for twice the records. Growth is that of the tree, from each size to the next. The data are a
+mixture of lognormals with a rounded and a tied column, those of one variable are lognormal and rounded.
 """
 
 from __future__ import annotations
@@ -10,22 +11,32 @@ from __future__ import annotations
 import argparse
 import math
 import resource
+import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.kernels.mdav import brute_force
-from masktron.kernels.mdav_tree import mdav_tree
+from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
+from masktron.kernels.univariate import univariate
 from masktron.measures.information_loss import information_loss
+from masktron.methods.kdcut import Cuts
+from masktron.methods.partitioner import Partitioner
 
-BEARABLE = 20_000
-"""Records up to which brute force takes seconds."""
+type Points = NDArray[np.float64]
+type Labels = NDArray[np.intp]
+
+BEARABLE = 100_000
+"""Records up to which brute force is run: a minute at most."""
+MOST = 100_000
+"""Records of a block in the rows of cuts."""
+MEMORY = 2**20 if sys.platform == "darwin" else 2**10
 
 
-def lognormals(n: int, d: int) -> NDArray[np.float64]:
+def lognormals(n: int, d: int) -> Points:
     """Standardised records."""
     rng = np.random.default_rng(d)
     logs = rng.normal(size=(3, d))[rng.integers(0, 3, n)] + rng.normal(0, 0.7, (n, d))
@@ -36,51 +47,121 @@ def lognormals(n: int, d: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(standardised(points))
 
 
-def loss(points: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
-    """Return 100 SSE/SST when groups get their means; the fewer than 3k last records are one group."""
-    labels = np.where(labels < 0, labels.max() + 1, labels)
+def loss(points: Points, labels: Labels) -> float:
+    """Return 100 SSE/SST when groups get their means."""
     sizes = np.bincount(labels)
     means = np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
     return information_loss(points, means[labels])
 
 
-def row(n: int, d: int, k: int) -> float:
-    """Print a line of the table and return the seconds of the tree."""
-    points = lognormals(n, d)
+def timed(partition: Callable[[Points, int], Labels], points: Points, k: int) -> tuple[float, Labels]:
+    """Return CPU seconds and labels."""
     start = time.process_time()
-    labels, _ = mdav_tree(points, k)
-    seconds = time.process_time() - start
-    against = ""
+    labels = partition(points, k)
+    return time.process_time() - start, labels
+
+
+def row(*cells: object) -> None:
+    """Print a line of a table."""
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def head(title: str, *names: str) -> None:
+    """Print the first lines of a table."""
+    print(f"\n{title}\n")
+    row(*names)
+    row(*("---" for _ in names))
+
+
+def tree(n: int, d: int, k: int) -> float:
+    """Print a row of MDAV and return the seconds of the tree."""
+    points = lognormals(n, d)
+    seconds, labels = timed(lambda points, k: mdav(points, k, of=10**9), points, k)
+    slow = ratio = ""
     if n <= BEARABLE:
-        start = time.process_time()
-        slow = brute_force(points, k)
-        against = f"{(time.process_time() - start) / seconds:.0f} x"
-        if (slow[labels >= 0] != labels[labels >= 0]).any():
+        brute, expected = timed(brute_force, points, k)
+        slow, ratio = f"{brute:.2f}", f"{brute / seconds:.0f} x"
+        if (labels != expected).any():
             raise SystemExit(f"the tree and brute force differ: n = {n}, d = {d}, k = {k}")
-    print(f"| {n:,} | {d} | {k} | {seconds:.2f} | {against} | {loss(points, labels):.2f} |", flush=True)
+    row(f"{n:,}", d, k, f"{seconds:.3f}", slow, ratio, f"{loss(points, labels):.3f}", peak())
     return seconds
 
 
+def cut(n: int, d: int, k: int, whole: bool) -> None:
+    """Print a row of a cut into blocks, beside the partition without one."""
+    points = lognormals(n, d)
+    seconds, labels = timed(Partitioner(MOST), points, k)
+    cuts = Cuts()
+    estimating, _ = timed(Partitioner(MOST, cuts=cuts), points, k)
+    done = cuts.largest()
+    if done is None:
+        raise SystemExit(f"{n} records were not cut")
+    own = loss(points, labels)
+    costs = f"{own - loss(points, mdav(points, k)):.3f}" if whole else ""
+    estimate = f"{done.loss(float(np.square(points).sum())):.3f}"
+    row(f"{n:,}", d, k, done.blocks, f"{seconds:.2f}", f"{own:.3f}", costs, estimate, f"{estimating:.2f}")
+
+
+def single(n: int, k: int) -> None:
+    """Print a row of the univariate optimum, beside MDAV."""
+    values = np.round(np.exp(np.random.default_rng(1).normal(size=n)) * 1000)
+    points = standardised(values[:, None])
+    seconds, labels = timed(lambda points, k: univariate(points[:, 0], k), points, k)
+    by_mdav, others = timed(lambda points, k: mdav(points, k, of=10**9), points, k)
+    row(f"{n:,}", k, f"{seconds:.3f}", f"{loss(points, labels):.3g}", f"{by_mdav:.3f}", f"{loss(points, others):.3g}")
+
+
+def peak() -> str:
+    """Return the most memory that the process has had so far."""
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEMORY:.0f}"
+
+
+def numbers(text: str) -> list[int]:
+    """Read a list with commas."""
+    return [int(part) for part in text.split(",")]
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--scale", type=int, default=1, help="10 for a million records")
-    scale = parser.parse_args().scale
-    mdav_tree(lognormals(300, 3), 3)
-    sizes = [10_000, 100_000, *([1_000_000] if scale >= 10 else [])]
-    print("MDAV through the tree, one core\n")
-    print("| records | variables | k | CPU seconds | brute force takes | information loss, % |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    parser.add_argument(
+        "--scale", type=int, default=1, help="10 for a million records, 30 for three millions as well"
+    )
+    parser.add_argument("--dimensions", type=numbers, default=[3, 6, 13], help="for example 3,6")
+    parser.add_argument("--k", type=numbers, default=[3, 5, 10], help="for example 5")
+    given = parser.parse_args()
+    sizes = [n for n in (10_000, 100_000, 1_000_000, 3_000_000) if n <= max(given.scale, 1) * 100_000]
+    for warm in (3, 1):
+        mdav(lognormals(300, warm), 3, of=10**9)
+    univariate(np.zeros(30_000), 3)
+    head(
+        "MDAV through the tree, one core; brute force gives the same partition",
+        "records", "variables", "k", "CPU seconds", "brute force", "ratio", "information loss, %", "peak so far, MB",
+    )  # fmt: skip
     growth = []
-    for d in (3, 6, 13):
-        for k in (3, 5, 10):
-            seconds = [row(n, d, k) for n in sizes]
+    for d in given.dimensions:
+        for k in given.k:
+            seconds = [tree(n, d, k) for n in sizes]
             steps = zip(pairwise(sizes), pairwise(seconds), strict=True)
             growth.append((d, k, [math.log(t1 / t0) / math.log(n1 / n0) for (n0, n1), (t0, t1) in steps]))
     print("\nGrowth exponents, from each size to the next:")
     for d, k, exponents in growth:
         print(f"  d = {d:2}, k = {k:2}: " + ", ".join(f"{exponent:.2f}" for exponent in exponents))
-    print(f"\npeak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    head("One variable", "records", "k", "optimum, s", "its loss, %", "MDAV, s", "its loss, %")
+    for n in sizes:
+        for k in given.k:
+            single(n, k)
+    if sizes[-1] > MOST:
+        head(
+            f"Cut into blocks of at most {MOST:,} records",
+            "records", "variables", "k", "blocks", "CPU seconds", "information loss, %", "costs, % points",
+            "as estimated", "seconds with the estimate",
+        )  # fmt: skip
+        for d in given.dimensions:
+            for k in given.k:
+                for n in (n for n in sizes if n > MOST):
+                    cut(n, d, k, whole=n <= 10 * MOST and d < 13)
+    print(f"\npeak memory {peak()} MB")
 
 
 if __name__ == "__main__":

@@ -247,6 +247,13 @@ def test_kinds_that_do_not_fit(case: Case) -> None:
     case.mask("--max-observed-share", "some", code=2, says=("--max-observed-share",))
 
 
+def test_blocks_that_are_too_small_for_their_groups(case: Case) -> None:
+    case.mask("--max-block-records", 14, "-k", 5, code=2, says=("max_block_records must be at least 3k = 15",))
+    case.mask("--max-block-records", "1e6", code=2, says=("--max-block-records",))
+    outcome = case.run("mask", case.data, "-r", case.rules, "-o", case.out, "--max-block-records", 15, "-k", 5)
+    assert outcome.code == 0, outcome
+
+
 def test_a_value_without_a_place_in_its_order(case: Case) -> None:
     rows = [{**row, "SIZE": "low" if at % 2 else "high"} for at, row in enumerate(numbers())]
     rows[6]["SIZE"] = "SECRET"

@@ -19,7 +19,9 @@ from rich.console import RenderableType
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
+from masktron.methods.kdcut import Cut
 from masktron.report.tables import explain_tables, mask_tables, render, validate_tables
+from masktron.results import CutResult
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = ["validate", "explain", "mask", "check", "demo"]
@@ -107,6 +109,25 @@ def test_json_on_standard_output_is_alone_there(data: Path, rules: Path, run: Ru
     assert "violation" in outcome.err
     outcome = run("explain", rules, "--data", data, "--json", "-")
     conforms(json.loads(outcome.out), "explain")
+
+
+def test_what_a_cut_costs_is_told(data: Path, rules: Path, tmp_path: Path) -> None:
+    write_data(data, numbers())
+    masked = masktron.mask(data, rules, tmp_path / "m.xml")
+    (block, *others) = masked.blocks
+    conforms(masked.as_dict(), "mask")
+    assert [one.cut for one in masked.blocks] == [None] * len(masked.blocks)
+    for cut, said in (
+        (CutResult.of(Cut(1_000_000, 16, 62_500, 45_000.0, False), 3_000_000.0), "1.500 percentage points"),
+        (CutResult(2000, 2, 1000, -0.01, True), "-0.010 percentage points"),
+    ):
+        result = replace(masked, blocks=(replace(block, cut=cut), *others))
+        conforms(result.as_dict(), "mask")
+        assert result.as_dict()["blocks"][0]["cut"]["blocks"] == cut.blocks
+        text = " ".join(repr(result).split())
+        assert f"cut: A, B, T: {cut.records:,} records in {cut.blocks} blocks of at most {cut.largest:,}" in text
+        how = "measured" if cut.measured else "estimated"
+        assert f"costs {said} of information loss ({how})" in text
 
 
 @pytest.mark.full

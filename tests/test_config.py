@@ -14,7 +14,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text(
         'k = 4\nseed = 9\ngrouping = "all"\nallow = ["R1"]\n'
-        'nominal = ["REGION"]\nmax_observed_share = 2.5\n'
+        'nominal = ["REGION"]\nmax_observed_share = 2.5\nmax_block_records = 50000\n'
         '[ordinal]\nSIZE = ["small", "medium"]\nCLASS = [1, 2, 3]\nAGE = []\n'
         '[roles]\nNAME = "identifier"\n[missing]\nINCOME = ["-9", -8]\n"*" = "NA"\n'
     )
@@ -22,6 +22,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
     assert (config.k, config.seed, config.grouping, config.allow) == (4, 9, "all", ("R1",))
     assert config.roles == {"NAME": Role.IDENTIFIER}
     assert (config.nominal, config.max_observed_share) == (("REGION",), 2.5)
+    assert (config.max_block_records, Config().max_block_records) == (50_000, None)
     assert config.ordinal == {"SIZE": ("small", "medium"), "CLASS": ("1", "2", "3"), "AGE": ()}
     assert [config.kind_of(name) for name in ("REGION", "SIZE", "AGE", "X")] == [
         "nominal",
@@ -74,6 +75,10 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"max_observed_share": True}, "max_observed_share must be a number from 0 to 100"),
         ({"max_observed_share": float("nan")}, "max_observed_share must be a number from 0 to 100"),
         ({"max_observed_share": "1"}, "max_observed_share must be a number from 0 to 100"),
+        ({"max_block_records": 14}, "max_block_records must be at least 3k = 15, not 14"),
+        ({"k": 2, "max_block_records": 5}, "max_block_records must be at least 3k = 6"),
+        ({"max_block_records": 1e6}, "max_block_records must be an integer, not 1000000.0"),
+        ({"max_block_records": True}, "max_block_records must be an integer"),
         ({"max_observed_share": 10**400}, "max_observed_share must be a number from 0 to 100"),
     ],
 )

@@ -15,6 +15,7 @@ import masktron.kernels.mdav as dispatch
 import masktron.kernels.mdav_tree as tree
 from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
+from test_mdav import slow_mdav
 
 
 def through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
@@ -70,6 +71,20 @@ def test_partition_of_brute_force() -> None:
     same(range(160), 900)
 
 
+@pytest.mark.parametrize("d", range(1, 51))
+def test_partition_of_brute_force_in_every_number_of_dimensions(d: int) -> None:
+    """Integers, ties, duplicates, and a mixture, all of which reach several levels of the tree."""
+    rng = np.random.default_rng(d)
+    kinds = [
+        rng.integers(0, 3, (700, d)) / 10,
+        rng.integers(-(10**6), 10**6, (700, d)).astype(np.float64),
+        np.repeat(rng.normal(size=(140, d)), 5, axis=0),
+        lognormals(700, d, rng),
+    ]
+    for at, points in enumerate(kinds):
+        assert (through_tree(points, 2 + (d + at) % 5) == brute_force(points, 2 + (d + at) % 5)).all()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_partition_where_the_order_of_distances_holds_some_records(seed: int) -> None:
     points = lognormals(9_000, 2 + seed, np.random.default_rng(seed))
@@ -79,6 +94,7 @@ def test_partition_where_the_order_of_distances_holds_some_records(seed: int) ->
 @pytest.mark.full
 def test_partition_of_brute_force_on_two_thousand_files() -> None:
     same(range(160, 2160), 3000)
+    assert {random_points(seed, 3000)[0].shape[1] for seed in range(160, 2160)} == set(range(1, 51))
 
 
 @pytest.mark.full
@@ -93,14 +109,26 @@ def test_equal_points_are_grouped_in_order() -> None:
     assert found.tolist() == sorted(found.tolist())
 
 
-@pytest.mark.parametrize("columns", [["census.csv"], ["eia.csv"]])
-def test_reference_data(shared_data: Path, columns: list[str]) -> None:
+def reference(path: Path) -> NDArray[np.float64]:
     import pandas as pd
 
-    numbers = pd.read_csv(shared_data / columns[0]).select_dtypes("number").dropna(axis=1)
-    points = standardised(numbers.to_numpy(dtype=np.float64))
+    return pd.read_csv(path).select_dtypes("number").dropna(axis=1).to_numpy(dtype=np.float64)
+
+
+@pytest.mark.parametrize("file", ["census.csv", "eia.csv"])
+def test_reference_data(shared_data: Path, file: str) -> None:
+    values = reference(shared_data / file)
+    for points in (standardised(values), np.ascontiguousarray(values)):
+        for k in (3, 5, 10):
+            assert (through_tree(points, k) == brute_force(points, k)).all()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("file", ["census.csv", "eia.csv"])
+def test_reference_data_by_the_definition_with_fractions(shared_data: Path, file: str) -> None:
+    points = standardised(reference(shared_data / file))
     for k in (3, 5, 10):
-        assert (through_tree(points, k) == brute_force(points, k)).all()
+        assert through_tree(points, k).tolist() == slow_mdav(points, k)
 
 
 @settings(max_examples=300)

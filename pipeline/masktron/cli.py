@@ -270,6 +270,14 @@ def mask(
             show_default="1",
         ),
     ] = None,
+    max_block_records: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
+            show_default="never cut",
+        ),
+    ] = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Write the records in random order.")] = False,
     workers: Annotated[
         int | None,
@@ -311,6 +319,7 @@ def mask(
         invalid=invalid,
         allow=tuple(allow or ()) or None,
         max_observed_share=max_observed_share,
+        max_block_records=max_block_records,
         shuffle=shuffle or None,
         workers=workers,
         limit=limit,

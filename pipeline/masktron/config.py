@@ -98,6 +98,9 @@ class Config:
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.
+    max_block_records : int or None
+        Records that are partitioned together, at least 3k; more are cut into blocks of near records first. None for
+        any number.
     max_failures : mapping of rule id to str
         Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
         ``*`` for the hard rules that it does not name. `mask` does not read it.
@@ -122,6 +125,7 @@ class Config:
     nominal: tuple[str, ...] = ()
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     max_observed_share: float = 1.0
+    max_block_records: int | None = None
     max_failures: Mapping[str, str] = field(default_factory=dict)
     workers: int | None = None
 
@@ -152,6 +156,13 @@ class Config:
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
             f"max_observed_share must be a number from 0 to 100 (per cent), not {self.max_observed_share!r}",
         )
+        if self.max_block_records is not None:
+            _integer("max_block_records", self.max_block_records)
+            _require(
+                self.max_block_records >= 3 * self.k,
+                f"max_block_records must be at least 3k = {3 * self.k}, not {self.max_block_records}",
+                "some ten thousand are usual: the smaller the blocks, the higher the information loss",
+            )
         texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
         object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from masktron.evaluation.findings import Evaluation, Finding
+    from masktron.methods.kdcut import Cut
     from masktron.preflight.findings import Coverage, Preflight, Tie
     from masktron.read.rulebook import Check, Rulebook
     from masktron.thresholds import Threshold
@@ -420,6 +421,46 @@ class SolvedResult:
 
 
 @dataclass(frozen=True, slots=True)
+class CutResult:
+    """A stratum with more records than are partitioned together; the largest one, where there are several.
+
+    Attributes
+    ----------
+    records : int
+    blocks : int
+        Into which it was cut.
+    largest : int
+        Records of the largest.
+    information_loss : float
+        What the cut costs: percentage points of 100 SSE/SST in the coordinates in which groups are formed, with means
+        of groups before any other demand on these. It can be negative.
+    measured : bool
+        Whether this is the difference to the partition without a cut; otherwise it is an estimate.
+    """
+
+    records: int
+    blocks: int
+    largest: int
+    information_loss: float
+    measured: bool
+
+    @classmethod
+    def of(cls, cut: Cut, total: float) -> CutResult:
+        """Put a cut into the words of reports; `total` is the sum of squares of the file."""
+        return cls(cut.records, cut.blocks, cut.largest, cut.loss(total), cut.measured)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "records": self.records,
+            "blocks": self.blocks,
+            "largest": self.largest,
+            "information_loss": _number(self.information_loss),
+            "measured": self.measured,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class BlockResult:
     """One block after masking.
 
@@ -447,6 +488,8 @@ class BlockResult:
     solved : tuple of SolvedResult
         Fields that follow in each record from the others and from its unmasked fields. Groups share the other fields;
         these do not count for `min_group` where a rule gives them.
+    cut : CutResult or None
+        Where more records than ``max_block_records`` would have been partitioned together.
     """
 
     variables: tuple[str, ...]
@@ -463,6 +506,7 @@ class BlockResult:
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
     solved: tuple[SolvedResult, ...] = ()
+    cut: CutResult | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -481,6 +525,7 @@ class BlockResult:
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],
             "solved": [solved.as_dict() for solved in self.solved],
+            "cut": None if self.cut is None else self.cut.as_dict(),
         }
 
 

@@ -16,7 +16,7 @@ _GROUPED_SHARE = 8
 """Compact when one record in this many has been grouped: copying after every group would cost more."""
 
 
-def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+def mdav(points: NDArray[np.float64], k: int, *, of: int = 0) -> NDArray[np.intp]:
     """Partition records in groups of k to 2k - 1 by maximum distance to the average vector.
 
     While at least 3k records remain, the record farthest from their mean takes its k - 1 nearest, then the one of
@@ -33,6 +33,9 @@ def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
         Finite, with squared distances that do not overflow; not checked here.
     k : int
         At least 1 and at most n; not checked here.
+    of : int
+        Records of which these are a part. Where all together are many, compiled code is loaded anyway, and the tree
+        is used for the parts as well; the partition is the same.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     section 2.2. By brute force O(n^2 d / k) time, O(n d) memory; `masktron.kernels.mdav_tree` finds the same
     partition with far less work where there are many records in many groups.
     """
-    if _many(len(points), k) and np.abs(points).max(initial=0.0) < _TREE_LARGEST:
+    if _many(max(len(points), of), k) and np.abs(points).max(initial=0.0) < _TREE_LARGEST:
         return _through_tree(points, k)
     return brute_force(points, k)
 

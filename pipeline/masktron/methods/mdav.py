@@ -59,6 +59,12 @@ def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     UsageError
         k is below 1, or a coordinate is missing, infinite or too large to be squared.
     """
+    require_groups(points, k)
+    return mdav(points, k)
+
+
+def require_groups(points: NDArray[np.float64], k: int) -> None:
+    """Refuse what cannot be partitioned in groups of at least k, with the errors of `partition`."""
     if k < 1:
         raise UsageError(f"a group of {k} records is asked for", hint="give k of at least 1")
     if k > len(points):
@@ -70,7 +76,6 @@ def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     _require(np.isfinite(points), "a missing or infinite coordinate has no distance to others", hint)
     if points.size and np.abs(points).max() > _LARGEST:
         raise UsageError("coordinates are too large for squared distances", hint="standardise them first")
-    return mdav(points, k)
 
 
 def _require(fine: NDArray[np.bool_], what: str, hint: str) -> None:

@@ -18,6 +18,7 @@ from masktron.results import (
     BlockResult,
     CandidateResult,
     CheckResult,
+    CutResult,
     ExplainResult,
     MaskResult,
     RepairResult,
@@ -164,6 +165,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         engines,
         *_notes("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
         *_notes("solved per record", tuple(_solved(block) for block in result.blocks if block.solved)),
+        *_notes("cut", tuple(f"{', '.join(b.variables)}: {_cut(b.cut)}" for b in result.blocks if b.cut)),
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
@@ -261,6 +263,15 @@ def _solved(block: BlockResult) -> str:
     return (
         f"{', '.join(how)}: groups share {', '.join(grouped)}; {', '.join(solved)} {verb} in each record from these "
         "and from its unmasked fields, not counted for the smallest group"
+    )
+
+
+def _cut(cut: CutResult) -> str:
+    """Say into what a stratum was cut, and what that costs."""
+    how = "measured" if cut.measured else "estimated"
+    return (
+        f"{cut.records:,} records in {cut.blocks:,} blocks of at most {cut.largest:,}, costs "
+        f"{_figure(cut.information_loss)} percentage points of information loss ({how})"
     )
 
 

@@ -1,0 +1,173 @@
+"""What partitions the records of a stratum: the univariate optimum, MDAV, and a cut where there are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.kernels import mdav as kernel
+from masktron.kernels import univariate
+from masktron.methods.kdcut import Cut, Cuts, kd_cut
+from masktron.methods.mdav import require_groups
+
+type Labels = NDArray[np.intp]
+
+AFFORDABLE = 100_000
+"""Records that are partitioned whole as well, to measure what the cut costs: about a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioner:
+    """Partitions records in groups of k to 2k - 1; with the contract of `masktron.methods.mdav.partition`.
+
+    Constant columns are no dimension. Records that differ in one column get the optimum
+    (`masktron.methods.univariate`), however many they are; others get MDAV. More than `most` records that differ in
+    several columns are cut first (`masktron.methods.kdcut`), and each block is partitioned alone.
+
+    Attributes
+    ----------
+    most : int or None
+        Records that are partitioned together, at least 3k; None for any number.
+    workers : int
+        Threads that share the blocks of a cut; labels do not depend on them.
+    cuts : Cuts or None
+        Where cuts are recorded. What they cost is found only for this: see `Cut`.
+    """
+
+    most: int | None = None
+    workers: int = 1
+    cuts: Cuts | None = None
+
+    def recording(self, cuts: Cuts) -> Partitioner:
+        """Return the same with another place for what is cut."""
+        return replace(self, cuts=cuts)
+
+    def __call__(self, points: NDArray[np.float64], k: int) -> Labels:
+        """Partition records.
+
+        Parameters
+        ----------
+        points : ndarray of float64, shape (n, d)
+            Coordinates in which Euclidean distance is meant.
+        k : int
+            Minimum group size, at least 1.
+
+        Returns
+        -------
+        ndarray of intp, shape (n,)
+            Group labels 0 to g - 1; those of a cut are numbered block after block.
+
+        Raises
+        ------
+        InfeasibleError
+            There are fewer than k records.
+        UsageError
+            k is below 1, `most` is below 3k, or a coordinate is missing, infinite or too large to be squared.
+        """
+        require_groups(points, k)
+        if self.most is not None and self.most < 3 * k:
+            raise UsageError(
+                f"blocks of at most {self.most} records are too small for groups of {k}",
+                hint=f"give at least 3k, which is {3 * k}; some ten thousand are usual",
+            )
+        if self.most is None or len(points) <= self.most or _varying(points).sum() <= 1:
+            return partition_whole(points, k)
+        return self._cut(points, k, self.most)
+
+    def _cut(self, points: NDArray[np.float64], k: int, most: int) -> Labels:
+        blocks = kd_cut(points, most, k)
+        labels = self._partitioned(points, blocks, k)
+        if self.cuts is not None:
+            measured = len(points) <= AFFORDABLE
+            within = within_groups(points, labels)
+            excess = (
+                within - within_groups(points, partition_whole(points, k))
+                if measured
+                else self._estimate(points, blocks, within, k)
+            )
+            self.cuts.add(Cut(len(points), len(blocks), max(map(len, blocks)), excess, measured))
+        return labels
+
+    def _partitioned(self, points: NDArray[np.float64], blocks: list[NDArray[np.intp]], k: int) -> Labels:
+        labels = np.empty(len(points), dtype=np.intp)
+        groups = 0
+        with ThreadPoolExecutor(self.workers) as pool:
+            run = map if self.workers == 1 else pool.map
+            parts = run(lambda block: partition_whole(points[block], k, of=len(points)), blocks)
+            for block, part in zip(blocks, parts, strict=True):
+                labels[block] = groups + part
+                groups += int(part.max()) + 1
+        return labels
+
+    def _estimate(self, points: NDArray[np.float64], blocks: list[NDArray[np.intp]], within: float, k: int) -> float:
+        """Cut every block once more, and carry what that costs over to the levels of the cut.
+
+        A cut costs in proportion to the groups that it goes through. A level of cuts has 2 ** (1 / d) times the
+        surface of the level above.
+        """
+        halves = [block[half] for block in blocks for half in kd_cut(points[block], max(len(block) - 1, 2 * k), k)]
+        once_more = within_groups(points, self._partitioned(points, halves, k)) - within
+        ratio: float = 2.0 ** (-1.0 / int(_varying(points).sum()))
+        levels = float(np.log2(len(blocks)))
+        scale: float = ratio * (1.0 - ratio**levels) / (1.0 - ratio)
+        return once_more * scale
+
+
+def partitioner_of(config: Config, workers: int = 1) -> Partitioner:
+    """Return what partitions the records of a run."""
+    return Partitioner(config.max_block_records, workers)
+
+
+def partition_whole(points: NDArray[np.float64], k: int, *, of: int = 0) -> Labels:
+    """Partition records without a cut.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+        Finite; not checked here.
+    k : int
+        At most n; not checked here.
+    of : int
+        Records of which these are a part.
+    """
+    varying = _varying(points)
+    if varying.sum() > 1:
+        return kernel.mdav(points if varying.all() else points[:, varying], k, of=of)
+    if varying.any():
+        return univariate.univariate(points[:, varying.argmax()], k)
+    # what MDAV makes of equal records
+    return np.minimum(np.arange(len(points)) // k, len(points) // k - 1)
+
+
+def compiles_first(n: int, k: int, dimensions: Iterable[int] = (2,)) -> bool:
+    """Tell whether partitions of n records in so many variables each would wait for code to be compiled."""
+    return any(univariate.compiles_first(n) if d == 1 else kernel.compiles_first(n, k) for d in set(dimensions))
+
+
+def within_groups(points: NDArray[np.float64], labels: Labels) -> float:
+    """Return the sum of squares within groups.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+    labels : ndarray of intp, shape (n,)
+        From 0, without gaps.
+    """
+    sizes = np.bincount(labels)
+    total = 0.0
+    for column in points.T:
+        means = np.bincount(labels, weights=column) / sizes
+        total += float(np.square(column - means[labels]).sum())
+    return total
+
+
+def _varying(points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which columns are not constant, shape (d,)."""
+    varying: NDArray[np.bool_] = (points != points[:1]).any(axis=0)
+    return varying
