@@ -1,0 +1,120 @@
+"""New texts: whether XML can hold them, and how they stand in a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError
+from masktron.read.records import Coded, Layout
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""The characters that libxml2's trees do not take."""
+_SEPARATOR = "\0"
+"""Stands between texts while they are escaped and encoded all at once: no text holds it, and no codec changes it."""
+
+
+def check_texts(layout: Layout, replacements: Mapping[str, Coded]) -> None:
+    """Refuse the first text, record by record, that XML cannot hold.
+
+    Raises
+    ------
+    DocumentError
+        It names field and record.
+    """
+    found: list[tuple[int, str, str]] = []
+    for f in layout.fields:
+        coded = replacements.get(f.name)
+        if coded is None or _writable(coded.texts):
+            continue
+        problems = {code: problem for code, text in enumerate(coded.texts) if (problem := _problem(text))}
+        rows = np.flatnonzero(np.isin(coded.codes, list(problems)))
+        if len(rows):
+            found.append((int(rows[0]), f.name, problems[int(coded.codes[rows[0]])]))
+    if found:
+        row, name, problem = min(found, key=lambda one: one[0])
+        raise DocumentError(
+            f"the new value of {name!r} in record {row + 1} cannot be written as XML: {problem}",
+            hint="values are text without control characters",
+        )
+
+
+def _writable(texts: NDArray[np.object_]) -> bool:
+    try:
+        return _FORBIDDEN.search("".join(_present(texts).tolist())) is None
+    except TypeError:
+        return False
+
+
+def _problem(text: object) -> str:
+    """Return what libxml2 has against a text."""
+    if text is None:
+        return ""
+    try:
+        etree.Element("x").text = text  # type: ignore[assignment]
+    except (TypeError, ValueError) as problem:
+        return str(problem)
+    return "" if isinstance(text, str) else f"it is no text but {type(text).__name__}"
+
+
+def _present(texts: NDArray[np.object_]) -> NDArray[np.object_]:
+    mask: NDArray[np.bool_] = np.not_equal(texts, None).astype(np.bool_)
+    return texts[mask]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """The texts of some columns as bytes of a file.
+
+    Attributes
+    ----------
+    octets : ndarray of uint8
+        All texts, escaped and encoded.
+    starts, stops : ndarray of int64, shape (texts,)
+        Where each stands; the texts of one column come after those of the column before it. The start is -1 where
+        there is no text.
+    bases : tuple of int
+        The first text of each column.
+    """
+
+    octets: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    bases: tuple[int, ...]
+
+
+def pooled(columns: Sequence[tuple[Coded, bool]], codec: str) -> Pool:
+    """Lay out the texts of columns, each with whether it is an attribute, as libxml2 writes them.
+
+    What the codec lacks becomes a reference.
+    """
+    octets, starts, stops = [np.zeros(0, np.uint8)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    bases = np.cumsum([0, *(len(coded.texts) for coded, _ in columns)]).tolist()
+    offset = 0
+    for coded, attribute in columns:
+        present = np.not_equal(coded.texts, None).astype(np.bool_)
+        texts = coded.texts[present].tolist()
+        written = np.frombuffer(
+            _escaped(_SEPARATOR.join(texts), attribute=attribute).encode(codec, "xmlcharrefreplace"), dtype=np.uint8
+        )
+        ends = np.append(np.flatnonzero(written == 0), len(written))[: len(texts)]
+        start, stop = np.full(len(present), -1, dtype=np.int64), np.zeros(len(present), dtype=np.int64)
+        start[present] = offset + np.concatenate([[0], ends + 1])[: len(texts)]
+        stop[present] = offset + ends
+        octets.append(written)
+        starts.append(start)
+        stops.append(stop)
+        offset += len(written)
+    return Pool(np.concatenate(octets), np.concatenate(starts), np.concatenate(stops), tuple(bases[:-1]))
+
+
+def _escaped(text: str, *, attribute: bool) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+    if attribute:
+        text = text.replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
+    return text
