@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flat_files import flat_files
-from masktron.errors import DocumentError
 from masktron.read.plain import survey_plain
 from masktron.read.records import Coded
 from masktron.write import assembled, pieces
@@ -66,7 +64,9 @@ def test_what_is_written_from_bytes_is_what_libxml2_writes(folder, file, data, b
         mock.patch.object(pieces.iter_batches, "__kwdefaults__", defaults),
         mock.patch.object(pieces, "_ROOM", room),
         mock.patch.object(assembled, "_ROOM", room),
-        mock.patch.object(assembled, "write_assembled", lambda *given: answers.append(write_assembled(*given)) or answers[-1]),
+        mock.patch.object(
+            assembled, "write_assembled", lambda *given: answers.append(write_assembled(*given)) or answers[-1]
+        ),
     ):
         count = write_masked(path, target, layout, replacements, plain=plain, **options)
     assert answers == [file.default != "u"]

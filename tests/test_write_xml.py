@@ -16,7 +16,6 @@ from lxml import etree
 from masktron.errors import DocumentError, UsageError
 from masktron.read.layout import detect_layout, survey
 from masktron.read.microdata import read_records
-from masktron.read.records import Coded
 from masktron.write.xml import write_masked
 
 FIELDS = ("@id", "@n:w", "A", "B", "n:C", "D")

@@ -192,9 +192,9 @@ class _Run:
             for position, name in enumerate(masked.block.variables):
                 if position in own:
                     single = self._spread(np.arange(len(self.kept)), len(self.kept))
-                    found[name] = Coded(np.append(own[position], None), single)
+                    found[name] = Coded(_and_nothing(own[position]), single)
                 else:
-                    found[name] = Coded(np.append(lexemes[:, position], None), labels)
+                    found[name] = Coded(_and_nothing(lexemes[:, position]), labels)
         return found
 
     def _spread(self, codes: NDArray[np.intp], nothing: int) -> NDArray[np.intp]:
@@ -384,6 +384,10 @@ class _Run:
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
         }
+
+
+def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.concatenate([lexemes, np.array([None], dtype=np.object_)])
 
 
 def _categorical(fact: FieldFacts) -> bool:

@@ -14,6 +14,8 @@ from masktron.kernels.compiling import kernel
 
 type Bytes = NDArray[np.uint8]
 type Places = NDArray[np.int64]
+type Held = NDArray[np.int64]
+"""Two dimensions."""
 
 KEPT = -1
 """Instead of a line of codes: the field stays as it is."""
@@ -23,8 +25,10 @@ REMOVED = -2
 _TAB, _LF, _CR, _SPACE, _QUOTE, _AMP = 9, 10, 13, 32, 34, 38
 _APOSTROPHE, _SLASH, _SEMICOLON, _LT, _EQUALS, _GT = 39, 47, 59, 60, 61, 62
 
-_SLOT, _START, _STOP, _TAIL, _TAIL_STOP, _CODE = 0, 1, 2, 3, 4, 5
-"""Rows of what is kept of a value: its field, its bytes, the white space behind it, its new text or -1."""
+_SLOT, _START, _STOP, _NEW, _TAIL, _TAIL_STOP = 0, 1, 2, 3, 4, 5
+"""Rows of what is noted of a value: its field, its bytes, whether they are a new text's, the white space behind it."""
+_GIVEN, _CHILDREN, _INNER, _INNER_STOP = 0, 1, 2, 3
+"""What is noted of a record: how many attributes and fields it has, and the white space before the first field."""
 _LONGEST = 6
 """Bytes that one byte of a value can become, as ``&quot;``."""
 
@@ -123,8 +127,8 @@ def _tokenized(
     bounds: Places,
     attributes: int,
     lines: Places,
-    given: NDArray[np.int64],
-    held: NDArray[np.int64],
+    given: Held,
+    held: Held,
     where: Places,
     shape: Places,
 ) -> bool:
@@ -158,15 +162,15 @@ def _tokenized(
             i += 1
         if lines[slot] == KEPT and not _stays(data, start, i, True):
             return False
-        given[_SLOT, found], given[_START, found], given[_STOP, found], given[_CODE, found] = slot, start, i, -1
+        given[_SLOT, found], given[_START, found], given[_STOP, found], given[_NEW, found] = slot, start, i, 0
         where[slot] = found
         found += 1
         i += 1
-    shape[0] = found
+    shape[_GIVEN] = found
     start = i
     while not closed and _is_space(data[i]):
         i += 1
-    shape[2], shape[3] = start, i
+    shape[_INNER], shape[_INNER_STOP] = start, i
     found = 0
     last = attributes - 1
     while not closed:
@@ -199,19 +203,19 @@ def _tokenized(
         if data[i] != _GT:
             return False
         i += 1
-        held[_SLOT, found], held[_START, found], held[_STOP, found], held[_CODE, found] = slot, start, stop, -1
+        held[_SLOT, found], held[_START, found], held[_STOP, found], held[_NEW, found] = slot, start, stop, 0
         held[_TAIL, found] = i
         while _is_space(data[i]):
             i += 1
         held[_TAIL_STOP, found] = i
         where[slot] = found
         found += 1
-    shape[1] = found
+    shape[_CHILDREN] = found
     return True
 
 
 @kernel
-def _shifted(table: NDArray[np.int64], where: Places, begin: int, count: int, by: int) -> None:
+def _shifted(table: Held, where: Places, begin: int, count: int, by: int) -> None:
     """Move the entries from `begin` to `count` by one place."""
     for j in range(count - begin):
         source = count - 1 - j if by > 0 else begin + j
@@ -221,21 +225,26 @@ def _shifted(table: NDArray[np.int64], where: Places, begin: int, count: int, by
 
 
 @kernel
+def _put(table: Held, at: int, slot: int, start: int, stop: int) -> None:
+    table[_SLOT, at], table[_START, at], table[_STOP, at], table[_NEW, at] = slot, start, stop, 1
+
+
+@kernel
 def _edited(
     row: int,
     bounds: Places,
     attributes: int,
     lines: Places,
-    codes: NDArray[np.int64],
-    text_starts: Places,
-    given: NDArray[np.int64],
-    held: NDArray[np.int64],
+    text_starts: Held,
+    text_stops: Held,
+    given: Held,
+    held: Held,
     where: Places,
     shape: Places,
 ) -> bool:
     """Do to the values what is to be done, field by field; False where that takes what other records have."""
-    children = shape[1]
-    inner, inner_stop = shape[2], shape[3]
+    children = shape[_CHILDREN]
+    inner, inner_stop = shape[_INNER], shape[_INNER_STOP]
     closing = closing_stop = 0
     if children:
         closing, closing_stop = held[_TAIL, children - 1], held[_TAIL_STOP, children - 1]
@@ -243,37 +252,21 @@ def _edited(
         line = lines[slot]
         if line == KEPT:
             continue
-        code = np.int64(-1)
-        if line != REMOVED:
-            code = codes[line, row]
-            if text_starts[code] < 0:
-                code = np.int64(-1)
+        start, stop = (text_starts[line, row], text_stops[line, row]) if line >= 0 else (-1, -1)
         at = where[slot]
-        if slot < attributes:
-            if at >= 0 and code >= 0:
-                given[_CODE, at] = code
-            elif at >= 0:
-                _shifted(given, where, at + 1, shape[0], -1)
-                shape[0] -= 1
-            elif code >= 0:
-                if bounds[slot + 1] == bounds[slot]:
-                    return False
-                given[_SLOT, shape[0]], given[_CODE, shape[0]] = slot, code
-                shape[0] += 1
+        is_attribute = slot < attributes
+        if start < 0 and at < 0:
             continue
-        count = shape[1]
-        if at >= 0 and code >= 0:
-            held[_CODE, at] = code
-        elif at >= 0:
-            if count == 1:
-                shape[3] = shape[2]
-            elif at == count - 1:
-                held[_TAIL, at - 1], held[_TAIL_STOP, at - 1] = closing, closing_stop
-            _shifted(held, where, at + 1, count, -1)
-            shape[1] -= 1
-        elif code >= 0:
-            if children == 0 or bounds[slot + 1] == bounds[slot]:
+        if start >= 0 and at >= 0:
+            _put(given if is_attribute else held, at, slot, start, stop)
+        elif start >= 0:
+            if bounds[slot + 1] == bounds[slot] or (not is_attribute and children == 0):
                 return False
+            if is_attribute:
+                _put(given, shape[_GIVEN], slot, start, stop)
+                shape[_GIVEN] += 1
+                continue
+            count = shape[_CHILDREN]
             at = 0
             while at < count and held[_SLOT, at] < slot:
                 at += 1
@@ -284,33 +277,87 @@ def _edited(
                 if at:
                     held[_TAIL, at - 1], held[_TAIL_STOP, at - 1] = inner, inner_stop
                 else:
-                    shape[2], shape[3] = inner, inner_stop
+                    shape[_INNER], shape[_INNER_STOP] = inner, inner_stop
                 held[_TAIL, at], held[_TAIL_STOP, at] = closing, closing_stop
-            held[_SLOT, at], held[_CODE, at] = slot, code
-            shape[1] += 1
+            _put(held, at, slot, start, stop)
+            shape[_CHILDREN] += 1
+        elif is_attribute:
+            _shifted(given, where, at + 1, shape[_GIVEN], -1)
+            shape[_GIVEN] -= 1
+        else:
+            count = shape[_CHILDREN]
+            if count == 1:
+                shape[_INNER_STOP] = shape[_INNER]
+            elif at == count - 1:
+                held[_TAIL, at - 1], held[_TAIL_STOP, at - 1] = closing, closing_stop
+            _shifted(held, where, at + 1, count, -1)
+            shape[_CHILDREN] -= 1
     return True
 
 
 @kernel
-def _most(
-    width: int,
-    bounds: Places,
-    text_starts: Places,
-    text_stops: Places,
-    given: NDArray[np.int64],
-    held: NDArray[np.int64],
-    shape: Places,
-) -> int:
+def _most(width: int, bounds: Places, given: Held, held: Held, shape: Places) -> int:
     """Bytes that a record can take at most."""
-    size = 2 * width + 5 + shape[3] - shape[2]
-    for at in range(shape[0]):
-        slot, code = given[_SLOT, at], given[_CODE, at]
-        size += 4 + bounds[slot + 1] - bounds[slot]
-        size += _LONGEST * (given[_STOP, at] - given[_START, at]) if code < 0 else text_stops[code] - text_starts[code]
-    for at in range(shape[1]):
-        slot, code = held[_SLOT, at], held[_CODE, at]
-        size += 5 + 2 * (bounds[slot + 1] - bounds[slot]) + held[_TAIL_STOP, at] - held[_TAIL, at]
-        size += _LONGEST * (held[_STOP, at] - held[_START, at]) if code < 0 else text_stops[code] - text_starts[code]
+    size = 2 * width + 5 + shape[_INNER_STOP] - shape[_INNER]
+    for at in range(shape[_GIVEN]):
+        slot = given[_SLOT, at]
+        length = given[_STOP, at] - given[_START, at]
+        size += 4 + bounds[slot + 1] - bounds[slot] + (length if given[_NEW, at] else _LONGEST * length)
+    for at in range(shape[_CHILDREN]):
+        slot = held[_SLOT, at]
+        length = held[_STOP, at] - held[_START, at]
+        size += 5 + 2 * (bounds[slot + 1] - bounds[slot]) + (length if held[_NEW, at] else _LONGEST * length)
+        size += held[_TAIL_STOP, at] - held[_TAIL, at]
+    return int(size)
+
+
+@kernel
+def lay_out(
+    octets: Bytes,
+    starts: Places,
+    stops: Places,
+    codes: Places,
+    out: Bytes,
+    size: int,
+    cell_starts: Places,
+    cell_stops: Places,
+) -> int:
+    """Put the texts of some cells one after the other, as far as there is room.
+
+    The texts of a field are few enough for the cache, those of all fields are not; and records go through all fields.
+
+    Parameters
+    ----------
+    octets, starts, stops : ndarray, shape (bytes,), (texts,), (texts,)
+        Texts, as they stand in the file. A start of -1 stands for none.
+    codes : ndarray of int64, shape (rows,)
+        The text of each cell.
+    out : ndarray of uint8
+        Written from `size` on.
+    size : int
+    cell_starts, cell_stops : ndarray of int64, shape (rows,)
+        Written: where the text of each cell stands in `out`; a start of -1 for none.
+
+    Returns
+    -------
+    int
+        Bytes in `out`; if they are more than there is room for, none of these was written.
+    """
+    begin = size
+    for row in range(len(codes)):
+        code = codes[row]
+        start = starts[code]
+        cell_starts[row] = size if start >= 0 else np.int64(-1)
+        if start >= 0:
+            size += stops[code] - start
+        cell_stops[row] = size
+    if size > len(out):
+        return size
+    for row in range(len(codes)):
+        start = starts[codes[row]]
+        for i in range(cell_stops[row] - begin if start >= 0 else 0):
+            out[begin + i] = octets[start + i]
+        begin = cell_stops[row]
     return size
 
 
@@ -328,10 +375,9 @@ def assemble(
     bounds: Places,
     attributes: int,
     lines: Places,
-    codes: NDArray[np.int64],
-    pool: Bytes,
-    text_starts: Places,
-    text_stops: Places,
+    texts: Bytes,
+    text_starts: Held,
+    text_stops: Held,
     out: Bytes,
     ends: Places,
     left: NDArray[np.bool_],
@@ -353,11 +399,11 @@ def assemble(
     attributes : int
         How many fields are attributes.
     lines : ndarray of int64, shape (fields,)
-        Row of `codes` for each field; KEPT or REMOVED.
-    codes : ndarray of int64, shape (replaced fields, rows)
-        The new text of each cell.
-    pool, text_starts, text_stops : ndarray, shape (bytes,), (texts,), (texts,)
-        New texts, as they stand in the file. A start of -1 stands for none: the element or attribute is taken out.
+        Row of `text_starts` for each field; KEPT or REMOVED.
+    texts : ndarray of uint8
+        New texts, as they stand in the file.
+    text_starts, text_stops : ndarray of int64, shape (replaced fields, rows)
+        The new text of each cell. A start of -1 stands for none: the element or attribute is taken out.
     out : ndarray of uint8
         Written.
     ends : ndarray of int64, shape (rows,)
@@ -385,10 +431,10 @@ def assemble(
         if plain:
             plain = _tokenized(
                 data, starts[row] + 1 + width, names, bounds, attributes, lines, given, held, where, shape
-            ) and _edited(row, bounds, attributes, lines, codes, text_starts, given, held, where, shape)
+            ) and _edited(row, bounds, attributes, lines, text_starts, text_stops, given, held, where, shape)
         need = starts[row] - before
         if plain:
-            need += _most(width, bounds, text_starts, text_stops, given, held, shape)
+            need += _most(width, bounds, given, held, shape)
         if size + need > len(out):
             return row, size, need
         left[row] = keep[row] and not plain
@@ -400,33 +446,33 @@ def assemble(
         if plain:
             out[size] = _LT
             size = _copied(record, 0, width, out, size + 1)
-            for at in range(shape[0]):
-                slot, code = given[_SLOT, at], given[_CODE, at]
+            for at in range(shape[_GIVEN]):
+                slot, start, stop = given[_SLOT, at], given[_START, at], given[_STOP, at]
                 out[size] = _SPACE
                 size = _copied(names, bounds[slot], bounds[slot + 1], out, size + 1)
                 out[size], out[size + 1] = _EQUALS, _QUOTE
-                if code < 0:
-                    size = _escaped(data, given[_START, at], given[_STOP, at], out, size + 2, True)
+                if given[_NEW, at]:
+                    size = _copied(texts, start, stop, out, size + 2)
                 else:
-                    size = _copied(pool, text_starts[code], text_stops[code], out, size + 2)
+                    size = _escaped(data, start, stop, out, size + 2, True)
                 out[size] = _QUOTE
                 size += 1
-            if shape[1] == 0 and shape[2] == shape[3]:
+            if shape[_CHILDREN] == 0 and shape[_INNER] == shape[_INNER_STOP]:
                 out[size], out[size + 1] = _SLASH, _GT
                 size += 2
             else:
                 out[size] = _GT
-                size = _spaced(data, shape[2], shape[3], out, size + 1)
-                for at in range(shape[1]):
-                    slot, code = held[_SLOT, at], held[_CODE, at]
+                size = _spaced(data, shape[_INNER], shape[_INNER_STOP], out, size + 1)
+                for at in range(shape[_CHILDREN]):
+                    slot, start, stop = held[_SLOT, at], held[_START, at], held[_STOP, at]
                     out[size] = _LT
                     size = _copied(names, bounds[slot], bounds[slot + 1], out, size + 1)
                     out[size] = _GT
                     begin = size + 1
-                    if code < 0:
-                        stop = _escaped(data, held[_START, at], held[_STOP, at], out, begin, False)
+                    if held[_NEW, at]:
+                        stop = _copied(texts, start, stop, out, begin)
                     else:
-                        stop = _copied(pool, text_starts[code], text_stops[code], out, begin)
+                        stop = _escaped(data, start, stop, out, begin, False)
                     if stop == begin:
                         out[size], out[size + 1] = _SLASH, _GT
                         size += 2

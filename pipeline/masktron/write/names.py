@@ -60,6 +60,7 @@ def names_of(layout: Layout, plain: PlainFile) -> Names | None:
     attributes = sum(f.attribute for f in layout.fields)
     known = [(name.column, name.raw) for name in plain.names if name.column >= 0]
     raw = dict(known)
-    if len(raw) < len(known) or len(layout.record_path) < 2 or not all(f.attribute for f in layout.fields[:attributes]):
+    first = all(f.attribute for f in layout.fields[:attributes])
+    if len(raw) < len(known) or len(layout.record_path) < 2 or not first:
         return None
     return Names(plain.record, tuple(raw.get(at, b"") for at in range(len(layout.fields))), attributes)

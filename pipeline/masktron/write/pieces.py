@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.kernels.assembling import KEPT, REMOVED, assemble
+from masktron.kernels.assembling import KEPT, REMOVED, assemble, lay_out
 from masktron.read.blocks import PlainFile
 from masktron.read.columns import Batch, Cell
 from masktron.read.microdata import cut_document
 from masktron.read.plain import iter_batches
 from masktron.write.edits import Edits, records_of, serialised
 from masktron.write.names import Names
-from masktron.write.texts import pooled
+from masktron.write.texts import octets_of
 
 _ROOM = 1 << 23
 """Bytes that are put together before they are written."""
@@ -68,8 +68,7 @@ class Pieces:
         self._parsed = _Parsed(edits, head, names.attributes, plain.codec)
         fields = edits.layout.fields
         replaced = [f for f in fields if f.name in edits.replacements]
-        self._columns = [edits.replacements[f.name] for f in replaced]
-        self._pool = pooled([(edits.replacements[f.name], f.attribute) for f in replaced], plain.codec)
+        self._columns = [octets_of(edits.replacements[f.name], plain.codec, attribute=f.attribute) for f in replaced]
         lines = {f.name: line for line, f in enumerate(replaced)} | dict.fromkeys(edits.removed, REMOVED)
         self._table = (
             np.array(list(names.record), dtype=np.uint8),
@@ -79,6 +78,7 @@ class Pieces:
             np.array([lines.get(f.name, KEPT) for f in fields], dtype=np.int64),
         )
         self._out = np.empty(_ROOM, dtype=np.uint8)
+        self._texts = np.empty(_ROOM, dtype=np.uint8)
 
     def __iter__(self) -> Iterator[memoryview]:
         """Yield bytes, each time until the next are asked for.
@@ -99,9 +99,7 @@ class Pieces:
     def _written(self, batch: Batch) -> Iterator[memoryview]:
         rows = len(batch)
         part = slice(batch.first, batch.first + rows)
-        codes = np.empty((len(self._columns), rows), dtype=np.int64)
-        for line, (coded, base) in enumerate(zip(self._columns, self._pool.bases, strict=True)):
-            np.add(coded.codes[part], base, out=codes[line])
+        texts = self._laid_out(part)
         ends, left = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
         row = 0
         while row < rows:
@@ -114,10 +112,8 @@ class Pieces:
                 self._apart[part],
                 row,
                 *self._table,
-                codes,
-                self._pool.octets,
-                self._pool.starts,
-                self._pool.stops,
+                self._texts,
+                *texts,
                 self._out,
                 ends,
                 left,
@@ -128,6 +124,18 @@ class Pieces:
             if need > len(self._out):
                 self._out = np.empty(need, dtype=np.uint8)
             row = stop
+
+    def _laid_out(self, part: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Put the new texts of some records together, and return where they stand, by field and record."""
+        shape = (len(self._columns), part.stop - part.start)
+        starts, stops = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+        size = 0
+        for at, column in enumerate(self._columns):
+            given = (column.octets, column.starts, column.stops, column.codes[part])
+            while (after := lay_out(*given, self._texts, size, starts[at], stops[at])) > len(self._texts):
+                self._texts = np.append(self._texts[:size], np.empty(2 * after - size, dtype=np.uint8))
+            size = after
+        return starts, stops
 
     def _spliced(
         self,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -63,54 +64,45 @@ def _problem(text: object) -> str:
 
 
 def _present(texts: NDArray[np.object_]) -> NDArray[np.object_]:
-    mask: NDArray[np.bool_] = np.not_equal(texts, None).astype(np.bool_)
-    return texts[mask]
+    return texts[_is_there(texts)]
+
+
+def _is_there(texts: NDArray[np.object_]) -> NDArray[np.bool_]:
+    nothing: Any = None
+    return np.not_equal(texts, nothing).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
-    """The texts of some columns as bytes of a file.
+class Octets:
+    """The texts of a field as bytes of a file.
 
     Attributes
     ----------
     octets : ndarray of uint8
         All texts, escaped and encoded.
     starts, stops : ndarray of int64, shape (texts,)
-        Where each stands; the texts of one column come after those of the column before it. The start is -1 where
-        there is no text.
-    bases : tuple of int
-        The first text of each column.
+        Where each stands. The start is -1 where there is no text.
+    codes : ndarray of int64, shape (n,)
+        The text of each cell.
     """
 
     octets: NDArray[np.uint8]
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-    bases: tuple[int, ...]
+    codes: NDArray[np.int64]
 
 
-def pooled(columns: Sequence[tuple[Coded, bool]], codec: str) -> Pool:
-    """Lay out the texts of columns, each with whether it is an attribute, as libxml2 writes them.
-
-    What the codec lacks becomes a reference.
-    """
-    octets, starts, stops = [np.zeros(0, np.uint8)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    bases = np.cumsum([0, *(len(coded.texts) for coded, _ in columns)]).tolist()
-    offset = 0
-    for coded, attribute in columns:
-        present = np.not_equal(coded.texts, None).astype(np.bool_)
-        texts = coded.texts[present].tolist()
-        written = np.frombuffer(
-            _escaped(_SEPARATOR.join(texts), attribute=attribute).encode(codec, "xmlcharrefreplace"), dtype=np.uint8
-        )
-        ends = np.append(np.flatnonzero(written == 0), len(written))[: len(texts)]
-        start, stop = np.full(len(present), -1, dtype=np.int64), np.zeros(len(present), dtype=np.int64)
-        start[present] = offset + np.concatenate([[0], ends + 1])[: len(texts)]
-        stop[present] = offset + ends
-        octets.append(written)
-        starts.append(start)
-        stops.append(stop)
-        offset += len(written)
-    return Pool(np.concatenate(octets), np.concatenate(starts), np.concatenate(stops), tuple(bases[:-1]))
+def octets_of(coded: Coded, codec: str, *, attribute: bool) -> Octets:
+    """Lay out the texts of a field as libxml2 writes them; what the codec lacks becomes a reference."""
+    there = _is_there(coded.texts)
+    joined = _escaped(_SEPARATOR.join(coded.texts[there].tolist()), attribute=attribute)
+    octets = np.frombuffer(bytearray(joined.encode(codec, "xmlcharrefreplace")), dtype=np.uint8)
+    ends = np.append(np.flatnonzero(octets == 0), len(octets))
+    count = int(there.sum())
+    starts, stops = np.full(len(there), -1, dtype=np.int64), np.zeros(len(there), dtype=np.int64)
+    starts[there] = np.concatenate([[0], ends + 1])[:count]
+    stops[there] = ends[:count]
+    return Octets(octets, starts, stops, np.ascontiguousarray(coded.codes, dtype=np.int64))
 
 
 def _escaped(text: str, *, attribute: bool) -> str:
