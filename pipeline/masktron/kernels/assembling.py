@@ -26,7 +26,7 @@ _TAB, _LF, _CR, _SPACE, _QUOTE, _AMP = 9, 10, 13, 32, 34, 38
 _APOSTROPHE, _SLASH, _SEMICOLON, _LT, _EQUALS, _GT = 39, 47, 59, 60, 61, 62
 
 _SLOT, _START, _STOP, _NEW, _TAIL, _TAIL_STOP = 0, 1, 2, 3, 4, 5
-"""Rows of what is noted of a value: its field, its bytes, whether they are a new text's, the white space behind it."""
+"""Rows of what is noted of a value: field, bytes, whether they are those of a new text, white space behind it."""
 _GIVEN, _CHILDREN, _INNER, _INNER_STOP = 0, 1, 2, 3
 """What is noted of a record: how many attributes and fields it has, and the white space before the first field."""
 _LONGEST = 6
@@ -314,8 +314,7 @@ def _most(width: int, bounds: Places, given: Held, held: Held, shape: Places) ->
 @kernel
 def lay_out(
     octets: Bytes,
-    starts: Places,
-    stops: Places,
+    spans: Held,
     codes: Places,
     out: Bytes,
     size: int,
@@ -328,8 +327,10 @@ def lay_out(
 
     Parameters
     ----------
-    octets, starts, stops : ndarray, shape (bytes,), (texts,), (texts,)
-        Texts, as they stand in the file. A start of -1 stands for none.
+    octets : ndarray of uint8
+        Texts, as they stand in the file.
+    spans : ndarray of int64, shape (texts, 2)
+        Where each begins and ends; both -1 for none.
     codes : ndarray of int64, shape (rows,)
         The text of each cell.
     out : ndarray of uint8
@@ -345,19 +346,18 @@ def lay_out(
     """
     begin = size
     for row in range(len(codes)):
-        code = codes[row]
-        start = starts[code]
-        cell_starts[row] = size if start >= 0 else np.int64(-1)
-        if start >= 0:
-            size += stops[code] - start
-        cell_stops[row] = size
+        start, stop = spans[codes[row], 0], spans[codes[row], 1]
+        size += stop - start
+        cell_starts[row], cell_stops[row] = start, size
     if size > len(out):
         return size
     for row in range(len(codes)):
-        start = starts[codes[row]]
-        for i in range(cell_stops[row] - begin if start >= 0 else 0):
-            out[begin + i] = octets[start + i]
-        begin = cell_stops[row]
+        start, stop = cell_starts[row], cell_stops[row]
+        if start >= 0:
+            for i in range(stop - begin):
+                out[begin + i] = octets[start + i]
+            cell_starts[row] = begin
+        begin = stop
     return size
 
 
@@ -426,7 +426,7 @@ def assemble(
     shape = np.zeros(4, dtype=np.int64)
     size = 0
     while row < rows:
-        before = stops[row - 1] if row else np.int64(0)
+        before = int(stops[row - 1]) if row else 0
         plain = keep[row] and not odd[row]
         if plain:
             plain = _tokenized(
@@ -439,10 +439,10 @@ def assemble(
             return row, size, need
         left[row] = keep[row] and not plain
         if apart[row]:
-            stop = before
-            while _is_space(data[stop]):
-                stop += 1
-            size = _spaced(data, before, stop, out, size)
+            until = before
+            while _is_space(data[until]):
+                until += 1
+            size = _spaced(data, before, until, out, size)
         if plain:
             out[size] = _LT
             size = _copied(record, 0, width, out, size + 1)

@@ -131,7 +131,7 @@ class Pieces:
         starts, stops = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         size = 0
         for at, column in enumerate(self._columns):
-            given = (column.octets, column.starts, column.stops, column.codes[part])
+            given = (column.octets, column.spans, column.codes[part])
             while (after := lay_out(*given, self._texts, size, starts[at], stops[at])) > len(self._texts):
                 self._texts = np.append(self._texts[:size], np.empty(2 * after - size, dtype=np.uint8))
             size = after

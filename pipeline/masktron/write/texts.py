@@ -31,7 +31,7 @@ def check_texts(layout: Layout, replacements: Mapping[str, Coded]) -> None:
     found: list[tuple[int, str, str]] = []
     for f in layout.fields:
         coded = replacements.get(f.name)
-        if coded is None or _writable(coded.texts):
+        if coded is None or writable(coded.texts):
             continue
         problems = {code: problem for code, text in enumerate(coded.texts) if (problem := _problem(text))}
         rows = np.flatnonzero(np.isin(coded.codes, list(problems)))
@@ -45,7 +45,8 @@ def check_texts(layout: Layout, replacements: Mapping[str, Coded]) -> None:
         )
 
 
-def _writable(texts: NDArray[np.object_]) -> bool:
+def writable(texts: NDArray[np.object_]) -> bool:
+    """Tell whether all texts are such that XML can hold them, None apart."""
     try:
         return _FORBIDDEN.search("".join(_present(texts).tolist())) is None
     except TypeError:
@@ -69,7 +70,8 @@ def _present(texts: NDArray[np.object_]) -> NDArray[np.object_]:
 
 def _is_there(texts: NDArray[np.object_]) -> NDArray[np.bool_]:
     nothing: Any = None
-    return np.not_equal(texts, nothing).astype(np.bool_)
+    there: NDArray[np.bool_] = np.not_equal(texts, nothing).astype(np.bool_)
+    return there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,32 +82,32 @@ class Octets:
     ----------
     octets : ndarray of uint8
         All texts, escaped and encoded.
-    starts, stops : ndarray of int64, shape (texts,)
-        Where each stands. The start is -1 where there is no text.
+    spans : ndarray of int64, shape (texts, 2)
+        Where each begins and ends; both -1 where there is no text.
     codes : ndarray of int64, shape (n,)
         The text of each cell.
     """
 
     octets: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
+    spans: NDArray[np.int64]
     codes: NDArray[np.int64]
 
 
 def octets_of(coded: Coded, codec: str, *, attribute: bool) -> Octets:
     """Lay out the texts of a field as libxml2 writes them; what the codec lacks becomes a reference."""
     there = _is_there(coded.texts)
-    joined = _escaped(_SEPARATOR.join(coded.texts[there].tolist()), attribute=attribute)
+    joined = escaped(_SEPARATOR.join(coded.texts[there].tolist()), attribute=attribute)
     octets = np.frombuffer(bytearray(joined.encode(codec, "xmlcharrefreplace")), dtype=np.uint8)
     ends = np.append(np.flatnonzero(octets == 0), len(octets))
     count = int(there.sum())
-    starts, stops = np.full(len(there), -1, dtype=np.int64), np.zeros(len(there), dtype=np.int64)
-    starts[there] = np.concatenate([[0], ends + 1])[:count]
-    stops[there] = ends[:count]
-    return Octets(octets, starts, stops, np.ascontiguousarray(coded.codes, dtype=np.int64))
+    spans = np.full((len(there), 2), -1, dtype=np.int64)
+    spans[there, 0] = np.concatenate([[0], ends + 1])[:count]
+    spans[there, 1] = ends[:count]
+    return Octets(octets, spans, np.ascontiguousarray(coded.codes, dtype=np.int64))
 
 
-def _escaped(text: str, *, attribute: bool) -> str:
+def escaped(text: str, *, attribute: bool) -> str:
+    """Return a text with the references that libxml2 writes in elements or attributes."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     if attribute:
         text = text.replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
