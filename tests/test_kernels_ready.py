@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import masktron
@@ -20,6 +21,8 @@ from masktron.evaluation.across.texts import spans
 from masktron.evaluation.columns.xpath2_source import BatchSource
 from masktron.kernels import compiling, ready
 from masktron.read.plain import iter_batches, survey_plain
+from masktron.read.records import Coded
+from masktron.write.xml import write_masked
 
 PACKAGE = Path(masktron.__file__).parent
 
@@ -71,6 +74,9 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
         BatchSource(batch).order(1, "é")
         keys.number(*spans(batch, Key("node", (2,)), "1.0").only(None))
     assert len(keys) == 3
+    new = {"V1": Coded(np.array(["1", None], dtype=object), np.arange(90) % 2)}
+    for order in (None, np.arange(90)[::-1]):
+        write_masked(path, path.with_name("out.xml"), found[0], new, removed=["@id"], order=order, plain=found[2])
     return [kernel.py_func.__name__ for kernel in ready.ENTRIES if len(kernel.signatures) != 1]
 
 

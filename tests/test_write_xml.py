@@ -16,6 +16,9 @@ from lxml import etree
 from masktron.errors import DocumentError, UsageError
 from masktron.read.layout import detect_layout, survey
 from masktron.read.microdata import read_records
+from masktron.read.plain import survey_plain
+from masktron.read.records import Coded
+from masktron.write.texts import escaped, writable
 from masktron.write.xml import write_masked
 
 FIELDS = ("@id", "@n:w", "A", "B", "n:C", "D")
@@ -73,7 +76,7 @@ STYLE = st.fixed_dictionaries(
 
 
 def _write(source: bytes, change=None, **options) -> tuple[bytes, int]:
-    """Write with new rows made by ``change(columns)``."""
+    """Write with new columns: by trees, and from the bytes of the source where it is plain, which is the same."""
     with tempfile.TemporaryDirectory() as folder:
         path, target = Path(folder, "in.xml"), Path(folder, "out.xml")
         path.write_bytes(source)
@@ -81,15 +84,22 @@ def _write(source: bytes, change=None, **options) -> tuple[bytes, int]:
         assert shape.flat
         count = write_masked(path, target, layout, change or {}, **options)
         assert path.read_bytes() == source
-        return target.read_bytes(), count
+        written = target.read_bytes()
+        if (found := survey_plain(path)) is not None:
+            assert write_masked(path, target, layout, change or {}, plain=found[2], **options) == count
+            assert target.read_bytes() == written
+        return written, count
 
 
-def _arrays(rows) -> dict[str, np.ndarray]:
-    arrays = {}
-    for j, name in enumerate(NAMES):
-        arrays[name] = np.empty(len(rows), dtype=object)
-        arrays[name][:] = [row[j] for row in rows]
-    return arrays
+def _coded(values) -> Coded:
+    """Texts of cells, each distinct one once, in reverse order."""
+    texts = list(dict.fromkeys(values))[::-1]
+    codes = [texts.index(value) for value in values]
+    return Coded(np.array(texts, dtype=object), np.array(codes, dtype=np.intp))
+
+
+def _columns(rows) -> dict[str, Coded]:
+    return {name: _coded([row[j] for row in rows]) for j, name in enumerate(NAMES)}
 
 
 @given(FULL, st.lists(ROW, max_size=5), STYLE, st.booleans())
@@ -111,7 +121,7 @@ def test_new_values_give_the_file_made_from_them(first, new_first, rest, style, 
         tuple(after if name in masked else before for name, before, after in zip(NAMES, *pair, strict=True))
         for pair in [(first, new_first), *rest]
     ]
-    change = {name: array for name, array in _arrays(new).items() if name in masked}
+    change = {name: column for name, column in _columns(new).items() if name in masked}
     written, _ = _write(_build(old, **style), change)
     assert _canonical(written) == _canonical(_build(new, **style))
     assert _read_back(written) == _read_back(_build(new, **style)) == [list(row) for row in new]
@@ -200,7 +210,7 @@ def test_records_across_chunks_and_blocks():
     source = _build(rows)
     assert _write(source) == (source, 12_000)
     new = [(*row[:3], "masked", *row[4:]) for row in rows]
-    assert _write(source, {"B": _arrays(new)["B"]})[0] == _build(new)
+    assert _write(source, {"B": _columns(new)["B"]})[0] == _build(new)
 
 
 @pytest.mark.parametrize(
@@ -222,21 +232,21 @@ def test_what_is_not_flat_is_refused(body, reason, line, tmp_path):
     assert not (tmp_path / "out.xml").exists()
 
 
-def _objects(*values) -> np.ndarray:
-    return np.array(values, dtype=object)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"replacements": {"X": _objects("1", "2")}}, UsageError, "no field 'X'"),
+        ({"replacements": {"X": _coded(["1", "2"])}}, UsageError, "no field 'X'"),
         ({"removed": ["X"]}, UsageError, "no field 'X'"),
-        ({"replacements": {"A": _objects("1")}}, UsageError, "file has 2 records"),
-        ({"replacements": {"A": _objects("1", "2")}, "removed": ["A"]}, UsageError, "both replaced and removed"),
+        ({"replacements": {"A": _coded(["1"])}}, UsageError, "file has 2 records"),
+        ({"replacements": {"A": _coded(["1", "2"])}, "removed": ["A"]}, UsageError, "both replaced and removed"),
         ({"keep": np.array([True])}, UsageError, "keep has the shape"),
         ({"order": np.array([0, 0])}, UsageError, "not a permutation"),
-        ({"replacements": {"A": _objects("1", "\x01")}}, DocumentError, "new value of 'A' in record 2"),
-        ({"replacements": {"A": _objects("1", 2)}}, DocumentError, "new value of 'A' in record 2"),
+        ({"replacements": {"A": _coded(["1", "\x01"])}}, DocumentError, "new value of 'A' in record 2"),
+        ({"replacements": {"A": _coded(["1", 2])}}, DocumentError, "new value of 'A' in record 2"),
+        ({"replacements": {"A": _coded(["1", b"2"])}}, DocumentError, "'A' in record 2 .*it is no text but bytes"),
+        ({"replacements": {"A": _coded(["\ud800", "1"])}}, DocumentError, "new value of 'A' in record 1"),
+        ({"replacements": {"A": Coded(_coded(["1"]).texts, np.array([0, 1]))}}, UsageError, "beyond its 1 texts"),
+        ({"replacements": {"A": Coded(_coded(["1"]).texts, np.array([0, -1]))}}, UsageError, "beyond its 1 texts"),
     ],
 )
 def test_wrong_arguments(arguments, error, message, tmp_path):
@@ -244,6 +254,39 @@ def test_wrong_arguments(arguments, error, message, tmp_path):
     path.write_text("<D><R><A>1</A></R><R/></D>")
     with pytest.raises(error, match=message):
         write_masked(path, tmp_path / "out.xml", detect_layout(path), **{"replacements": {}, **arguments})
+
+
+def test_the_first_record_with_a_wrong_text_is_named(tmp_path):
+    path = tmp_path / "in.xml"
+    path.write_text("<D>" + "<R><A>1</A><B>2</B></R>" * 3 + "</D>")
+    wrong = {"A": _coded(["1", "2", "\x02"]), "B": _coded(["1", "\x03", "\x01"])}
+    for columns in (wrong, dict(reversed(wrong.items()))):
+        with pytest.raises(DocumentError, match="'B' in record 2"):
+            write_masked(path, tmp_path / "out.xml", detect_layout(path), columns)
+    wrong["A"] = _coded(["1", "\x02", "1"])
+    with pytest.raises(DocumentError, match="'A' in record 2"):
+        write_masked(path, tmp_path / "out.xml", detect_layout(path), dict(reversed(wrong.items())))
+    unused = Coded(np.array(["\x01", "5"], dtype=object), np.ones(3, dtype=np.intp))
+    assert write_masked(path, tmp_path / "out.xml", detect_layout(path), {"A": unused}) == 3
+
+
+def test_a_character_is_refused_if_libxml2_refuses_it_and_written_as_libxml2_does():
+    element = etree.Element("x")
+    for start in range(0, 0x110000, 0x1000):
+        accepted = []
+        for character in map(chr, range(start, start + 0x1000)):
+            try:
+                element.text = character
+            except ValueError:
+                assert not writable(np.array([character], dtype=object)), ascii(character)
+            else:
+                accepted.append(character)
+        text = "".join(accepted)
+        assert writable(np.array([text], dtype=object))
+        element.text = text
+        element.set("a", text)
+        written = f'<x a="{escaped(text, attribute=True)}">{escaped(text, attribute=False)}</x>'
+        assert etree.tostring(element, encoding="unicode") == (written if text else '<x a=""/>')
 
 
 def test_a_source_that_changed_meanwhile_is_refused(tmp_path):

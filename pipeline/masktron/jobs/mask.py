@@ -31,7 +31,7 @@ from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
-from masktron.read.records import Column, Layout, Records
+from masktron.read.records import Coded, Column, Layout, Records
 from masktron.results import (
     BlockResult,
     CandidateResult,
@@ -151,6 +151,7 @@ class _Run:
                 removed=self.plan.by_role(Role.IDENTIFIER),
                 keep=self.originals.keep,
                 order=None if order is None else self._source_order(order),
+                plain=self.job.plain,
             )
             layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
             self._verify_layout(layout, shape)
@@ -183,15 +184,25 @@ class _Run:
         keep = self.originals.keep
         return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
-    def _replacements(self, blocks: Sequence[MaskedBlock]) -> dict[str, NDArray[np.object_]]:
+    def _replacements(self, blocks: Sequence[MaskedBlock]) -> dict[str, Coded]:
         """Masked lexemes for every record of the source; those of excluded records stay empty and are not written."""
-        lexemes: dict[str, NDArray[np.object_]] = {}
+        found: dict[str, Coded] = {}
         for masked in blocks:
+            lexemes, own = masked.settled.lexemes, masked.settled.own
+            labels = self._spread(masked.grouping.labels, len(lexemes))
             for position, name in enumerate(masked.block.variables):
-                column = np.full(len(self.records), None, dtype=np.object_)
-                column[self.originals.keep] = masked.lexemes(position)
-                lexemes[name] = column
-        return lexemes
+                if position in own:
+                    single = self._spread(np.arange(len(self.kept)), len(self.kept))
+                    found[name] = Coded(_and_nothing(own[position]), single)
+                else:
+                    found[name] = Coded(_and_nothing(lexemes[:, position]), labels)
+        return found
+
+    def _spread(self, codes: NDArray[np.intp], nothing: int) -> NDArray[np.intp]:
+        """Codes of the kept records as codes of all records of the source."""
+        spread = np.full(len(self.records), nothing, dtype=np.intp)
+        spread[self.originals.keep] = codes
+        return spread
 
     def _verify_layout(self, layout: Layout, shape: Shape) -> None:
         """Refuse a written file that is no table of the fields to release.
@@ -374,6 +385,10 @@ class _Run:
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
         }
+
+
+def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.concatenate([lexemes, np.array([None], dtype=np.object_)])
 
 
 def _categorical(fact: FieldFacts) -> bool:

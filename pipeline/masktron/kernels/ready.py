@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from masktron.kernels.assembling import assemble, gather, lay_out
 from masktron.kernels.bytewise import order_cells
 from masktron.kernels.compiling import is_compiled, is_kept
 from masktron.kernels.keys import intern, reslot, tally
@@ -11,7 +12,7 @@ from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.scanner import byte_classes, scan_records, table_of
 from masktron.kernels.texts import code_texts
 
-ENTRIES = (scan_records, read_numbers, code_texts, order_cells, intern, reslot, tally)
+ENTRIES = (scan_records, read_numbers, code_texts, order_cells, intern, reslot, tally, assemble, lay_out, gather)
 """What is called from outside the kernels."""
 
 
@@ -46,3 +47,7 @@ def compile_kernels() -> None:
     intern(octets, nothing, nothing, flags, codes, hashes, places, octets, 0, rows)
     reslot(hashes, 0, codes)
     tally(rows[:0], rows, places, rows)
+    none = (octets, places[:0], places[:0], flags[:0], flags[:0], flags[:0])
+    assemble(*none, 0, octets, octets, places, 0, places[:0], octets, cells, cells, octets, places, flags)
+    lay_out(octets, np.zeros((1, 2), np.int64), places[:0], octets, 0, places, places)
+    gather(octets, places, places, places[:0], octets, octets)

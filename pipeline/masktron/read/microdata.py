@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.read.lexical import XML_SPACE, fraction_digits, parse_number
-from masktron.read.parser import pulled, scan
+from masktron.read.parser import ended, pulled, scan
 from masktron.read.records import Column, Field, Layout, Records, Status
 
 if TYPE_CHECKING:
@@ -222,6 +222,29 @@ def frame_of(path: str | Path, layout: Layout) -> etree._Element | None:
     for record in _released(Path(path), layout):
         return _copied(record.getparent(), {})
     return None
+
+
+def cut_document(text: bytes, layout: Layout) -> etree._Element:
+    """Return the records of a file that is cut off behind one of them, in a document like those of `iter_chunks`.
+
+    Parameters
+    ----------
+    text : bytes
+        What stands before the first record, then whole records of a flat file, one at least.
+    layout : Layout
+
+    Raises
+    ------
+    XMLSyntaxError
+        The text is not what it was taken for.
+    """
+    copies: dict[etree._Element, etree._Element] = {}
+    ancestors = tuple(reversed(layout.record_path[:-1]))
+    for record in ended(text, layout.record_tag):
+        # a field may have the name of the record
+        if tuple(str(a.tag) for a in record.iterancestors()) == ancestors:
+            _copied(record.getparent(), copies).append(record)
+    return next(iter(copies.values())).getroottree().getroot()
 
 
 def _attach_spans(parser: expat.XMLParserType, layout: Layout, found: array[int]) -> None:

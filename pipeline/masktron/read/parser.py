@@ -252,6 +252,20 @@ def pulled(path: Path, tag: str | None, error: type[MasktronError] = DocumentErr
         yield from _ended(parser)
 
 
+def ended(text: bytes, tag: str) -> list[etree._Element]:
+    """Return the elements with this Clark name of a document that is cut off behind one of them.
+
+    Raises
+    ------
+    XMLSyntaxError
+        It is not well-formed so far.
+    """
+    parser = etree.XMLPullParser(events=("end",), tag=tag, **_HARDENED)
+    for start in range(0, len(text), _BLOCK):
+        parser.feed(text[start : start + _BLOCK])
+    return list(_ended(parser))
+
+
 def _ended(parser: Any) -> Iterator[etree._Element]:
     for _event, element in parser.read_events():
         yield element

@@ -113,6 +113,24 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """Texts of cells, each distinct one once: that of cell i is ``texts[codes[i]]``.
+
+    Attributes
+    ----------
+    texts : ndarray of object, shape (m,)
+        None where the field is absent. Not all of them need be distinct, or used.
+    codes : ndarray of intp, shape (n,)
+    """
+
+    texts: NDArray[np.object_]
+    codes: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """A microdata file in memory.
 

@@ -1,0 +1,115 @@
+"""Plain files written from the bytes of the source, batch by batch: what a parser would make of them, without one.
+
+The oracle is `masktron.write.edits`: every byte is as it would be if libxml2 had parsed and written the file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError
+from masktron.kernels.assembling import gather
+from masktron.read.blocks import PlainFile
+from masktron.read.encoding import Encoding
+from masktron.read.parser import namespace_parser, opened
+from masktron.read.plain import check_unchanged
+from masktron.write.edits import Edits
+from masktron.write.names import names_of
+from masktron.write.outline import Outline
+from masktron.write.pieces import Pieces, space_at
+
+_ROOM = 1 << 23
+"""Bytes that are put in order before they are written."""
+
+
+def write_assembled(
+    source: Path,
+    target: Path,
+    edits: Edits,
+    plain: PlainFile,
+    kept: NDArray[np.bool_],
+    order: NDArray[np.intp] | None,
+) -> bool:
+    """Write a plain file as `masktron.write.xml.write_masked` says; False, and nothing, where it cannot be done so.
+
+    Raises
+    ------
+    DocumentError
+        The source cannot be read, or changed since it was surveyed.
+    """
+    check_unchanged(source, plain)
+    with opened(source) as (stream, encoding):
+        head = stream.read(plain.start)
+    names = names_of(edits.layout, plain)
+    frame = names.frame(head, edits.layout, plain.codec) if names is not None else None
+    if names is None or frame is None:
+        return False
+    around = _Around(source, encoding, head, plain.codec)
+    apart = np.zeros(len(kept), dtype=np.bool_)
+    if order is None:
+        # the white space behind each record but the last: behind that comes what ends the source
+        followed = kept.copy()
+        followed[np.flatnonzero(kept)[-1:]] = False
+        apart[1:] = followed[:-1]
+    pieces = Pieces(source, edits, plain, names, head, kept, apart)
+    with target.open("wb") as out:
+        out.write(around.before + frame[0])
+        if order is None:
+            out.writelines(pieces)
+        else:
+            _write_ordered(out, pieces, order[kept[order]])
+        tail, after = around.behind(pieces.end)
+        if order is None or kept.any():
+            out.write(tail)
+        out.write(frame[1] + after)
+    check_unchanged(source, plain)
+    return True
+
+
+def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp]) -> None:
+    """Write records in another order: they are put together first, and held."""
+    held = bytearray(1)  # never empty
+    for piece in pieces:
+        held += piece
+    stops = 1 + np.cumsum(pieces.lengths)
+    starts = stops - pieces.lengths
+    data = np.frombuffer(held, dtype=np.uint8)
+    separator = np.array(list(pieces.separator), dtype=np.uint8)
+    sizes = pieces.lengths[chosen] + len(separator)
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < len(chosen):
+        written = int(ends[begin] - sizes[begin])
+        stop = max(begin + 1, int(np.searchsorted(ends, written + _ROOM, side="right")))
+        ordered = np.empty(int(ends[stop - 1]) - written, dtype=np.uint8)
+        size = gather(data, starts, stops, chosen[begin:stop].astype(np.int64), separator, ordered)
+        out.write(ordered[: size - len(separator)] if stop == len(chosen) else ordered)
+        begin = stop
+
+
+class _Around:
+    """What is written before the records and behind them."""
+
+    def __init__(self, source: Path, encoding: Encoding, head: bytes, codec: str) -> None:
+        self._source = source
+        self._codec = codec
+        self._outline = Outline()
+        self._parser = namespace_parser(source, encoding, DocumentError)
+        self._outline.attach(self._parser)
+        self._parser.Parse(head, False)
+        self.before = self._encoded(self._outline.opening(encoding))
+
+    def behind(self, offset: int) -> tuple[bytes, bytes]:
+        """Return the white space that follows the records, which end at an offset, and what follows the root."""
+        with self._source.open("rb") as stream:
+            stream.seek(offset)
+            rest = stream.read()
+        self._parser.Parse(rest, True)
+        return space_at(rest), self._encoded(self._outline.closing)
+
+    def _encoded(self, text: str) -> bytes:
+        return text.encode(self._codec, "xmlcharrefreplace")
