@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -12,10 +13,19 @@ from hypothesis import strategies as st
 
 from masktron.constraints import Linear
 from masktron.errors import UsageError
+from masktron.kernels.distinct import alike, codes_of
 from masktron.measures import achieved_k
 from masktron.measures.achieved_k import group_sizes, shared_columns
+from masktron.read.records import Column, Field, Status
 
 LEXEME = st.sampled_from(["5", "5.0", " 5", "", None, "é", "nan", "None"])
+
+
+def column(*texts: str, codes: tuple[str, ...] = ()) -> Column:
+    status = [Status.CODE if text in codes else Status.PRESENT if text else Status.EMPTY for text in texts]
+    values = [float(text) if state == Status.PRESENT else np.nan for text, state in zip(texts, status, strict=True)]
+    lexemes = np.array(texts, dtype=object)
+    return Column(Field("A", "A"), lexemes, np.array(status, dtype=np.uint8), np.array(values), 0)
 
 
 @given(rows=st.lists(st.tuples(LEXEME, LEXEME, st.integers(-1, 1)), min_size=1, max_size=40))
@@ -49,9 +59,30 @@ def test_bad_arguments() -> None:
 
 def test_a_solved_variable_counts_where_its_equality_fails() -> None:
     lexemes = {"A": ["1", "1", "1", "1"], "B": ["2", "3", "5", ""], "U": ["3", "4", "5", "6"]}
-    columns = {name: np.array(own, dtype=object) for name, own in lexemes.items()}
+    columns = {name: column(*own) for name, own in lexemes.items()}
+    codes = {name: codes_of(own.lexemes) for name, own in columns.items()}
     total = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("U", Fraction(-1))), "=", Fraction(0))
-    sizes = group_sizes(shared_columns(columns, ["A", "B"], {"B": [total]}))
+    sizes = group_sizes(shared_columns(columns, codes, ["A", "B"], {"B": [total]}))
     assert sizes.tolist() == [2, 2, 1, 1]
-    assert achieved_k(shared_columns(columns, ["A", "B"], {})) == 1
-    assert achieved_k(shared_columns({"A": columns["A"], "B": columns["B"]}, ["A", "B"], {"B": [total]})) == 1
+    assert achieved_k(shared_columns(columns, codes, ["A", "B"], {})) == 1
+    del columns["U"]
+    assert achieved_k(shared_columns(columns, codes, ["A", "B"], {"B": [total]})) == 1
+
+
+def test_engines_read_a_code_for_missing_as_a_number() -> None:
+    """So an equality may hold in it: 1 + -9 = -8."""
+    columns = {"A": column("1", "1"), "B": column("-9", "-9", codes=("-9",)), "U": column("-8", "-8")}
+    codes = {name: codes_of(own.lexemes) for name, own in columns.items()}
+    codes["B"] = codes_of(np.array(["-9", "-9.0"], dtype=object))
+    total = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("U", Fraction(-1))), "=", Fraction(0))
+    assert achieved_k(shared_columns(columns, codes, ["A", "B"], {"B": [total]})) == 2
+
+
+def test_columns_behind_those_that_tell_all_records_apart_are_not_asked_for() -> None:
+    def columns() -> Iterator[np.ndarray]:
+        yield np.array([0, 1, 0], dtype=np.int32)
+        yield np.array([-1, -1, 0], dtype=np.int32)
+        raise AssertionError
+
+    codes, count = alike(columns(), 3)
+    assert (codes.tolist(), count) == ([0, 1, 2], 3)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,20 +12,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels import linkage as kernel
 from masktron.measures import linkage
-from masktron.measures.linkage import linkage_points
+from masktron.measures.linkage import TREE_FROM, _credit, _credit_through_tree, compiles_first, linkage_points
 
 
 def brute_force(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
     known, released = linkage_points(original, masked)
-    credit = 0.0
+    return 100 * all_pairs(known, released).sum() / len(original)
+
+
+def all_pairs(known: NDArray[np.float64], released: NDArray[np.float64]) -> NDArray[np.float64]:
+    credit = np.zeros(len(known))
     for i, row in enumerate(released):
         squared = np.zeros(len(known))
         for column in range(known.shape[1]):
             squared += np.square(row[column] - known[:, column])
         nearest = np.flatnonzero(squared == squared.min())
-        credit += (i in nearest) / len(nearest)
-    return 100 * credit / len(original)
+        credit[i] = (i in nearest) / len(nearest)
+    return credit
 
 
 @st.composite
@@ -82,3 +90,56 @@ def test_bad_arguments() -> None:
         linkage(np.zeros((2, 1)), np.zeros((1, 2)))
     with pytest.raises(UsageError, match="infinite"):
         linkage(np.zeros((1, 1)), np.full((1, 1), np.inf))
+
+
+@settings(max_examples=200)
+@given(pair=files(), workers=st.sampled_from([1, 2]), capacity=st.sampled_from([2, 3, 64]))
+def test_the_tree_and_its_twin_give_the_same_credits(
+    pair: tuple[NDArray[np.float64], NDArray[np.float64]], workers: int, capacity: int
+) -> None:
+    points = linkage_points(*pair)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "_CAPACITY", capacity)
+        assert (_credit_through_tree(*points, workers) == _credit(*points)).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 40])
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3, 2.0])
+def test_trees_of_several_levels_give_the_credits_of_all_pairs(d: int, noise: float) -> None:
+    rng = np.random.default_rng(d)
+    known = rng.lognormal(size=(2500, d))
+    known[:, ::3] = np.round(known[:, ::3], 1)
+    known[rng.integers(0, 2500, 300)] = known[rng.integers(0, 2500, 300)]
+    released = known + noise * rng.normal(size=known.shape)
+    released[:800] = released[rng.integers(0, 100, 800)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "_CAPACITY", 2)
+        found = _credit_through_tree(known, released, 2)
+    assert (found == all_pairs(known, released)).all()
+
+
+def test_distances_in_which_single_precision_says_nothing() -> None:
+    """Originals far closer to each other than single precision tells, and masked records beyond its numbers."""
+    rng = np.random.default_rng(5)
+    known = np.concatenate([1.0 + 1e-9 * rng.integers(0, 90, size=(900, 2)), [[1e6, -1e6]]])
+    released = known + 1e-9 * rng.integers(-1, 2, size=known.shape)
+    released[7], released[8, 1] = 1e150, -1e30
+    found = _credit_through_tree(known, released, 1)
+    assert (found == all_pairs(known, released)).all()
+    assert 0.2 < found.mean() < 0.8
+
+
+def test_many_records_go_through_the_tree_and_few_do_not_load_the_compiler() -> None:
+    rng = np.random.default_rng(6)
+    original = np.round(rng.normal(size=(TREE_FROM, 3)), 2)
+    masked = np.round(original + 0.05 * rng.normal(size=original.shape), 2)
+    expected = 100.0 * float(_credit(*linkage_points(original, masked)).sum()) / len(original)
+    assert linkage(original, masked, workers=2) == linkage(original, masked) == expected
+    assert not compiles_first(TREE_FROM), "it was compiled just now"
+    code = (
+        "import sys, numpy as np; from masktron.measures.linkage import compiles_first, linkage; "
+        "points = np.random.default_rng(0).random((200, 3)); linkage(points, points); compiles_first(200); "
+        "print('numba' in sys.modules); compiles_first(20_000); print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

@@ -27,6 +27,11 @@ def column(*texts: str | None) -> Column:
         (("1", "2", None), ("1", None, None), 50.0, False),
         (("1", "2", None), ("1", "2", "2"), 100.0, True),
         (("7", "7.0", None), ("7", "7", None), 100.0, False),
+        (("7", "x"), ("7.0", "x"), 100.0, True),
+        (("0", "-0"), ("0", "0"), 100.0, True),
+        (("x", "x"), ("x", "x"), 100.0, False),
+        (("x", "y"), ("x", "y"), 100.0, True),
+        (("x", "5"), ("5", "x"), 0.0, False),
     ],
 )
 def test_by_hand(before: tuple[str], after: tuple[str], share: float, *, whole: bool) -> None:

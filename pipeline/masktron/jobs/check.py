@@ -19,6 +19,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.revalidate import left_to_columns, second_opinions
+from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.unchanged import published_as_it_was
 from masktron.read.layout import Shape
@@ -215,9 +216,14 @@ class _Audit:
         gone = [name for name in self.contract.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
-        lexemes = {name: column.lexemes for name, column in data.columns.items()}
+        codes = {
+            name: codes_of(data.columns[name].lexemes)
+            for block in self.contract.blocks
+            for name in block
+            if name in data.columns
+        }
         sizes = [
-            achieved_k(shared_columns(lexemes, present, self._solved(present)))
+            achieved_k(shared_columns(data.columns, codes, present, self._solved(present)))
             for block in self.contract.blocks
             if (present := [name for name in block if name in data.columns])
         ]
@@ -329,7 +335,7 @@ class _Audit:
         if self.contract is None:
             self.not_checked.append(f"{what}: need the manifest (--manifest)")
             return
-        keep = np.array([at for at in range(len(source)) if at not in excluded], dtype=np.intp)
+        keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
         order = self.contract.order
         if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
             self.not_checked.append(f"{what}: the numbers of records differ")

@@ -19,11 +19,13 @@ from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job,
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Revalidation, revalidate
+from masktron.kernels.distinct import codes_of
 from masktron.kernels.mdav import compiles_first
 from masktron.masking import MaskedBlock, Repair, Trial, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
+from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.measures.linkage import linkage
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
@@ -99,7 +101,7 @@ def run_mask(
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
     run = _Run(job, config, plan, records, _kept(records, originals), originals)
-    if compiles_first(len(run.kept), plan.k):
+    if compiles_first(len(run.kept), plan.k) or linking_compiles_first(len(run.kept)):
         progress("compiling, which is done once", 0)
     blocks, repairs = mask_records(
         run.kept,
@@ -282,7 +284,8 @@ class _Run:
         numeric = [fact.name for fact in self.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric]
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
-        block_results = tuple(self._block_result(block, columns) for block in blocks)
+        codes = {name: codes_of(columns[name].lexemes) for name in confidential}
+        block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
         original, released = self._values(self.kept.columns, numeric), self._values(columns, numeric)
         return MaskResult(
             output=shown(out),
@@ -291,7 +294,7 @@ class _Run:
             records_out=len(masked),
             k=self.config.k,
             min_group=min(block.min_group for block in block_results),
-            whole_record_k=achieved_k([columns[name].lexemes for name in confidential]),
+            whole_record_k=achieved_k(list(codes.values())),
             linkage=linkage(original, released),
             information_loss=information_loss(original, released) if numeric else float("nan"),
             violations=sum(rule.violations for rule in results),
@@ -326,10 +329,12 @@ class _Run:
         shares = category_shares(before, after, self._weights())
         return CategoryResult(fact.name, fact.kind, shares.distance, shares.before, shares.after)
 
-    def _block_result(self, masked: MaskedBlock, columns: dict[str, Column]) -> BlockResult:
+    def _block_result(
+        self, masked: MaskedBlock, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]]
+    ) -> BlockResult:
         block = masked.block
         numeric = [fact.name for fact in self.plan.fields if fact.name in block.variables and fact.numeric]
-        exits = masked.settled.exits.tolist()
+        exits = masked.settled.exits
         return BlockResult(
             variables=block.variables,
             rules=tuple(self.job.rulebook.checks[index].id for index in block.checks),
@@ -338,12 +343,13 @@ class _Run:
             groups=masked.grouping.groups,
             min_group=achieved_k(
                 shared_columns(
-                    {name: column.lexemes for name, column in columns.items()},
+                    columns,
+                    codes,
                     block.variables,
                     {one.variable: self._equalities(one.variable, block) for one in block.solved},
                 )
             ),
-            exits={name: exits.count(name) for name in EXITS},
+            exits={name: int((exits == name).sum()) for name in EXITS},
             observed_share=100 * int(masked.exposure.observed.sum()) / len(self.kept),
             copied=int(masked.exposure.copied.sum()),
             coincident=int(masked.exposure.coincident.sum()),
@@ -366,9 +372,12 @@ class _Run:
         return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
 
     @staticmethod
-    def _values(columns: Any, names: Sequence[str]) -> NDArray[np.float64]:
-        none = np.empty((len(next(iter(columns.values())).values), 0))
-        return np.column_stack([none, *(columns[name].values for name in names)])
+    def _values(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.float64]:
+        # by column, as all measures take it
+        values = np.empty((len(next(iter(columns.values())).values), len(names)), order="F")
+        for at, name in enumerate(names):
+            values[:, at] = columns[name].values
+        return values
 
     def _manifest(
         self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
+from masktron.kernels.distinct import alike, codes_of
 from masktron.read.lexical import parse_number
-
-FOLLOWS = "(follows)"
-"""Stands for a value that the others give; no number is written like that."""
+from masktron.read.records import Column, Status
 
 
 def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -25,7 +23,7 @@ def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     ----------
     columns : sequence of ndarray, each of shape (n,), at least one
         Lexemes as written, compared as text: ``5`` and ``5.0`` differ, and None (absent) equals only None. Or
-        codes; NaN equals NaN.
+        numbers, also codes of texts; NaN equals NaN.
 
     Returns
     -------
@@ -41,11 +39,7 @@ def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise UsageError(f"columns of different lengths make no records: {sorted(lengths)}")
-    codes = np.zeros(lengths.pop(), dtype=np.int64)
-    for column in columns:
-        # Both factors are below n, so that the product fits an int64; -1 stands for None or NaN.
-        own = pd.factorize(column)[0].astype(np.int64) + 1
-        codes = np.unique(codes * (own.max(initial=0) + 1) + own, return_inverse=True)[1].astype(np.int64)
+    codes, _ = alike(map(codes_of, columns), lengths.pop())
     return np.bincount(codes)[codes].astype(np.int64)
 
 
@@ -64,8 +58,11 @@ def achieved_k(columns: Sequence[NDArray[Any]]) -> int:
 
 
 def shared_columns(
-    columns: Mapping[str, NDArray[np.object_]], variables: Sequence[str], solved: Mapping[str, Sequence[Atom]]
-) -> list[NDArray[np.object_]]:
+    columns: Mapping[str, Column],
+    codes: Mapping[str, NDArray[np.int32]],
+    variables: Sequence[str],
+    solved: Mapping[str, Sequence[Atom]],
+) -> list[NDArray[np.int32]]:
     """Return what the records of a group have to share, for `achieved_k`.
 
     A solved variable counts only in records where none of its equalities holds. Where one does, it follows from the
@@ -73,8 +70,10 @@ def shared_columns(
 
     Parameters
     ----------
-    columns : mapping of str to ndarray of object, each of shape (n,)
-        Lexemes as written of all fields of the file; None where absent.
+    columns : mapping of str to Column
+        All fields of the file.
+    codes : mapping of str to ndarray of int32, each of shape (n,)
+        Lexemes of the variables, numbered by `codes_of`.
     variables : sequence of str
         Of the block.
     solved : mapping of str to sequence of Atom
@@ -82,15 +81,25 @@ def shared_columns(
 
     Returns
     -------
-    list of ndarray of object, each of shape (n,)
+    list of ndarray of int32, each of shape (n,)
     """
     needed = {name for atoms in solved.values() for atom in atoms for name in variables_of_atom(atom)}
-    seen = {name: np.array([parse_number(text or "") for text in columns[name]]) for name in needed & columns.keys()}
-    shared = [columns[name] for name in variables if name not in solved]
+    seen = {name: _numbers(columns[name]) for name in needed & columns.keys()}
+    shared = [codes[name] for name in variables if name not in solved]
     for name, atoms in solved.items():
-        follows = np.zeros(len(columns[name]), dtype=np.bool_)
+        follows = np.zeros(len(codes[name]), dtype=np.bool_)
         for atom in atoms:
             if seen.keys() >= set(variables_of_atom(atom)):
                 follows |= satisfied(atom, seen, {})
-        shared.append(np.where(follows, FOLLOWS, columns[name]))
+        # as if one more text stood there
+        shared.append(np.where(follows, codes[name].max(initial=-1) + np.int32(1), codes[name]))
     return shared
+
+
+def _numbers(column: Column) -> NDArray[np.float64]:
+    """Numbers as engines see them, to whom a code that means 'missing' is a number like others."""
+    numbers = column.values.copy()
+    coded = np.flatnonzero(column.status == Status.CODE)
+    texts, which = np.unique(column.lexemes[coded].astype(np.str_), return_inverse=True)
+    numbers[coded] = np.array([parse_number(text) for text in texts.tolist()], dtype=np.float64)[which]
+    return numbers

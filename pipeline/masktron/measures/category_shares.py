@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+
+_EXACT = 2.0**53
+"""Integers whose magnitudes add up to less are added without rounding, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,13 @@ def category_shares(
 
 
 def _counts(lexemes: NDArray[np.object_], weights: NDArray[np.float64]) -> dict[str, float]:
-    held: dict[str, list[float]] = {}
-    for lexeme, weight in zip(lexemes.tolist(), weights.tolist(), strict=True):
-        if lexeme is not None:
-            held.setdefault(lexeme, []).append(weight)
-    return {category: math.fsum(own) for category, own in held.items()}
+    codes, categories = pd.factorize(lexemes)
+    held = codes >= 0
+    codes, weights = codes[held], weights[held]
+    if (weights == np.floor(weights)).all() and np.abs(weights).sum() < _EXACT:
+        sums = np.bincount(codes, weights, minlength=len(categories)).tolist()
+    else:
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(categories)))[:-1]
+        sums = [math.fsum(own.tolist()) for own in np.split(weights[order], ends)]
+    return dict(zip(categories.tolist(), sums, strict=True))

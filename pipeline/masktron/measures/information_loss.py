@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.sums import scaled
 
 
 def information_loss(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -41,12 +42,21 @@ def information_loss(original: NDArray[np.float64], masked: NDArray[np.float64])
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
     within = total = 0.0
     for before, after in zip(original.T, masked.T, strict=True):
-        both = ~(np.isnan(before) | np.isnan(after))
-        if not both.any() or before[both].min() == before[both].max():
+        known, released = _in_both(before, after)
+        if not known.size or known.min() == known.max():
             continue
-        power = -int(np.frexp(np.abs(before[both]).max())[1])
-        scaled = np.ldexp(before[both], power)
-        variance = scaled.var()
-        within += float(np.square(np.ldexp(after[both], power) - scaled).sum() / variance)
-        total += float(both.sum())
+        power = -int(np.frexp(max(-known.min(), known.max()))[1])
+        unit = scaled(known, power)
+        variance = unit.var()
+        within += float(np.square(scaled(released, power) - unit).sum() / variance)
+        total += float(known.size)
     return 100.0 * within / total if total else 0.0
+
+
+def _in_both(
+    before: NDArray[np.float64], after: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    both = ~(np.isnan(before) | np.isnan(after))
+    if both.all():
+        return np.ascontiguousarray(before), np.ascontiguousarray(after)
+    return before[both], after[both]

@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.sums import scaled
 
+TREE_FROM = 20_000
+"""Records from which compiled code is worth loading."""
 _BLOCK = 64
 """Masked records whose tied candidates are listed together: bounds memory by _BLOCK * n."""
 _SLACK = 1e-9
@@ -16,7 +20,7 @@ _TINY = 1e-150
 """Distances whose squares vanish."""
 
 
-def linkage(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
+def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, workers: int = 1) -> float:
     """Compute the share of masked records whose nearest original record is their own.
 
     Distance is Euclidean over all variables, standardised by mean and standard deviation of the original. If t
@@ -30,6 +34,8 @@ def linkage(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float
     ----------
     original, masked : ndarray of float64, shape (n, p)
         Row i of both belongs to the same respondent; NaN where missing. Text is encoded by the caller.
+    workers : int
+        Threads for a file of many records; the result does not depend on them.
 
     Returns
     -------
@@ -52,31 +58,59 @@ def linkage(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float
     if not len(original):
         return 0.0
     known, released = linkage_points(original, masked)
-    return 100.0 * float(_credit(known, released).sum()) / len(original)
+    credit = _credit_through_tree(known, released, workers) if _many(len(known)) else _credit(known, released)
+    return 100.0 * float(credit.sum()) / len(original)
+
+
+def compiles_first(n: int) -> bool:
+    """Tell whether linking n records would have to wait for code to be compiled."""
+    if not _many(n):
+        return False
+    from masktron.kernels.linkage import links_ready  # noqa: PLC0415 -- loads the compiler
+
+    return not links_ready()
+
+
+def _many(n: int) -> bool:
+    return n >= TREE_FROM
 
 
 def linkage_points(
     original: NDArray[np.float64], masked: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return original and masked records as points of the space in which `linkage` measures, shape (n, d) each."""
-    known: list[NDArray[np.float64]] = []
-    released: list[NDArray[np.float64]] = []
-    for before, after in zip(original.T, masked.T, strict=True):
-        missing = np.isnan(before)
-        numbers = before[~missing]
-        if numbers.size and numbers.min() < numbers.max():
-            power = -int(np.frexp(np.abs(numbers).max())[1])
-            scaled = np.ldexp(numbers, power)
-            mean, deviation = scaled.mean(), scaled.std()
-            for column, points in ((before, known), (after, released)):
-                with np.errstate(over="ignore"):
-                    points.append(_bounded((np.ldexp(column, power) - mean) / deviation))
-        if missing.any() and not missing.all():
-            known.append(missing.astype(np.float64))
-            released.append(np.isnan(after).astype(np.float64))
-    if not known:
-        return np.zeros((len(original), 0)), np.zeros((len(original), 0))
-    return np.stack(known, axis=1), np.stack(released, axis=1)
+    units = [_unit(column) for column in original.T]
+    gaps = [_tells_apart(np.isnan(column)) for column in original.T]
+    shape = len(original), sum(unit is not None for unit in units) + sum(gaps)
+    known, released = np.empty(shape), np.empty(shape)
+    at = 0
+    for before, after, unit, gap in zip(original.T, masked.T, units, gaps, strict=True):
+        for column, points in ((before, known), (after, released)):
+            if unit is not None:
+                points[:, at] = _standardised(column, *unit)
+            if gap:
+                points[:, at + (unit is not None)] = np.isnan(column)
+        at += (unit is not None) + gap
+    return known, released
+
+
+def _unit(column: NDArray[np.float64]) -> tuple[int, float, float] | None:
+    """Power of two, mean and standard deviation that standardise a variable; None where it does not vary."""
+    numbers = column[~np.isnan(column)]
+    if not numbers.size or numbers.min() == numbers.max():
+        return None
+    power = -int(np.frexp(np.abs(numbers).max())[1])
+    unit = scaled(numbers, power)
+    return power, unit.mean(), unit.std()
+
+
+def _tells_apart(flags: NDArray[np.bool_]) -> bool:
+    return bool(flags.any() and not flags.all())
+
+
+def _standardised(column: NDArray[np.float64], power: int, mean: float, deviation: float) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return _bounded((scaled(column, power) - mean) / deviation)
 
 
 def _bounded(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,6 +145,25 @@ def _credit(known: NDArray[np.float64], released: NDArray[np.float64]) -> NDArra
     own = _squared(released, known)
     credit: NDArray[np.float64] = np.where(own == best[prototype], 1.0 / ties[prototype], 0.0)
     return credit
+
+
+def _credit_through_tree(
+    known: NDArray[np.float64], released: NDArray[np.float64], workers: int
+) -> NDArray[np.float64]:
+    """Credit as `_credit` does, by a search for each record that ends at the first original nearer than its own."""
+    from masktron.kernels.linkage import credits_of_links  # noqa: PLC0415 -- loads the compiler
+
+    if not known.shape[1]:
+        return np.full(len(known), 1.0 / len(known))
+    place, count = alike(map(codes_of, known.T), len(known))
+    prototype, _ = alike(map(codes_of, released.T), len(released))
+    people = np.bincount(place)
+    if count < len(known):
+        first = np.empty(count, dtype=np.intp)
+        # of equal records the last assignment stays
+        first[place[::-1]] = np.arange(len(known))[::-1]
+        known = known[first]
+    return credits_of_links(known, people, place, released, prototype, workers)
 
 
 def _squared(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,16 +31,24 @@ def unchanged(original: Column, masked: Column) -> float:
 
 def published_as_it_was(original: Column, masked: Column) -> bool:
     """Whether every record gets its own value of a field back, where records have different ones."""
-    held = {str(cell) for cell in _cells(original)[original.present].tolist()}
-    return len(held) > 1 and bool(same_cells(original, masked)[original.present].all())
+    return bool(same_cells(original, masked)[original.present].all()) and _differ(original)
 
 
 def same_cells(original: Column, masked: Column) -> NDArray[np.bool_]:
     """Which cells hold the same number, or where one is no number, the same text; shape (n,)."""
-    numbers = original.is_number & masked.is_number
-    same: NDArray[np.bool_] = np.where(numbers, original.values == masked.values, original.lexemes == masked.lexemes)
+    same: NDArray[np.bool_] = original.values == masked.values
+    # NaN equals nothing, so that only cells that are no number in both are left
+    texts = np.flatnonzero(~(original.is_number & masked.is_number))
+    same[texts] = original.lexemes[texts] == masked.lexemes[texts]
     return same
 
 
-def _cells(column: Column) -> NDArray[np.object_]:
-    return np.where(column.is_number, column.values.astype(np.object_), column.lexemes)
+def _differ(column: Column) -> bool:
+    """Whether two values of a column differ: numbers as numbers, the two zeros included, all else as text."""
+    numbers = column.values[column.present & column.is_number].view(np.int64)
+    texts = column.lexemes[column.present & ~column.is_number]
+    return bool(
+        (len(numbers) and len(texts))
+        or (len(numbers) and (numbers != numbers[0]).any())
+        or (len(texts) and (texts != texts[0]).any())
+    )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.groups import two_product
+from masktron.kernels.sums import rounded_sum, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +66,36 @@ def weighted_totals(
     """
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no totals in common")
-    weight = np.ones(len(original)) if weights is None else weights
-    if weight.shape != (len(original),):
-        raise UsageError(f"{len(original)} records do not go with weights of shape {weight.shape}")
+    if weights is not None and weights.shape != (len(original),):
+        raise UsageError(f"{len(original)} records do not go with weights of shape {weights.shape}")
     return tuple(
         WeightedTotal(
-            _total(before, weight),
-            _total(after, weight),
+            _total(before, weights),
+            _total(after, weights),
             int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
         )
         for before, after in zip(original.T, masked.T, strict=True)
     )
 
 
-def _total(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+def _total(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
     """Sum of products in exact arithmetic, rounded once; infinite where no double is as large."""
     present = ~np.isnan(values)
     if not present.any():
         return 0.0
     # Powers of two bring both factors to at most 1 without rounding: no product overflows.
-    power, weight_power = (int(np.frexp(np.abs(column[present]).max())[1]) for column in (values, weights))
-    products = two_product(np.ldexp(values[present], -power), np.ldexp(weights[present], -weight_power))
+    held, power = _small(values[present])
+    if weights is None:
+        total = rounded_sum(held)
+    else:
+        factors, weight_power = _small(weights[present])
+        power += weight_power
+        total = rounded_sum(np.concatenate(two_product(held, factors)))
     with np.errstate(over="ignore"):
-        return float(np.ldexp(math.fsum(np.concatenate(products).tolist()), power + weight_power))
+        return float(np.ldexp(total, power))
+
+
+def _small(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Write values as numbers of at most 1 and a power of two."""
+    power = int(np.frexp(np.abs(values).max())[1])
+    return scaled(values, -power), power
