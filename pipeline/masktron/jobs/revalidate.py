@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
-from masktron.evaluation.parallel import Counts, count, engine_name
+from masktron.evaluation.opinions import Opinions, SampleOf, ask
+from masktron.evaluation.oracle import Opinion, compare
+from masktron.evaluation.parallel import Counts, engine_name
 from masktron.evaluation.runner import EngineChoice
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
-from masktron.jobs.common import Job, Progress
+from masktron.jobs.common import Job, Progress, expect
 from masktron.read.records import Layout
 from masktron.results import EngineResult
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""
-CHUNK = 25
 WHOLE = 20_000_000
 """Bytes up to which engines that are not ours see the whole document for a rule that columns evaluate across records:
 they look through all records for each, in a time that grows with the square."""
@@ -90,11 +91,14 @@ def revalidate(
         f"{job.rulebook.checks[index].id}: looks across records; no other engine is asked in so large a file"
         for index in sorted(aside.intersection(rules))
     )
+    sample = SampleOf(_spread(decided.records), decided.records)
+    asked = _asked(path, job, layout, decided, original=original, aside=aside, progress=progress, sample=sample)
     engines = [
         EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone),
-        *second_opinions(path, job, layout, decided, rules, original=original, aside=aside, progress=progress),
-        _third(path, job, layout, original, decided, rules, progress),
+        *_second(job, decided, rules, asked.counts, aside, ()),
     ]
+    if asked.sampled is not None:
+        engines.append(_third(job, decided, rules, asked.sampled))
     return Revalidation(decided, tuple(engines))
 
 
@@ -109,7 +113,7 @@ def second_opinions(
     progress: Progress,
     aside: frozenset[int] = frozenset(),
     failing: Collection[int] = (),
-) -> Iterator[EngineResult]:
+) -> list[EngineResult]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
     Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
@@ -130,28 +134,60 @@ def second_opinions(
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
         is noted, and no disagreement; what it finds beyond those that were counted always is one.
     """
-    if len(aside) == len(job.rulebook.checks):
-        return
-    judged = [index for index in rules if index not in aside]
+    asked = _asked(path, job, layout, decided, original=original, aside=aside, progress=progress)
+    return _second(job, decided, rules, asked.counts, aside, failing)
+
+
+def _asked(
+    path: Path,
+    job: Job,
+    layout: Layout,
+    decided: Evaluation,
+    *,
+    original: Path | None,
+    aside: frozenset[int],
+    progress: Progress,
+    sample: SampleOf | None = None,
+) -> Opinions:
+    """Ask the engines that have not decided alone about every record, and pyschematron about a sample."""
     choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
     names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
-    for name, choice in names.items():
-        if name == decided.engine:
-            continue
-        stage = f"asking {name}"
-        counts = count(
-            path,
-            job.rulebook,
-            layout,
-            original=original,
-            engine=choice,
-            leave_out=aside,
-            progress=lambda done, stage=stage: progress(stage, done),  # type: ignore[misc]
-        )
+    judging = len(aside) < len(job.rulebook.checks)
+    engines = [choice for name, choice in names.items() if judging and name != decided.engine]
+    stages: dict[EngineChoice | None, str] = {choice: f"asking {name}" for name, choice in names.items()}
+    stages[None] = "asking pyschematron"
+    for choice in engines:
+        expect(progress, stages[choice], decided.records)
+    if sample is not None:
+        expect(progress, stages[None], len(sample.positions))
+    return ask(
+        path,
+        job.rulebook,
+        layout,
+        engines,
+        sample=sample,
+        original=original,
+        leave_out=aside,
+        told=lambda engine, done: progress(stages[engine], done),
+    )
+
+
+def _second(
+    job: Job,
+    decided: Evaluation,
+    rules: Collection[int],
+    opinions: Iterable[Counts],
+    aside: frozenset[int],
+    failing: Collection[int],
+) -> list[EngineResult]:
+    judged = [index for index in rules if index not in aside]
+    results = []
+    for counts in opinions:
         differences = list(_differences(job, decided, counts, judged))
         agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
         notes = tuple(note for _, note in differences)
-        yield EngineResult(counts.engine, counts.records, _violations(counts, judged), agrees, notes)
+        results.append(EngineResult(counts.engine, counts.records, _violations(counts, judged), agrees, notes))
+    return results
 
 
 def left_to_columns(job: Job, path: Path, decided: Evaluation) -> frozenset[int]:
@@ -194,20 +230,12 @@ def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collectio
         )
 
 
-def _third(
-    path: Path, job: Job, layout: Layout, original: Path, decided: Evaluation, rules: list[int], progress: Progress
-) -> EngineResult:
-    n = decided.records
-    sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
-    opinion = evaluate_with_pyschematron(
-        path,
-        job.rulebook,
-        layout,
-        records=sample,
-        chunk=CHUNK,
-        original=original,
-        progress=lambda done: progress("re-validating with pyschematron", done),
-    )
+def _spread(n: int) -> NDArray[np.intp]:
+    """Return the positions of a sample."""
+    return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+
+
+def _third(job: Job, decided: Evaluation, rules: list[int], opinion: Opinion) -> EngineResult:
     agreement = compare(decided, opinion, job.rulebook)
     own = set(rules)
     blocking = [one for one in agreement.blocking if one.check in own]
@@ -220,4 +248,4 @@ def _third(
     mistaken = {one.check for one in explained} | set(opinion.not_compared)
     judged = [index for index in rules if index not in mistaken]
     failed = int((opinion.failed[judged] + opinion.errors[judged]).sum())
-    return EngineResult(opinion.engine, len(sample), failed, not blocking, tuple(notes))
+    return EngineResult(opinion.engine, len(opinion.records), failed, not blocking, tuple(notes))
