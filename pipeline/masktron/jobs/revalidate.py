@@ -155,7 +155,7 @@ def _asked(
     judging = len(aside) < len(job.rulebook.checks)
     engines = [choice for name, choice in names.items() if judging and name != decided.engine]
     stages: dict[EngineChoice | None, str] = {choice: f"asking {name}" for name, choice in names.items()}
-    stages[None] = "asking pyschematron"
+    stages[None] = "re-validating with pyschematron"
     for choice in engines:
         expect(progress, stages[choice], decided.records)
     if sample is not None:
