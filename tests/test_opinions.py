@@ -21,7 +21,7 @@ from masktron.evaluation import crew as crew_module
 from masktron.evaluation import opinions, parallel
 from masktron.evaluation.crew import Crew, CrewError, RefusedError
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.opinions import Opinions, SampleOf, ask
+from masktron.evaluation.opinions import Opinions, Question, Told, ask, by_processes
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.parallel import Counts
 from masktron.evaluation.runner import EngineChoice
@@ -61,16 +61,29 @@ def written(folder: Path, text: str = PLAIN) -> tuple[Path, Layout]:
     return path, survey(path, record="Record")[0]
 
 
-def sample_of(*positions: int, records: int = 60) -> SampleOf:
-    return SampleOf(np.array(positions, dtype=np.intp), records)
+def asking(engines: tuple[EngineChoice, ...] = ENGINES, *, sample: int = 5, records: int = 60) -> Question:
+    return Question(engines, frozenset(), records, sample)
 
 
-def alone(path: Path, book: Rulebook, layout: Layout, sample: SampleOf | None) -> Opinions:
+def by_crew(
+    path: Path,
+    book: Rulebook,
+    layout: Layout,
+    question: Question,
+    *,
+    processes: int = 2,
+    size: int = 300,
+    told: Told | None = None,
+) -> Opinions:
+    found = by_processes(path, book, layout, question, processes=processes, small=0, size=size, told=told)
+    return ask(path, book, layout, question, found=found, told=told)
+
+
+def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> Opinions:
     """Each engine by itself, over the file as a whole."""
-    counts = tuple(Counts.of(evaluate(path, book, layout, engine=choice)) for choice in ENGINES)
-    if sample is None:
-        return Opinions(counts, None)
-    return Opinions(counts, evaluate_with_pyschematron(path, book, layout, records=sample.positions))
+    counts = tuple(Counts.of(evaluate(path, book, layout, engine=choice)) for choice in question.engines)
+    few = question.positions
+    return Opinions(counts, evaluate_with_pyschematron(path, book, layout, records=few) if len(few) else None)
 
 
 def assert_same(found: Opinions, expected: Opinions) -> None:
@@ -102,22 +115,24 @@ def test_processes_find_what_each_engine_finds_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
 ) -> None:
     path, layout = written(tmp_path)
-    book, sample = rules(tmp_path), sample_of(0, 7, 8, 30, 59)
-    expected = alone(path, book, layout, sample)
+    book = rules(tmp_path)
+    expected = alone(path, book, layout, asking())
     assert expected.counts[0].failed.all()
+    assert expected.sampled is not None
+    assert expected.sampled.records.tolist() == [0, 14, 29, 44, 59]
+    assert expected.sampled.failed.any()
     forbid(monkeypatch)
-    found = ask(path, book, layout, ENGINES, sample=sample, processes=processes, small=0, size=300)
-    assert_same(found, expected)
+    assert_same(by_crew(path, book, layout, asking(), processes=processes), expected)
 
 
 def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
-    book, sample = rules(tmp_path), sample_of(*range(60))
-    expected = alone(path, book, layout, sample)
+    book = rules(tmp_path)
+    expected = alone(path, book, layout, asking(sample=99))
     assert expected.sampled is not None
     assert expected.sampled.complete
     forbid(monkeypatch)
-    assert_same(ask(path, book, layout, ENGINES, sample=sample, processes=1, small=0, size=300), expected)
+    assert_same(by_crew(path, book, layout, asking(sample=99), processes=1), expected)
 
 
 HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
@@ -128,7 +143,7 @@ def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) ->
     path, layout = written(tmp_path)
     path.write_text(PLAIN.replace("<V1>8</V1>", "<V1>8</V2>", 1))
     with pytest.raises(DocumentError, match="the end tag does not match"):
-        ask(path, rules(tmp_path, head=HEAD[name]), layout, ["auto"], processes=2, small=0, size=100)
+        by_crew(path, rules(tmp_path, head=HEAD[name]), layout, asking(("auto",)), size=100)
 
 
 ODD = {
@@ -148,9 +163,9 @@ ODD = {
 def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) -> None:
     text, records = ODD[name]
     path, layout = written(tmp_path, text)
-    book, sample = rules(tmp_path), sample_of(0, 7, 8, 30, 59, records=records)
-    found = ask(path, book, layout, ENGINES, sample=sample, processes=2, small=0, size=300)
-    expected = alone(path, book, layout, sample)
+    book, question = rules(tmp_path), asking(records=records)
+    found = by_crew(path, book, layout, question)
+    expected = alone(path, book, layout, question)
     assert [one.records for one in expected.counts] == [records] * 2
     assert_same(found, expected)
 
@@ -160,8 +175,7 @@ def test_a_rule_across_records_is_left_to_each_engine(tmp_path: Path) -> None:
     book = rules(
         tmp_path, '<pattern><rule context="Record"><assert test="count(//V1) = 60">m</assert></rule></pattern>'
     )
-    found = ask(path, book, layout, ENGINES, sample=sample_of(3), processes=2, small=0, size=300)
-    assert_same(found, alone(path, book, layout, sample_of(3)))
+    assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
 def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,24 +187,19 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     def touch(_engine: EngineChoice | None, _done: int) -> None:
         os.utime(path, ns=(1, 1))
 
-    ask(path, book, layout, ENGINES, processes=1, small=0, size=300, told=touch)
+    by_crew(path, book, layout, asking(sample=0), processes=1, told=touch)
     assert again == list(ENGINES)
 
 
 def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
     path, layout = written(tmp_path)
     said: dict[EngineChoice | None, list[int]] = {}
-    options: Any = {"told": lambda engine, done: said.setdefault(engine, []).append(done)}
-    ask(
+    by_crew(
         path,
         rules(tmp_path),
         layout,
-        ENGINES,
-        sample=sample_of(*range(40)),
-        processes=2,
-        small=0,
-        size=300,
-        **options,
+        asking(sample=40),
+        told=lambda engine, done: said.setdefault(engine, []).append(done),
     )
     assert set(said) == {"auto", "saxon", None}
     assert all(done == sorted(done) for done in said.values())
@@ -201,17 +210,16 @@ def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
 def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
     monkeypatch.setattr(opinions, "Crew", None)
-    book, sample = rules(tmp_path), sample_of(3, 4)
-    assert_same(ask(path, book, layout, ENGINES, sample=sample), alone(path, book, layout, sample))
+    book = rules(tmp_path)
+    assert_same(ask(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
 def test_where_no_process_can_be_started_threads_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
-    book, sample = rules(tmp_path), sample_of(3, 4)
-    found = ask(path, book, layout, ENGINES, sample=sample, processes=2, small=0, size=300)
-    assert_same(found, alone(path, book, layout, sample))
+    book = rules(tmp_path)
+    assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
 @pytest.fixture
@@ -239,7 +247,7 @@ def test_after_an_interrupt_no_process_is_left(tmp_path: Path, started: list[sub
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ask(path, rules(tmp_path), layout, ENGINES, processes=2, small=0, size=100, told=interrupt)
+        by_crew(path, rules(tmp_path), layout, asking(), size=100, told=interrupt)
     assert len(started) == 2
     assert ended(started)
     assert not [one for one in threading.enumerate() if one.name == "masktron-crew"]
@@ -249,7 +257,7 @@ def test_after_an_interrupt_no_process_is_left(tmp_path: Path, started: list[sub
 
 
 @dataclass(frozen=True)
-class Told:
+class Order:
     """A task: what to do, and with what."""
 
     what: str
@@ -257,7 +265,7 @@ class Told:
     lane: int = 0
 
 
-def _work(task: Told) -> Iterator[Any]:
+def _work(task: Order) -> Iterator[Any]:
     match task.what:
         case "square":
             yield "begun"
@@ -276,14 +284,14 @@ def _work(task: Told) -> Iterator[Any]:
             time.sleep(2)
 
 
-def opening() -> Callable[[Told], Iterator[Any]]:
+def opening() -> Callable[[Order], Iterator[Any]]:
     return _work
 
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_each_task_is_done_once(size: int) -> None:
     with Crew(size, opening) as crew:
-        found = [(task.number, answer) for task, answer in crew.answers([Told("square", n) for n in range(20)])]
+        found = [(task.number, answer) for task, answer in crew.answers([Order("square", n) for n in range(20)])]
     assert sorted(answer for _, answer in found if answer != "begun") == [n**2 for n in range(20)]
     assert sorted(number for number, answer in found if answer == "begun") == list(range(20))
     assert all(answer in ("begun", number**2) for number, answer in found)
@@ -291,16 +299,16 @@ def test_each_task_is_done_once(size: int) -> None:
 
 def test_what_is_printed_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
     with Crew(1, opening) as crew:
-        assert [answer for _, answer in crew.answers([Told("print", 5)])] == [5]
+        assert [answer for _, answer in crew.answers([Order("print", 5)])] == [5]
     assert "a library prints" in capfd.readouterr().err
 
 
 def test_a_refusal_ends_its_lane_alone() -> None:
     tasks = [
-        Told("square", 1),
-        Told("refuse", lane=7),
-        *(Told("square", n, lane=7) for n in range(50)),
-        Told("square", 2),
+        Order("square", 1),
+        Order("refuse", lane=7),
+        *(Order("square", n, lane=7) for n in range(50)),
+        Order("square", 2),
     ]
     with Crew(1, opening) as crew:
         found = list(crew.answers(tasks))
@@ -316,18 +324,18 @@ def test_an_unexpected_error_comes_with_its_traceback() -> None:
         Crew(1, opening) as crew,
         pytest.raises(RuntimeError, match=r"in _work\n(?s:.*)ZeroDivisionError: by nothing"),
     ):
-        list(crew.answers([Told("fail")]))
+        list(crew.answers([Order("fail")]))
 
 
 def test_a_process_that_ends_is_an_error() -> None:
     with Crew(2, opening) as crew, pytest.raises(CrewError, match="a process ended"):
-        list(crew.answers([Told("square", 3), Told("die"), *[Told("square", 4)] * 10]))
+        list(crew.answers([Order("square", 3), Order("die"), *[Order("square", 4)] * 10]))
 
 
 def test_a_crew_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]) -> None:
     start = time.monotonic()
     with Crew(2, opening) as crew:
-        _, process = next(iter(crew.answers([Told("pid"), Told("pid")])))
+        _, process = next(iter(crew.answers([Order("pid"), Order("pid")])))
         assert process in [one.pid for one in started]
         assert not ended(started)
     assert ended(started)
@@ -337,9 +345,9 @@ def test_a_crew_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]
 def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     script = """
         import sys
-        from test_opinions import Crew, Told, opening
+        from test_opinions import Crew, Order, opening
         crew = Crew(1, opening)
-        for _, pid in crew.answers([Told("pid")]):
+        for _, pid in crew.answers([Order("pid")]):
             print(pid, flush=True)
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
@@ -378,13 +386,15 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         textwrap.dedent(f"""
         print("begun")
         from pathlib import Path
-        from masktron.evaluation.opinions import ask
+        from masktron.evaluation.opinions import Question, by_processes
         from masktron.read.layout import survey
         from masktron.read.schematron import read_rules
         path = Path({str(path)!r})
-        found = ask(path, read_rules({str(tmp_path / "rules.sch")!r}), survey(path, record="Record")[0],
-                    ["auto"], processes=1, small=0, size=300)
-        print(found.counts[0].records)
+        rules = read_rules({str(tmp_path / "rules.sch")!r})
+        layout = survey(path, record="Record")[0]
+        question = Question(("auto",), frozenset(), 60)
+        found = by_processes(path, rules, layout, question, processes=1, small=0, size=300)
+        print(found.counts[0][0].records)
         """)
     )
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -11,8 +11,8 @@ What cannot be done like that, and every error, is left to `masktron.evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,22 +40,6 @@ type Told = Callable[[EngineChoice | None, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampleOf:
-    """Some records of a file.
-
-    Attributes
-    ----------
-    positions : ndarray of intp, shape (m,)
-        From 0, ascending.
-    records : int
-        How many the file has.
-    """
-
-    positions: NDArray[np.intp]
-    records: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Opinions:
     """What was asked.
 
@@ -71,18 +55,57 @@ class Opinions:
     sampled: Opinion | None
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about a file.
+
+    Attributes
+    ----------
+    engines : tuple of {"auto", "libxml2", "saxon"}
+        Those that judge every record.
+    aside : frozenset of int
+        Checks that need not be counted; see `masktron.evaluation.parallel.count`.
+    records : int
+        How many the file has.
+    sample : int
+        How many of them, spread evenly, pyschematron judges; it is not asked about none.
+    """
+
+    engines: tuple[EngineChoice, ...]
+    aside: frozenset[int]
+    records: int
+    sample: int = 0
+
+    @property
+    def positions(self) -> NDArray[np.intp]:
+        """Positions of the sample, ascending."""
+        few = min(self.records, self.sample)
+        return np.unique(np.linspace(0, self.records - 1, few).astype(np.intp))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What processes have found out.
+
+    Attributes
+    ----------
+    counts : mapping of int to (Counts, tuple of Run)
+        By the place of an engine in the question, with what it ran.
+    sampled : Opinion or None
+    """
+
+    counts: Mapping[int, tuple[Counts, tuple[Run, ...]]]
+    sampled: Opinion | None
+
+
 def ask(
     path: Path,
     rulebook: Rulebook,
     layout: Layout,
-    engines: Sequence[EngineChoice],
+    question: Question,
     *,
-    sample: SampleOf | None = None,
     original: Path | None = None,
-    leave_out: Collection[int] = (),
-    processes: int | None = None,
-    small: int = SMALL,
-    size: int = SLICE,
+    found: Found | None = None,
     told: Told | None = None,
 ) -> Opinions:
     """Ask engines about every record of a file, and pyschematron about some.
@@ -91,96 +114,100 @@ def ask(
     ----------
     path, rulebook, layout, original
         As for `masktron.evaluation.exact.evaluate`.
-    engines : sequence of {"auto", "libxml2", "saxon"}
-    sample : SampleOf, optional
-        The records that pyschematron judges; it is not asked by default.
-    leave_out : collection of int
-        As for `masktron.evaluation.parallel.count`.
-    processes : int, optional
-        By default one for each core, up to 4; 0 for none but this one.
-    small : int
-        Bytes up to which a file is read in this process.
-    size : int
-        Bytes of a slice.
+    question : Question
+    found : Found, optional
+        What `by_processes` has found out about the same question; by default it is called.
     told : callable, optional
         Progress; engines take turns.
 
     Returns
     -------
     Opinions
-        The same for any number of processes.
+        The same for any number of processes, none included.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
         As `evaluate`.
     """
-    number = cores(MOST_PROCESSES) if processes is None else processes
-    sampled: Opinion | None = None
-    done: dict[int, Counts] = {}
-    if number and path.stat().st_size > small and not rulebook.documents:
-        done, sampled = _by_crew(path, rulebook, layout, engines, sample, leave_out, (number, size), told)
     tell = told or _nobody
-    counts = tuple(
-        done[lane]
-        if lane in done
-        else count(
-            path,
-            rulebook,
-            layout,
-            original=original,
-            engine=choice,
-            leave_out=leave_out,
-            progress=lambda records, choice=choice: tell(choice, records),  # type: ignore[misc]
+    found = found or by_processes(path, rulebook, layout, question, told=tell)
+    counts = []
+    for lane, choice in enumerate(question.engines):
+        if lane in found.counts:
+            summed, runs = found.counts[lane]
+            counts.append(replace(summed, engine=described((run.engine for run in runs), rulebook)))
+            continue
+        counts.append(
+            count(
+                path,
+                rulebook,
+                layout,
+                original=original,
+                engine=choice,
+                leave_out=question.aside,
+                progress=lambda done, choice=choice: tell(choice, done),  # type: ignore[misc]
+            )
         )
-        for lane, choice in enumerate(engines)
-    )
-    if sample is not None and sampled is None:
+    sampled = found.sampled
+    if question.sample and sampled is None:
         sampled = evaluate_with_pyschematron(
             path,
             rulebook,
             layout,
-            records=sample.positions,
+            records=question.positions,
             chunk=CHUNK,
             original=original,
-            progress=lambda records: tell(None, records),
+            progress=lambda done: tell(None, done),
         )
-    return Opinions(counts, sampled)
+    return Opinions(tuple(counts), sampled)
 
 
 def _nobody(_engine: EngineChoice | None, _records: int) -> None:
     """Tell nobody."""
 
 
-def _by_crew(
+def by_processes(
     path: Path,
     rulebook: Rulebook,
     layout: Layout,
-    engines: Sequence[EngineChoice],
-    sample: SampleOf | None,
-    leave_out: Collection[int],
-    limits: tuple[int, int],
-    told: Told | None,
-) -> tuple[dict[int, Counts], Opinion | None]:
-    """Return what processes could find out, by lane."""
+    question: Question,
+    *,
+    processes: int | None = None,
+    small: int = SMALL,
+    size: int = SLICE,
+    told: Told | None = None,
+) -> Found:
+    """Find out what can be found out in other processes; no engine runs in this one.
+
+    Parameters
+    ----------
+    path, rulebook, layout, question, told
+        As for `ask`.
+    processes : int, optional
+        By default one for each core, up to 4.
+    small : int
+        Bytes up to which a file is not worth a process.
+    size : int
+        Bytes of a slice.
+    """
+    if path.stat().st_size <= small or rulebook.documents:
+        return Found({}, None)
     before = _stamp(path)
     frame = framed(path, layout)
     if frame is None:
-        return {}, None
-    processes, size = limits
+        return Found({}, None)
+    gathered = _Gathered(len(rulebook.checks), question.engines, told or _nobody)
     try:
-        pieces = list(cuts(frame, size))
-        gathered = _Gathered(rulebook, engines, told or _nobody)
-        tasks: list[Slice | Sample] = [*_sampling(frame, sample, size)]
-        tasks += _slicing(frame, rulebook, layout, engines, leave_out, pieces)
-        if not tasks:
-            return {}, None
-        with Crew(min(processes, len(tasks)), Opening(frame, rulebook, layout)) as crew:
+        tasks: list[Slice | Sample] = [*_sampling(frame, question, size)]
+        tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
+        number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
+        with Crew(number, Opening(frame, rulebook, layout)) as crew:
             for task, answer in crew.answers(tasks):
                 gathered.take(task, answer)
     except (NotSlicedError, CrewError):
-        return {}, None
-    return ({}, None) if _stamp(path) != before else (gathered.counts(), gathered.opinion)
+        return Found({}, None)
+    return gathered.found() if _stamp(path) == before else Found({}, None)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -205,27 +232,28 @@ class Sample:
 
     lane: int
     places: tuple[tuple[int, int], ...]
-    of: SampleOf
+    positions: NDArray[np.intp]
+    complete: bool
 
 
-def _sampling(frame: Frame, sample: SampleOf | None, size: int) -> Iterator[Sample]:
+def _sampling(frame: Frame, question: Question, size: int) -> Iterator[Sample]:
     """Yield the task of pyschematron, unless there are end tags that are none."""
-    if sample is not None:
-        found, records = places(frame, sample.positions.tolist(), size)
-        if records == sample.records and len(found) == len(sample.positions):
-            yield Sample(_SAMPLE, tuple(found), sample)
+    positions = question.positions
+    if question.sample:
+        found, records = places(frame, positions.tolist(), size)
+        if records == question.records and len(found) == len(positions):
+            yield Sample(_SAMPLE, tuple(found), positions, records == len(positions))
 
 
 def _slicing(
     frame: Frame,
     rulebook: Rulebook,
     layout: Layout,
-    engines: Sequence[EngineChoice],
-    leave_out: Collection[int],
+    question: Question,
     pieces: Sequence[tuple[int, int]],
 ) -> Iterator[Slice]:
     """Yield the tasks of the engines that need no whole document, Saxon's first: they take longest."""
-    runs = [runs_on(frame, rulebook, layout, choice, leave_out) for choice in engines]
+    runs = [runs_on(frame, rulebook, layout, choice, question.aside) for choice in question.engines]
     able = [lane for lane, own in enumerate(runs) if own and not any(run.whole for run in own)]
     able.sort(key=lambda lane: all(run.engine != "saxon" for run in runs[lane]))
     for lane in able:
@@ -236,14 +264,14 @@ def _slicing(
 class _Gathered:
     """Puts answers together, in the order of the file."""
 
-    def __init__(self, rulebook: Rulebook, engines: Sequence[EngineChoice], told: Told) -> None:
-        self._rulebook = rulebook
+    def __init__(self, checks: int, engines: Sequence[EngineChoice], told: Told) -> None:
+        self._checks = checks
         self._engines = engines
         self._told = told
         self._parts: dict[int, dict[Run, dict[int, Counts]]] = {}
         self._records: dict[tuple[int, Run], int] = {}
         self._refused: set[int] = set()
-        self.opinion: Opinion | None = None
+        self._sampled: Opinion | None = None
 
     def take(self, task: Slice | Sample, answer: Any) -> None:
         """Take an answer."""
@@ -251,7 +279,7 @@ class _Gathered:
             case RefusedError():
                 self._refused.add(task.lane)
             case Opinion():
-                self.opinion = answer
+                self._sampled = answer
             case Counts() if isinstance(task, Slice):
                 self._parts.setdefault(task.lane, {}).setdefault(task.run, {})[task.number] = answer
                 done = self._records.get((task.lane, task.run), 0) + answer.records
@@ -260,14 +288,15 @@ class _Gathered:
             case _:
                 self._told(None, answer)
 
-    def counts(self) -> dict[int, Counts]:
+    def found(self) -> Found:
         """Return the counts of the engines that had nothing to refuse."""
-        summed = {lane: self._summed(own) for lane, own in self._parts.items() if lane not in self._refused}
-        return {lane: counts for lane, counts in summed.items() if counts is not None}
+        summed = {lane: self._summed(runs) for lane, runs in self._parts.items() if lane not in self._refused}
+        counts = {lane: (own, tuple(self._parts[lane])) for lane, own in summed.items() if own is not None}
+        return Found(counts, self._sampled)
 
     def _summed(self, runs: dict[Run, dict[int, Counts]]) -> Counts | None:
         """Add up the runs of an engine; None where they saw different numbers of records."""
-        total = Sum(len(self._rulebook.checks))
+        total = Sum(self._checks)
         seen = set()
         for parts in runs.values():
             done = 0
@@ -275,9 +304,7 @@ class _Gathered:
                 total.add_counts(parts[number], done)
                 done += parts[number].records
             seen.add(done)
-        if len(seen) != 1:
-            return None
-        return total.counts(seen.pop(), described((run.engine for run in runs), self._rulebook))
+        return total.counts(seen.pop(), "") if len(seen) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +365,7 @@ class _Worker:
         test, prefixes = framed_test(known.frame, known.layout)
         guard = Guard(test, tuple(prefixes.items()))
         documents = (
-            (known.frame.document(self._read(task.places[at : at + CHUNK])), task.of.positions[at : at + CHUNK])
+            (known.frame.document(self._read(task.places[at : at + CHUNK])), task.positions[at : at + CHUNK])
             for at in range(0, len(task.places), CHUNK)
         )
-        complete = len(task.places) == task.of.records
-        yield from evaluate_cut(known.rulebook, known.layout, documents, guard, complete=complete)
+        yield from evaluate_cut(known.rulebook, known.layout, documents, guard, complete=task.complete)

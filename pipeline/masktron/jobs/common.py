@@ -113,11 +113,14 @@ class Job:
     ) -> Evaluation:
         """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
         stage = f"validating {path.name}"
+        plain = self.plain if path == self.data else None
+        if plain is not None:
+            expect(progress, stage, plain.records)
         return evaluate(
             path,
             self.rulebook,
             self.layout,
-            plain=self.plain if path == self.data else None,
+            plain=plain,
             original=original,
             limit=limit,
             shown=shown,
