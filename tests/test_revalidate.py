@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +20,13 @@ from masktron.evaluation import exact, parallel
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.opinions import Question, by_processes
 from masktron.evaluation.tiers import Program
 from masktron.jobs import common
 from masktron.jobs import revalidate as module
-from masktron.jobs.common import no_progress, open_job
+from masktron.jobs.common import Job, no_progress, open_job
 from masktron.jobs.mask import run_mask
-from masktron.jobs.revalidate import revalidate, second_opinions
+from masktron.jobs.revalidate import Asking, revalidate, second_opinions
 from masktron.read.columns import Batch
 from masktron.read.lexical import libxml2_number
 from masktron.results import EngineResult
@@ -319,3 +321,78 @@ def test_progress_names_the_engine_and_counts_records(
         assert done == sorted(done)
         assert done[-1] == 40
         assert len(done) > 2
+
+
+LARGE = 20_000
+"""Records, enough for a file that processes are worth."""
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("larger")
+    rows = ({"Id": i, "A": i % 50, "B": i % 7, "T": i % 50 + i % 7, "Pad": "x" * 200} for i in range(LARGE))
+    data = write_data(folder / "data.xml", rows)
+    assert data.stat().st_size > parallel.SMALL
+    return data
+
+
+def asked_early(data: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Job, list[Question]]:
+    """Return a job and the questions that are put to processes from now on."""
+    put: list[Question] = []
+
+    def watched(path: Path, rulebook: Any, layout: Any, question: Question, **options: Any) -> Any:
+        put.append(question)
+        return by_processes(path, rulebook, layout, question, **options)
+
+    monkeypatch.setattr(module, "by_processes", watched)
+    monkeypatch.setattr("masktron.evaluation.opinions.by_processes", watched)
+    job = open_job(data, rules)
+    assert job.plain is not None
+    return job, put
+
+
+def test_engines_begin_before_the_decision_and_are_asked_once(
+    tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T", "Id != 7"), monkeypatch)
+    real, begun = module.evaluate, threading.Event()
+
+    def late(*given: Any, **options: Any) -> Evaluation:
+        assert begun.wait(60), "nobody was asked before"
+        return real(*given, **options)
+
+    monkeypatch.setattr(module, "evaluate", late)
+
+    def progress(stage: str, _done: int) -> None:
+        if stage.startswith("asking"):
+            begun.set()
+
+    options: Any = {"original": larger, "binding": [0, 1], "progress": progress, "plain": job.plain}
+    engines = revalidate(larger, job, job.layout, **options).engines
+    assert [one.engine.split()[0] for one in engines] == ["masktron's", "libxml2", "SaxonC-HE", "pyschematron"]
+    assert [one.records for one in engines] == [LARGE] * 3 + [module.SAMPLE]
+    assert [one.violations for one in engines] == [1, 1, 1, 0]
+    assert all(one.agrees for one in engines)
+    assert put == [Question(("auto", "saxon"), frozenset(), LARGE, module.SAMPLE)]
+
+
+def test_another_question_than_was_put_is_put_anew(
+    tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
+    alone = exact.evaluate(larger, job.rulebook, job.layout)
+    options: Any = {"original": larger, "binding": [0], "progress": no_progress, "plain": job.plain}
+    engines = revalidate(larger, job, job.layout, decided=alone, **options).engines
+    assert [one.engine.split()[0] for one in engines] == ["libxml2", "SaxonC-HE", "pyschematron"]
+    assert [question.engines for question in put] == [("auto", "saxon"), ("saxon",)]
+
+
+def test_what_stops_the_reader_stops_the_engines(
+    tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
+    options: Any = {"original": larger, "progress": no_progress, "plain": job.plain}
+    with pytest.raises(KeyboardInterrupt), Asking(larger, job, job.layout, **options):
+        raise KeyboardInterrupt
+    assert len(put) <= 1
+    assert not [one for one in threading.enumerate() if one.name.startswith("masktron-")]

@@ -7,7 +7,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -518,28 +518,19 @@ def _console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """Show the stage and the records done on standard error, where somebody watches."""
+    """Show stages, the records done and the time left on standard error, where somebody watches."""
     console = Console(stderr=True)
     try:
         if not console.is_terminal:
             yield lambda stage, done: None
             return
-        with console.status("starting") as status:
-            yield _updater(status.update)
+        from masktron.report.watch import watch
+
+        with watch(console) as shown:
+            yield shown
     except KeyboardInterrupt:
         console.print("interrupted; nothing was written")
         raise
-
-
-def _updater(update: Callable[[str], None]) -> Progress:
-    def progress(stage: str, done: int) -> None:
-        from rich.markup import escape
-
-        from masktron.report.text import printable
-
-        update(escape(printable(f"{stage}: {done} records" if done else stage)))
-
-    return progress
 
 
 if __name__ == "__main__":

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
 from masktron.evaluation.deviations import Deviation, explanations
+from masktron.evaluation.engines import Guard
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.judge import Judge
 from masktron.evaluation.traits import Oddity, Reading, names, oddity, read
 from masktron.read.locality import locality
 from masktron.read.microdata import iter_chunks
-from masktron.read.parser import parse_tree
+from masktron.read.parser import parse_tree, tree_parser
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Rulebook, XPathVersion
 
@@ -198,8 +199,59 @@ def evaluate_with_pyschematron(
     return tally.opinion(judge.crashed, complete=complete)
 
 
+class NotSampledError(Exception):
+    """Records that were cut from a file are not what they were taken for; it never reaches the user."""
+
+
+def evaluate_cut(
+    rulebook: Rulebook,
+    layout: Layout,
+    documents: Iterable[tuple[bytes, NDArray[np.intp]]],
+    guard: Guard,
+    *,
+    complete: bool,
+) -> Iterator[int | Opinion]:
+    """Let pyschematron judge records that were cut from a file; yield how many it has judged, and then the opinion.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+        One that asks for no document.
+    layout : Layout
+    documents : iterable of (bytes, ndarray of intp)
+        Each with some records in their parent, and their positions in the file.
+    guard : Guard
+        What has to be true of each document.
+    complete : bool
+        Whether these are all records of the file.
+
+    Raises
+    ------
+    NotSampledError
+        A document is not well-formed, not as the guard wants it, or has another number of records.
+    """
+    tally = _Tally(rulebook, layout)
+    judge = Judge(_schema(rulebook))
+    for document, positions in documents:
+        try:
+            root = etree.fromstring(document, tree_parser())
+        except etree.XMLSyntaxError as problem:
+            raise NotSampledError(str(problem)) from None
+        tree = root.getroottree()
+        records = _records(root, layout)
+        if not tree.xpath(guard.test, namespaces=dict(guard.prefixes) or None) or len(records) != len(positions):
+            raise NotSampledError(guard.test)
+        tally.add(judge, tree, {record: place for place, record in enumerate(records)}, positions)
+        yield len(tally)
+    yield tally.opinion(judge.crashed, complete=complete)
+
+
+def _schema(rulebook: Rulebook) -> Any:
+    return rulebook.schema.with_updated(query_binding=_BINDINGS[rulebook.version])
+
+
 def _judge(rulebook: Rulebook, original: Path) -> Judge:
-    schema = rulebook.schema.with_updated(query_binding=_BINDINGS[rulebook.version])
+    schema = _schema(rulebook)
     if not rulebook.documents:
         return Judge(schema)
     document = get_node_tree(root=parse_tree(original))
@@ -214,14 +266,19 @@ def _wanted(records: range | NDArray[np.intp] | None, first: int, count: int) ->
 
 def _keep(root: etree._Element, layout: Layout, wanted: NDArray[np.intp]) -> Places:
     """Take the other records out of a chunk; return the place of each that stays."""
-    level = [root]
-    for tag in layout.record_path[1:]:
-        level = [child for parent in level for child in parent if child.tag == tag]
+    level = _records(root, layout)
     stays = set(wanted.tolist())
     for position, record in enumerate(level):
         if position not in stays and (parent := record.getparent()) is not None:
             parent.remove(record)
     return {level[position]: place for place, position in enumerate(wanted.tolist())}
+
+
+def _records(root: etree._Element, layout: Layout) -> list[etree._Element]:
+    level = [root]
+    for tag in layout.record_path[1:]:
+        level = [child for parent in level for child in parent if child.tag == tag]
+    return level
 
 
 class _Tally:

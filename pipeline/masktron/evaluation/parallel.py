@@ -35,7 +35,8 @@ from masktron.read.slices import Frame, NotSlicedError, framed, framed_test, nam
 
 SMALL = 4_000_000
 """Bytes up to which `evaluate` reads a file: there is nothing to win."""
-_SLICE = 1 << 18
+SLICE = 1 << 18
+"""Bytes of a slice: what an engine makes of them stays in the caches of the processor."""
 _ORIGINAL_SLICE = 1 << 24
 """If rules ask for the original, libxml2 reads it again for each slice, and Saxon looks through it again."""
 _MOST_THREADS = 8
@@ -91,7 +92,7 @@ def count(
     engine: EngineChoice = "auto",
     threads: int | None = None,
     small: int = SMALL,
-    size: int = _SLICE,
+    size: int = SLICE,
     leave_out: Collection[int] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
@@ -126,7 +127,7 @@ def count(
     if frame is not None:
         whole = _Whole(frame, rulebook, layout, Original(original or path) if rulebook.documents else None)
         try:
-            return whole.count(engine, threads or _cores(), size, frozenset(leave_out), progress)
+            return whole.count(engine, threads or cores(), size, frozenset(leave_out), progress)
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
     return Counts.of(evaluate(path, rulebook, layout, original=original, engine=engine, limit=1, progress=progress))
@@ -137,13 +138,12 @@ def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str
     return described(engines_of(rulebook, layout, engine), rulebook)
 
 
-def _cores() -> int:
-    return min(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _MOST_THREADS
-    )
+def cores(most: int = _MOST_THREADS) -> int:
+    """Return the number of cores that this process may use, up to so many."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, most)
 
 
-class _Sum:
+class Sum:
     """Counts, slice by slice."""
 
     def __init__(self, checks: int) -> None:
@@ -164,6 +164,64 @@ class _Sum:
         new = self.first[failing] < 0
         self.first[failing[new]] = first + events.record[inside][at[new]]
 
+    def add_counts(self, part: Counts, first: int) -> None:
+        """Add what was counted on some records, of which the first stands at this position."""
+        self.fired += part.fired
+        self.failed += part.failed
+        self.errors += part.errors
+        new = (self.first < 0) & (part.first >= 0)
+        self.first[new] = first + part.first[new]
+
+    def counts(self, records: int, engine: str) -> Counts:
+        """Return the sum."""
+        return Counts(records, self.fired, self.failed, self.errors, self.first, engine)
+
+
+def runs_on(
+    frame: Frame, rulebook: Rulebook, layout: Layout, engine: EngineChoice, leave_out: Collection[int]
+) -> tuple[Run, ...]:
+    """Return the runs of an engine on a file that can be cut.
+
+    Raises
+    ------
+    NotSlicedError
+        What stands around the records is no document.
+    """
+    reasons = locality(rulebook, layout)
+    if not all(reasons):
+        reasons = locality(rulebook, layout, names_around(frame, layout))
+    counted = [index for index in range(len(rulebook.checks)) if index not in leave_out]
+    return runs_of(engines_of(rulebook, layout, engine), reasons, counted)
+
+
+def slice_judge(
+    frame: Frame, rulebook: Rulebook, layout: Layout, run: Run, original: Original | None = None
+) -> Judge:
+    """Compile a run for slices of a file, for one thread.
+
+    Raises
+    ------
+    EngineError
+        The engine does not take an expression.
+    NotFramedError, NotSlicedError
+        What stands around the records does not suit, or has records itself.
+    """
+    program = _program(rulebook, layout, run, original)
+    test, prefixes = framed_test(frame, layout)
+    guard = Guard(test, tuple(prefixes.items()))
+
+    def judge(records: bytes) -> Events:
+        return Events.of(program.run_bytes(frame.document(records), frame.encoding, guard))
+
+    if judge(b"").records:
+        raise NotSlicedError("records that do not end as the first one does")
+    return judge
+
+
+def _program(rulebook: Rulebook, layout: Layout, run: Run, original: Original | None) -> Program:
+    selection = Selection(run.checks, whole=run.whole)
+    return compile_program(stylesheet(rulebook, layout, run.engine, selection), run.engine, original)
+
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
@@ -180,35 +238,23 @@ class _Whole:
         leave_out: frozenset[int],
         progress: Callable[[int], None] | None,
     ) -> Counts:
-        reasons = locality(self.rulebook, self.layout)
-        if not all(reasons):
-            reasons = locality(self.rulebook, self.layout, names_around(self.frame, self.layout))
-        counted = [index for index in range(len(self.rulebook.checks)) if index not in leave_out]
-        runs = runs_of(engines_of(self.rulebook, self.layout, engine), reasons, counted)
-        total = _Sum(len(self.rulebook.checks))
+        runs = runs_on(self.frame, self.rulebook, self.layout, engine, leave_out)
+        total = Sum(len(self.rulebook.checks))
         seen = {self._run(run, total, threads, size, progress) for run in runs}
         if len(seen) != 1:
             raise NotSlicedError(f"different numbers of records, {seen}")
-        return Counts(
-            seen.pop(),
-            total.fired,
-            total.failed,
-            total.errors,
-            total.first,
-            described((run.engine for run in runs), self.rulebook),
-        )
+        return total.counts(seen.pop(), described((run.engine for run in runs), self.rulebook))
 
-    def _run(self, run: Run, total: _Sum, threads: int, size: int, progress: Callable[[int], None] | None) -> int:
+    def _run(self, run: Run, total: Sum, threads: int, size: int, progress: Callable[[int], None] | None) -> int:
         """Add up a run and return the number of records."""
         if run.whole:
-            events = Events.of(self._program(run).run(parse_tree(self.frame.path).getroot()))
+            program = _program(self.rulebook, self.layout, run, self.original)
+            events = Events.of(program.run(parse_tree(self.frame.path).getroot()))
             total.add(events, 0)
             return events.records
         if self.original is not None:
             threads, size = 1, max(size, _ORIGINAL_SLICE)
         judge = self._judge(run)
-        if judge(b"").records:
-            raise NotSlicedError("records that do not end as the first one does")
         pieces = slices(self.frame, size)
         parallel = run.engine == "libxml2" and threads > 1
         done = 0
@@ -220,17 +266,8 @@ class _Whole:
                     progress(done)
         return done
 
-    def _program(self, run: Run) -> Program:
-        selection = Selection(run.checks, whole=run.whole)
-        return compile_program(
-            stylesheet(self.rulebook, self.layout, run.engine, selection), run.engine, self.original
-        )
-
     def _judge(self, run: Run) -> Judge:
-        program = self._program(run)
-        test, prefixes = framed_test(self.frame, self.layout)
-        guard = Guard(test, tuple(prefixes.items()))
-        return lambda records: Events.of(program.run_bytes(self.frame.document(records), self.frame.encoding, guard))
+        return slice_judge(self.frame, self.rulebook, self.layout, run, self.original)
 
     def _in_threads(self, run: Run, pieces: Iterator[bytes], threads: int) -> Generator[Events]:
         """Yield the events of slices in order, with a bounded number of slices in memory."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
@@ -30,7 +30,26 @@ if TYPE_CHECKING:
     from masktron.read.judge import Judge
 
 type Progress = Callable[[str, int], None]
-"""Called with the name of a stage and the number of records done in it."""
+"""Called with the name of a stage and the number of records done in it; stages may run at the same time."""
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """A `Progress` that also wants to know how many records a stage has, as far as that is known."""
+
+    def __call__(self, stage: str, done: int, /) -> None:
+        """Take the number of records done."""
+        ...
+
+    def expect(self, stage: str, records: int, /) -> None:
+        """Take the number of records of a stage, before it begins."""
+        ...
+
+
+def expect(progress: Progress, stage: str, records: int) -> None:
+    """Say how many records a stage has, where somebody asks for it."""
+    if isinstance(progress, Expecting):
+        progress.expect(stage, records)
 
 
 LARGE = 10_000_000
@@ -94,11 +113,14 @@ class Job:
     ) -> Evaluation:
         """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
         stage = f"validating {path.name}"
+        plain = self.plain if path == self.data else None
+        if plain is not None:
+            expect(progress, stage, plain.records)
         return evaluate(
             path,
             self.rulebook,
             self.layout,
-            plain=self.plain if path == self.data else None,
+            plain=plain,
             original=original,
             limit=limit,
             shown=shown,

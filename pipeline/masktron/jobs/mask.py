@@ -18,7 +18,7 @@ from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
-from masktron.jobs.revalidate import Revalidation, revalidate
+from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.distinct import codes_of
 from masktron.kernels.mdav import compiles_first
 from masktron.masking import MaskedBlock, Repair, Trial, mask_records
@@ -157,17 +157,20 @@ class _Run:
             )
             layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
             self._verify_layout(layout, shape)
-            masked = read_records(temporary, layout, missing=self.config.missing, plain=plain)
-            self._verify_records(written, masked)
-            verdict = revalidate(
-                temporary,
-                self.job,
-                layout,
-                original=self.records.source,
-                binding=self.binding,
-                progress=progress,
-                plain=plain,
-            )
+            source = self.records.source
+            with Asking(temporary, self.job, layout, original=source, progress=progress, plain=plain) as asking:
+                masked = read_records(temporary, layout, missing=self.config.missing, plain=plain)
+                self._verify_records(written, masked)
+                verdict = revalidate(
+                    temporary,
+                    self.job,
+                    layout,
+                    original=source,
+                    binding=self.binding,
+                    progress=progress,
+                    plain=plain,
+                    asking=asking,
+                )
             result = self._result(blocks, repairs, masked, verdict, order, out, manifest)
             self._verify(result)
             plan = self.plan.choosing(masked.block for masked in blocks)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Self
 
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
-from masktron.evaluation.parallel import Counts, count, engine_name
+from masktron.evaluation.opinions import Found, Opinions, Question, Told, ask, by_processes
+from masktron.evaluation.oracle import Opinion, compare
+from masktron.evaluation.parallel import Counts, engine_name
 from masktron.evaluation.runner import EngineChoice
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
-from masktron.jobs.common import Job, Progress
+from masktron.jobs.common import Job, Progress, expect
 from masktron.read.records import Layout
 from masktron.results import EngineResult
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""
-CHUNK = 25
 WHOLE = 20_000_000
 """Bytes up to which engines that are not ours see the whole document for a rule that columns evaluate across records:
 they look through all records for each, in a time that grows with the square."""
@@ -56,6 +56,7 @@ def revalidate(
     progress: Progress,
     plain: PlainFile | None = None,
     decided: Evaluation | None = None,
+    asking: Asking | None = None,
 ) -> Revalidation:
     """Evaluate a written file.
 
@@ -73,9 +74,27 @@ def revalidate(
         What the reader of columns knows of it.
     decided : Evaluation, optional
         What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
+    asking : Asking, optional
+        Of the same file, where engines were begun before.
     """
+    if asking is None:
+        with Asking(path, job, layout, original=original, progress=progress, plain=plain) as begun:
+            return revalidate(
+                path,
+                job,
+                layout,
+                original=original,
+                binding=binding,
+                progress=progress,
+                plain=plain,
+                decided=decided,
+                asking=begun,
+            )
     rules = sorted(binding)
+    stage = "re-validating the written file"
     if decided is None:
+        if plain is not None:
+            expect(progress, stage, plain.records)
         decided = evaluate(
             path,
             job.rulebook,
@@ -83,19 +102,93 @@ def revalidate(
             plain=plain,
             original=original,
             keep_verdicts=True,
-            progress=lambda done: progress("re-validating the written file", done),
+            progress=lambda done: progress(stage, done),
         )
     aside = left_to_columns(job, path, decided)
     alone = tuple(
         f"{job.rulebook.checks[index].id}: looks across records; no other engine is asked in so large a file"
         for index in sorted(aside.intersection(rules))
     )
+    asked = asking.opinions(decided)
     engines = [
         EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone),
-        *second_opinions(path, job, layout, decided, rules, original=original, aside=aside, progress=progress),
-        _third(path, job, layout, original, decided, rules, progress),
+        *_second(job, decided, rules, asked.counts, aside, ()),
     ]
+    if asked.sampled is not None:
+        engines.append(_third(job, decided, rules, asked.sampled))
     return Revalidation(decided, tuple(engines))
+
+
+class _LeftError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Asking:
+    """Engines that are not ours on their way through a written file, while this process reads it itself.
+
+    Of a large flat file it is known beforehand what they will be asked; what they say counts only if what decides
+    turns out to leave the same question. Other files are asked about when the decision is there.
+
+    Parameters
+    ----------
+    path, job, layout, original, progress, plain
+        As for `revalidate`. Progress is called from another thread too.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        job: Job,
+        layout: Layout,
+        *,
+        original: Path,
+        progress: Progress,
+        plain: PlainFile | None = None,
+    ) -> None:
+        self._path, self._job, self._layout, self._original = path, job, layout, original
+        self._progress = progress
+        self._plain = plain
+        self._left = threading.Event()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-asking")
+        self._begun: tuple[Question, Future[Found]] | None = None
+
+    def __enter__(self) -> Self:
+        if self._plain is not None:
+            question = self._question(None, self._plain.records)
+            told = _telling(self._job, self._layout, question, self._progress)
+            self._begun = question, self._pool.submit(self._by_processes, question, told)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def opinions(self, decided: Evaluation) -> Opinions:
+        """Return what the engines say that have not decided alone, and pyschematron on a sample."""
+        question = self._question(decided, decided.records)
+        found = None
+        if self._begun is not None:
+            begun, future = self._begun
+            if begun == question:
+                found = future.result()
+            else:
+                self.__exit__()
+        told = _telling(self._job, self._layout, question, self._progress)
+        return ask(
+            self._path, self._job.rulebook, self._layout, question, original=self._original, found=found, told=told
+        )
+
+    def _question(self, decided: Evaluation | None, records: int) -> Question:
+        aside = left_to_columns(self._job, self._path, decided)
+        return Question(_others(self._job, self._layout, decided, aside), aside, records, SAMPLE)
+
+    def _by_processes(self, question: Question, told: Told) -> Found:
+        def heard(engine: EngineChoice | None, done: int) -> None:
+            if self._left.is_set():
+                raise _LeftError
+            told(engine, done)
+
+        return by_processes(self._path, self._job.rulebook, self._layout, question, told=heard)
 
 
 def second_opinions(
@@ -109,7 +202,7 @@ def second_opinions(
     progress: Progress,
     aside: frozenset[int] = frozenset(),
     failing: Collection[int] = (),
-) -> Iterator[EngineResult]:
+) -> list[EngineResult]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
     Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
@@ -130,32 +223,53 @@ def second_opinions(
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
         is noted, and no disagreement; what it finds beyond those that were counted always is one.
     """
+    question = Question(_others(job, layout, decided, aside), aside, decided.records)
+    told = _telling(job, layout, question, progress)
+    opinions = ask(path, job.rulebook, layout, question, original=original, told=told)
+    return _second(job, decided, rules, opinions.counts, aside, failing)
+
+
+def _others(job: Job, layout: Layout, decided: Evaluation | None, aside: frozenset[int]) -> tuple[EngineChoice, ...]:
+    """Return the engines that have not decided alone, if there is something to ask."""
     if len(aside) == len(job.rulebook.checks):
-        return
-    judged = [index for index in rules if index not in aside]
+        return ()
     choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
     names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
-    for name, choice in names.items():
-        if name == decided.engine:
-            continue
-        stage = f"asking {name}"
-        counts = count(
-            path,
-            job.rulebook,
-            layout,
-            original=original,
-            engine=choice,
-            leave_out=aside,
-            progress=lambda done, stage=stage: progress(stage, done),  # type: ignore[misc]
-        )
+    return tuple(choice for name, choice in names.items() if decided is None or name != decided.engine)
+
+
+def _telling(job: Job, layout: Layout, question: Question, progress: Progress) -> Told:
+    """Return what hears of each engine; it has been told what to expect."""
+    stages: dict[EngineChoice | None, str] = {
+        choice: f"asking {engine_name(job.rulebook, layout, choice)}" for choice in question.engines
+    }
+    for stage in stages.values():
+        expect(progress, stage, question.records)
+    stages[None] = "re-validating with pyschematron"
+    expect(progress, stages[None], len(question.positions))
+    return lambda engine, done: progress(stages[engine], done)
+
+
+def _second(
+    job: Job,
+    decided: Evaluation,
+    rules: Collection[int],
+    opinions: Iterable[Counts],
+    aside: frozenset[int],
+    failing: Collection[int],
+) -> list[EngineResult]:
+    judged = [index for index in rules if index not in aside]
+    results = []
+    for counts in opinions:
         differences = list(_differences(job, decided, counts, judged))
         agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
         notes = tuple(note for _, note in differences)
-        yield EngineResult(counts.engine, counts.records, _violations(counts, judged), agrees, notes)
+        results.append(EngineResult(counts.engine, counts.records, _violations(counts, judged), agrees, notes))
+    return results
 
 
-def left_to_columns(job: Job, path: Path, decided: Evaluation) -> frozenset[int]:
-    """Rules across records, in a file so large that no engine is asked about them."""
+def left_to_columns(job: Job, path: Path, decided: Evaluation | None) -> frozenset[int]:
+    """Rules across records, in a file so large that no engine is asked about them; as far as is known beforehand."""
     if path.stat().st_size <= WHOLE:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
@@ -194,20 +308,7 @@ def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collectio
         )
 
 
-def _third(
-    path: Path, job: Job, layout: Layout, original: Path, decided: Evaluation, rules: list[int], progress: Progress
-) -> EngineResult:
-    n = decided.records
-    sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
-    opinion = evaluate_with_pyschematron(
-        path,
-        job.rulebook,
-        layout,
-        records=sample,
-        chunk=CHUNK,
-        original=original,
-        progress=lambda done: progress("re-validating with pyschematron", done),
-    )
+def _third(job: Job, decided: Evaluation, rules: list[int], opinion: Opinion) -> EngineResult:
     agreement = compare(decided, opinion, job.rulebook)
     own = set(rules)
     blocking = [one for one in agreement.blocking if one.check in own]
@@ -220,4 +321,4 @@ def _third(
     mistaken = {one.check for one in explained} | set(opinion.not_compared)
     judged = [index for index in rules if index not in mistaken]
     failed = int((opinion.failed[judged] + opinion.errors[judged]).sum())
-    return EngineResult(opinion.engine, len(sample), failed, not blocking, tuple(notes))
+    return EngineResult(opinion.engine, len(opinion.records), failed, not blocking, tuple(notes))

@@ -10,9 +10,10 @@ record, so the tail adds none.
 
 from __future__ import annotations
 
+import mmap
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
@@ -138,6 +139,60 @@ def slices(frame: Frame, size: int) -> Iterator[bytes]:
                 piece = piece[end:]
     if piece:
         raise NotSlicedError("the file changed")
+
+
+def cuts(frame: Frame, size: int) -> Iterator[tuple[int, int]]:
+    """Yield where each piece of `slices` begins and ends in the file, without reading more than its end.
+
+    Raises
+    ------
+    NotSlicedError
+        As `slices`.
+    """
+    with frame.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        end = len(text) - len(frame.tail)
+        begin, reach = len(frame.head), len(frame.head)
+        while reach < end:
+            reach = min(reach + size, end)
+            found = text.rfind(frame.end_tag, begin, reach)
+            if found >= 0:
+                yield begin, (begin := found + len(frame.end_tag))
+            elif reach - begin > _LONGEST:
+                raise NotSlicedError("no end of a record")
+        if begin != end:
+            raise NotSlicedError("the file changed")
+
+
+def places(frame: Frame, records: Iterable[int], size: int) -> tuple[list[tuple[int, int]], int]:
+    """Find where some records stand, each with what is before it, by nothing but end tags; and count these.
+
+    Where an end tag is none, as in a comment, the count is wrong, and the documents made of such places hold no such
+    number of records: who asks has to compare both.
+
+    Parameters
+    ----------
+    records : iterable of int
+        Positions, ascending; those that the file does not have are left out.
+    size : int
+        Bytes that are looked through at a time.
+    """
+    wanted = iter(records)
+    following = next(wanted, None)
+    found: list[tuple[int, int]] = []
+    before = 0
+    with frame.path.open("rb") as stream:
+        for begin, end in cuts(frame, size):
+            stream.seek(begin)
+            text = stream.read(end - begin)
+            here = text.count(frame.end_tag)
+            if following is not None and following < before + here:
+                ends = [0, *(one.end() for one in re.finditer(re.escape(frame.end_tag), text))]
+                while following is not None and following < before + here:
+                    at = following - before
+                    found.append((begin + ends[at], begin + ends[at + 1]))
+                    following = next(wanted, None)
+            before += here
+    return found, before
 
 
 def names_around(frame: Frame, layout: Layout) -> frozenset[str]:

@@ -1,0 +1,211 @@
+"""Processes of this interpreter that share tasks, for work that holds the lock of the interpreter.
+
+`multiprocessing` is not used: a started process would import the script that called masktron once more, which runs a
+script without ``if __name__ == "__main__"`` again. A member of a crew imports masktron and nothing else. It ends with
+its standard input, so that none outlives a parent that was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, Protocol, Self
+
+_BEGIN = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from masktron.evaluation.crew import serve; serve()"
+)
+
+
+class CrewError(Exception):
+    """A member could not be started, or ended before its task; it never reaches the user."""
+
+
+class RefusedError(Exception):
+    """A task cannot be done as it was put; what belongs to its lane is pointless."""
+
+
+class Task(Protocol):
+    """What a member is told to do; it is pickled."""
+
+    @property
+    def lane(self) -> int:
+        """What the task is a part of."""
+        ...
+
+
+type Work = Callable[[Any], Iterable[Any]]
+"""Does a task and yields answers, which are pickled; raises `RefusedError`."""
+
+
+class Crew:
+    """Processes that take tasks one by one, each the next one that is there.
+
+    Parameters
+    ----------
+    size : int
+        Number of processes.
+    opening : callable
+        Returns the `Work` of a process, where it is called once; it is pickled.
+
+    Raises
+    ------
+    CrewError
+        A process cannot be started.
+    """
+
+    def __init__(self, size: int, opening: Callable[[], Work]) -> None:
+        self._members: list[subprocess.Popen[bytes]] = []
+        self._threads: list[threading.Thread] = []
+        self._answers: queue.SimpleQueue[tuple[Any, str, Any]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._dropped: set[int] = set()
+        try:
+            for _ in range(size):
+                self._members.append(_started(opening))
+        except OSError as problem:
+            self.close()
+            raise CrewError(str(problem)) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def answers(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
+        """Yield each task with each of its answers, as they come; the last of a task that is refused is its error.
+
+        Parameters
+        ----------
+        tasks : iterable of Task
+            Those that stand first are begun first. Once.
+
+        Raises
+        ------
+        CrewError
+            A process ended.
+        RuntimeError
+            What should not happen happened there; with its traceback.
+        """
+        waiting = iter(tasks)
+        self._threads = [
+            threading.Thread(target=self._lead, args=(member, waiting), name="masktron-crew", daemon=True)
+            for member in self._members
+        ]
+        for thread in self._threads:
+            thread.start()
+        ended = 0
+        while ended < len(self._threads):
+            task, kind, answer = self._answers.get()
+            match kind:
+                case "ended":
+                    ended += 1
+                case "lost":
+                    raise CrewError(answer)
+                case "crashed":
+                    raise RuntimeError(f"a process that masktron started failed:\n{answer}")
+                case "refused":
+                    self._dropped.add(task.lane)
+                    yield task, RefusedError(answer)
+                case _:
+                    yield task, answer
+
+    def _lead(self, member: subprocess.Popen[bytes], waiting: Iterator[Task]) -> None:
+        """Hand tasks to a member, in a thread of its own, and pass on what it answers."""
+        try:
+            while (task := self._next(waiting)) is not None:
+                _send(_pipe(member.stdin), task)
+                while (said := pickle.load(_pipe(member.stdout)))[0] != "done":  # noqa: S301 - our own process
+                    self._answers.put((task, *said))
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError) as problem:
+            self._answers.put((None, "lost", f"a process ended: {problem}"))
+        except Exception:  # noqa: BLE001 - raised again where answers are read
+            self._answers.put((None, "crashed", traceback.format_exc()))
+        else:
+            self._answers.put((None, "ended", None))
+
+    def _next(self, waiting: Iterator[Task]) -> Task | None:
+        with self._lock:
+            return next((task for task in waiting if task.lane not in self._dropped), None)
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        for member in self._members:
+            member.kill()
+        for thread in self._threads:
+            thread.join()
+        for member in self._members:
+            member.wait()
+            for pipe in (member.stdin, member.stdout):
+                _closed(pipe)
+        self._members, self._threads = [], []
+
+
+def _started(opening: Callable[[], Work]) -> subprocess.Popen[bytes]:
+    # In a session of its own: Ctrl-C is for the parent, which ends the members. -P: no module of this folder.
+    command = [sys.executable, "-P", "-c", _BEGIN]
+    member = subprocess.Popen(  # noqa: S603 - this interpreter, with a text of ours
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        _send(_pipe(member.stdin), sys.path)
+        _send(_pipe(member.stdin), opening)
+    except BaseException:
+        member.kill()
+        member.wait()
+        for pipe in (member.stdin, member.stdout):
+            _closed(pipe)
+        raise
+    return member
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise OSError("no pipe")
+    return stream
+
+
+def _closed(stream: IO[bytes] | None) -> None:
+    try:
+        _pipe(stream).close()
+    except BrokenPipeError:
+        # what was not yet sent to a process that has ended
+        return
+
+
+def _send(stream: IO[bytes], what: object) -> None:
+    pickle.dump(what, stream)
+    stream.flush()
+
+
+def serve() -> None:
+    """Do tasks that come by standard input until it ends; the answers go to standard output."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tasks = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what a library prints is no answer
+        opening = pickle.load(tasks)  # noqa: S301 - from the process that started this one
+        work: Work | None = None
+        try:
+            while True:
+                task = pickle.load(tasks)  # noqa: S301
+                try:
+                    work = work or opening()
+                    for answer in work(task):
+                        _send(answers, ("answer", answer))
+                except RefusedError as refusal:
+                    _send(answers, ("refused", str(refusal)))
+                except Exception:  # noqa: BLE001 - the parent raises it again
+                    _send(answers, ("crashed", traceback.format_exc()))
+                _send(answers, ("done", None))
+        except (EOFError, BrokenPipeError):
+            # nobody is there any more; without the ends of engines that have much to take down
+            os._exit(0)

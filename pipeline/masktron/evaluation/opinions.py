@@ -1,0 +1,371 @@
+"""Engines that are not ours over one file, all at the same time: in processes, which take slices of it in turn.
+
+Saxon and pyschematron hold the lock of the interpreter while they work, so threads would queue. Every process can do
+everything: a slice for libxml2, a slice for Saxon, the sample for pyschematron; each takes the next that is waiting,
+so that the cores are busy to the end. What is found does not depend on who did what: slices are counted one by one
+and added up in the order of the file, and the sample, in which one document may change what is said of the next, is
+one task. Each engine still reads with its own parser, and what a slice has to be is tested by the engine.
+
+What cannot be done like that, and every error, is left to `masktron.evaluation.parallel` and `evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.evaluation.crew import Crew, CrewError, RefusedError
+from masktron.evaluation.engines import EngineError, Guard, NotFramedError
+from masktron.evaluation.oracle import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
+from masktron.evaluation.parallel import SLICE, SMALL, Counts, Judge, Sum, cores, count, runs_on, slice_judge
+from masktron.evaluation.runner import EngineChoice, Run, described
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+from masktron.read.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
+
+MOST_PROCESSES = 4
+"""Each has Saxon's library and heap, some 350 MB."""
+CHUNK = 25
+"""Records in each document that pyschematron sees."""
+_SAMPLE = -1
+"""The lane of the sample; the others are the places of the engines in what was asked."""
+
+type Told = Callable[[EngineChoice | None, int], None]
+"""Called with an engine, or None for pyschematron, and the number of records that it has judged."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opinions:
+    """What was asked.
+
+    Attributes
+    ----------
+    counts : tuple of Counts
+        Of each engine, in the order of the question.
+    sampled : Opinion or None
+        Of pyschematron, if it was asked.
+    """
+
+    counts: tuple[Counts, ...]
+    sampled: Opinion | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about a file.
+
+    Attributes
+    ----------
+    engines : tuple of {"auto", "libxml2", "saxon"}
+        Those that judge every record.
+    aside : frozenset of int
+        Checks that need not be counted; see `masktron.evaluation.parallel.count`.
+    records : int
+        How many the file has.
+    sample : int
+        How many of them, spread evenly, pyschematron judges; it is not asked about none.
+    """
+
+    engines: tuple[EngineChoice, ...]
+    aside: frozenset[int]
+    records: int
+    sample: int = 0
+
+    @property
+    def positions(self) -> NDArray[np.intp]:
+        """Positions of the sample, ascending."""
+        few = min(self.records, self.sample)
+        return np.unique(np.linspace(0, self.records - 1, few).astype(np.intp))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What processes have found out.
+
+    Attributes
+    ----------
+    counts : mapping of int to (Counts, tuple of Run)
+        By the place of an engine in the question, with what it ran.
+    sampled : Opinion or None
+    """
+
+    counts: Mapping[int, tuple[Counts, tuple[Run, ...]]]
+    sampled: Opinion | None
+
+
+def ask(
+    path: Path,
+    rulebook: Rulebook,
+    layout: Layout,
+    question: Question,
+    *,
+    original: Path | None = None,
+    found: Found | None = None,
+    told: Told | None = None,
+) -> Opinions:
+    """Ask engines about every record of a file, and pyschematron about some.
+
+    Parameters
+    ----------
+    path, rulebook, layout, original
+        As for `masktron.evaluation.exact.evaluate`.
+    question : Question
+    found : Found, optional
+        What `by_processes` has found out about the same question; by default it is called.
+    told : callable, optional
+        Progress; engines take turns.
+
+    Returns
+    -------
+    Opinions
+        The same for any number of processes, none included.
+
+    Raises
+    ------
+    RulebookError, DocumentError, UsageError
+        As `evaluate`.
+    """
+    tell = told or _nobody
+    found = found or by_processes(path, rulebook, layout, question, told=tell)
+    counts = []
+    for lane, choice in enumerate(question.engines):
+        if lane in found.counts:
+            summed, runs = found.counts[lane]
+            counts.append(replace(summed, engine=described((run.engine for run in runs), rulebook)))
+            continue
+        counts.append(
+            count(
+                path,
+                rulebook,
+                layout,
+                original=original,
+                engine=choice,
+                leave_out=question.aside,
+                progress=lambda done, choice=choice: tell(choice, done),  # type: ignore[misc]
+            )
+        )
+    sampled = found.sampled
+    if question.sample and sampled is None:
+        sampled = evaluate_with_pyschematron(
+            path,
+            rulebook,
+            layout,
+            records=question.positions,
+            chunk=CHUNK,
+            original=original,
+            progress=lambda done: tell(None, done),
+        )
+    return Opinions(tuple(counts), sampled)
+
+
+def _nobody(_engine: EngineChoice | None, _records: int) -> None:
+    """Tell nobody."""
+
+
+def by_processes(
+    path: Path,
+    rulebook: Rulebook,
+    layout: Layout,
+    question: Question,
+    *,
+    processes: int | None = None,
+    small: int = SMALL,
+    size: int = SLICE,
+    told: Told | None = None,
+) -> Found:
+    """Find out what can be found out in other processes; no engine runs in this one.
+
+    Parameters
+    ----------
+    path, rulebook, layout, question, told
+        As for `ask`.
+    processes : int, optional
+        By default one for each core, up to 4.
+    small : int
+        Bytes up to which a file is not worth a process.
+    size : int
+        Bytes of a slice.
+    """
+    if path.stat().st_size <= small or rulebook.documents:
+        return Found({}, None)
+    before = _stamp(path)
+    frame = framed(path, layout)
+    if frame is None:
+        return Found({}, None)
+    gathered = _Gathered(len(rulebook.checks), question.engines, told or _nobody)
+    try:
+        tasks: list[Slice | Sample] = [*_sampling(frame, question, size)]
+        tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
+        number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
+        with Crew(number, Opening(frame, rulebook, layout)) as crew:
+            for task, answer in crew.answers(tasks):
+                gathered.take(task, answer)
+    except (NotSlicedError, CrewError):
+        return Found({}, None)
+    return gathered.found() if _stamp(path) == before else Found({}, None)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some bytes of a file for a run of an engine; ``number`` counts them in the order of the file."""
+
+    lane: int
+    run: Run
+    number: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Single records of a file for pyschematron: where they stand, and which they are."""
+
+    lane: int
+    places: tuple[tuple[int, int], ...]
+    positions: NDArray[np.intp]
+    complete: bool
+
+
+def _sampling(frame: Frame, question: Question, size: int) -> Iterator[Sample]:
+    """Yield the task of pyschematron, unless there are end tags that are none."""
+    positions = question.positions
+    if question.sample:
+        found, records = places(frame, positions.tolist(), size)
+        if records == question.records and len(found) == len(positions):
+            yield Sample(_SAMPLE, tuple(found), positions, records == len(positions))
+
+
+def _slicing(
+    frame: Frame,
+    rulebook: Rulebook,
+    layout: Layout,
+    question: Question,
+    pieces: Sequence[tuple[int, int]],
+) -> Iterator[Slice]:
+    """Yield the tasks of the engines that need no whole document, Saxon's first: they take longest."""
+    runs = [runs_on(frame, rulebook, layout, choice, question.aside) for choice in question.engines]
+    able = [lane for lane, own in enumerate(runs) if own and not any(run.whole for run in own)]
+    able.sort(key=lambda lane: all(run.engine != "saxon" for run in runs[lane]))
+    for lane in able:
+        for run in runs[lane]:
+            yield from (Slice(lane, run, number, *piece) for number, piece in enumerate(pieces))
+
+
+class _Gathered:
+    """Puts answers together, in the order of the file."""
+
+    def __init__(self, checks: int, engines: Sequence[EngineChoice], told: Told) -> None:
+        self._checks = checks
+        self._engines = engines
+        self._told = told
+        self._parts: dict[int, dict[Run, dict[int, Counts]]] = {}
+        self._records: dict[tuple[int, Run], int] = {}
+        self._refused: set[int] = set()
+        self._sampled: Opinion | None = None
+
+    def take(self, task: Slice | Sample, answer: Any) -> None:
+        """Take an answer."""
+        match answer:
+            case RefusedError():
+                self._refused.add(task.lane)
+            case Opinion():
+                self._sampled = answer
+            case Counts() if isinstance(task, Slice):
+                self._parts.setdefault(task.lane, {}).setdefault(task.run, {})[task.number] = answer
+                done = self._records.get((task.lane, task.run), 0) + answer.records
+                self._records[task.lane, task.run] = done
+                self._told(self._engines[task.lane], done)
+            case _:
+                self._told(None, answer)
+
+    def found(self) -> Found:
+        """Return the counts of the engines that had nothing to refuse."""
+        summed = {lane: self._summed(runs) for lane, runs in self._parts.items() if lane not in self._refused}
+        counts = {lane: (own, tuple(self._parts[lane])) for lane, own in summed.items() if own is not None}
+        return Found(counts, self._sampled)
+
+    def _summed(self, runs: dict[Run, dict[int, Counts]]) -> Counts | None:
+        """Add up the runs of an engine; None where they saw different numbers of records."""
+        total = Sum(self._checks)
+        seen = set()
+        for parts in runs.values():
+            done = 0
+            for number in sorted(parts):
+                total.add_counts(parts[number], done)
+                done += parts[number].records
+            seen.add(done)
+        return total.counts(seen.pop(), "") if len(seen) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a process has to know."""
+
+    frame: Frame
+    rulebook: Rulebook
+    layout: Layout
+
+    def __call__(self) -> Callable[[Slice | Sample], Iterator[Any]]:
+        """Return what does the tasks, in the process that does them."""
+        return _Worker(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Worker:
+    known: Opening
+    judges: dict[Run, Judge] = field(default_factory=dict)
+
+    def __call__(self, task: Slice | Sample) -> Iterator[Any]:
+        """Do a task.
+
+        Raises
+        ------
+        RefusedError
+            The records are not as they should be, or an engine stopped.
+        """
+        try:
+            match task:
+                case Slice():
+                    yield self._counted(task)
+                case Sample():
+                    yield from self._sampled(task)
+        except (EngineError, NotFramedError, NotSlicedError, NotSampledError) as problem:
+            raise RefusedError(str(problem)) from None
+
+    def _counted(self, task: Slice) -> Counts:
+        known = self.known
+        if (judge := self.judges.get(task.run)) is None:
+            judge = self.judges[task.run] = slice_judge(known.frame, known.rulebook, known.layout, task.run)
+        events = judge(self._read([(task.begin, task.end)]))
+        total = Sum(len(known.rulebook.checks))
+        total.add(events, 0)
+        return total.counts(events.records, "")
+
+    def _read(self, parts: Sequence[tuple[int, int]]) -> bytes:
+        """Return bytes of the file, one part after the other."""
+        read: list[bytes] = []
+        with self.known.frame.path.open("rb") as stream:
+            for begin, end in parts:
+                stream.seek(begin)
+                read.append(stream.read(end - begin))
+        return b"".join(read)
+
+    def _sampled(self, task: Sample) -> Iterator[Any]:
+        known = self.known
+        test, prefixes = framed_test(known.frame, known.layout)
+        guard = Guard(test, tuple(prefixes.items()))
+        documents = (
+            (known.frame.document(self._read(task.places[at : at + CHUNK])), task.positions[at : at + CHUNK])
+            for at in range(0, len(task.places), CHUNK)
+        )
+        yield from evaluate_cut(known.rulebook, known.layout, documents, guard, complete=task.complete)

@@ -1,0 +1,421 @@
+"""Several engines over a file in processes: they find what each finds alone, whoever does what."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from masktron.errors import DocumentError
+from masktron.evaluation import crew as crew_module
+from masktron.evaluation import opinions, parallel
+from masktron.evaluation.crew import Crew, CrewError, RefusedError
+from masktron.evaluation.exact import evaluate
+from masktron.evaluation.opinions import Opinions, Question, Told, ask, by_processes
+from masktron.evaluation.oracle import evaluate_with_pyschematron
+from masktron.evaluation.parallel import Counts
+from masktron.evaluation.runner import EngineChoice
+from masktron.read.layout import survey
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+from masktron.read.schematron import read_rules
+from masktron.read.slices import cuts, framed, places, slices
+
+ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
+BODY = """
+<let name="limit" value="3"/>
+<pattern><rule context="Record[V1 = 5]"><assert test="V3 = 0">m</assert></rule>
+<rule context="Record"><let name="v" value="number(V1)"/><report test="$v > $limit">m</report>
+<assert test="number(V1) &lt;= number(V2)">m</assert></rule></pattern>
+"""
+ENGINES: tuple[EngineChoice, ...] = ("auto", "saxon")
+
+
+def record(at: int) -> str:
+    v2 = ("", f"<V2>{at % 7}</V2>", "<V2></V2>")[at % 3]
+    return f'<Record id="{at}"><V1>{at % 11}</V1>{v2}<V3>{at % 5}</V3></Record>'
+
+
+PLAIN = "<Data>\n" + "\n".join(record(at) for at in range(60)) + "\n</Data>\n"
+
+
+def rules(folder: Path, body: str = BODY, head: str = "") -> Rulebook:
+    path = folder / "rules.sch"
+    path.write_text(f"<schema {ISO} {head}>{body}</schema>", encoding="utf-8")
+    return read_rules(path)
+
+
+def written(folder: Path, text: str = PLAIN) -> tuple[Path, Layout]:
+    path = folder / "data.xml"
+    path.write_text(text, encoding="utf-8")
+    return path, survey(path, record="Record")[0]
+
+
+def asking(engines: tuple[EngineChoice, ...] = ENGINES, *, sample: int = 5, records: int = 60) -> Question:
+    return Question(engines, frozenset(), records, sample)
+
+
+def by_crew(
+    path: Path,
+    book: Rulebook,
+    layout: Layout,
+    question: Question,
+    *,
+    processes: int = 2,
+    size: int = 300,
+    told: Told | None = None,
+) -> Opinions:
+    found = by_processes(path, book, layout, question, processes=processes, small=0, size=size, told=told)
+    return ask(path, book, layout, question, found=found, told=told)
+
+
+def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> Opinions:
+    """Each engine by itself, over the file as a whole."""
+    counts = tuple(Counts.of(evaluate(path, book, layout, engine=choice)) for choice in question.engines)
+    few = question.positions
+    return Opinions(counts, evaluate_with_pyschematron(path, book, layout, records=few) if len(few) else None)
+
+
+def assert_same(found: Opinions, expected: Opinions) -> None:
+    assert len(found.counts) == len(expected.counts)
+    for own, other in zip(found.counts, expected.counts, strict=True):
+        assert (own.records, own.engine) == (other.records, other.engine)
+        for name in ("fired", "failed", "errors", "first"):
+            assert np.array_equal(getattr(own, name), getattr(other, name)), name
+    assert (found.sampled is None) == (expected.sampled is None)
+    if found.sampled is not None and expected.sampled is not None:
+        for name in ("records", "verdicts", "fired", "failed", "errors"):
+            assert np.array_equal(getattr(found.sampled, name), getattr(expected.sampled, name)), name
+        for name in ("complete", "not_compared", "crashed", "problems", "oddities", "engine"):
+            assert getattr(found.sampled, name) == getattr(expected.sampled, name), name
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody but processes do anything."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("not by processes")
+
+    monkeypatch.setattr(opinions, "count", never)
+    monkeypatch.setattr(opinions, "evaluate_with_pyschematron", never)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_processes_find_what_each_engine_finds_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    path, layout = written(tmp_path)
+    book = rules(tmp_path)
+    expected = alone(path, book, layout, asking())
+    assert expected.counts[0].failed.all()
+    assert expected.sampled is not None
+    assert expected.sampled.records.tolist() == [0, 14, 29, 44, 59]
+    assert expected.sampled.failed.any()
+    forbid(monkeypatch)
+    assert_same(by_crew(path, book, layout, asking(), processes=processes), expected)
+
+
+def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    book = rules(tmp_path)
+    expected = alone(path, book, layout, asking(sample=99))
+    assert expected.sampled is not None
+    assert expected.sampled.complete
+    forbid(monkeypatch)
+    assert_same(by_crew(path, book, layout, asking(sample=99), processes=1), expected)
+
+
+HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
+
+
+@pytest.mark.parametrize("name", HEAD)
+def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) -> None:
+    path, layout = written(tmp_path)
+    path.write_text(PLAIN.replace("<V1>8</V1>", "<V1>8</V2>", 1))
+    with pytest.raises(DocumentError, match="the end tag does not match"):
+        by_crew(path, rules(tmp_path, head=HEAD[name]), layout, asking(("auto",)), size=100)
+
+
+ODD = {
+    "end tags in comments": (PLAIN.replace('<Record id="3">', '<!-- </Record> --><Record id="3">'), 60),
+    "a record in a comment": (PLAIN.replace('<Record id="30">', "<!-- <Record><V1>5</V1></Record> --><Record>"), 60),
+    "an end tag with a space": (PLAIN.replace("</Record>", "</Record >", 1), 60),
+    "both": (
+        PLAIN.replace("</Record>", "</Record >", 1).replace('<Record id="9">', "<!-- </Record> --><Record>"),
+        60,
+    ),
+    "something beside the records": (PLAIN.replace("<Data>", "<Data><V1>5</V1>"), 60),
+    "the last record without content": (PLAIN.replace("</Data>", "<Record/></Data>"), 61),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) -> None:
+    text, records = ODD[name]
+    path, layout = written(tmp_path, text)
+    book, question = rules(tmp_path), asking(records=records)
+    found = by_crew(path, book, layout, question)
+    expected = alone(path, book, layout, question)
+    assert [one.records for one in expected.counts] == [records] * 2
+    assert_same(found, expected)
+
+
+def test_a_rule_across_records_is_left_to_each_engine(tmp_path: Path) -> None:
+    path, layout = written(tmp_path)
+    book = rules(
+        tmp_path, '<pattern><rule context="Record"><assert test="count(//V1) = 60">m</assert></rule></pattern>'
+    )
+    assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
+
+
+def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    book = rules(tmp_path)
+    again: list[str] = []
+    monkeypatch.setattr(opinions, "count", lambda *_, **options: again.append(options["engine"]))
+
+    def touch(_engine: EngineChoice | None, _done: int) -> None:
+        os.utime(path, ns=(1, 1))
+
+    by_crew(path, book, layout, asking(sample=0), processes=1, told=touch)
+    assert again == list(ENGINES)
+
+
+def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
+    path, layout = written(tmp_path)
+    said: dict[EngineChoice | None, list[int]] = {}
+    by_crew(
+        path,
+        rules(tmp_path),
+        layout,
+        asking(sample=40),
+        told=lambda engine, done: said.setdefault(engine, []).append(done),
+    )
+    assert set(said) == {"auto", "saxon", None}
+    assert all(done == sorted(done) for done in said.values())
+    assert [said[engine][-1] for engine in ("auto", "saxon", None)] == [60, 60, 40]
+    assert all(len(done) > 1 for done in said.values())
+
+
+def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    monkeypatch.setattr(opinions, "Crew", None)
+    book = rules(tmp_path)
+    assert_same(ask(path, book, layout, asking()), alone(path, book, layout, asking()))
+
+
+def test_where_no_process_can_be_started_threads_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
+    book = rules(tmp_path)
+    assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that crews start."""
+    found: list[subprocess.Popen[bytes]] = []
+    start = crew_module._started
+
+    def watched(opening: Callable[[], Any]) -> subprocess.Popen[bytes]:
+        found.append(start(opening))
+        return found[-1]
+
+    monkeypatch.setattr(crew_module, "_started", watched)
+    return found
+
+
+def ended(processes: list[subprocess.Popen[bytes]]) -> bool:
+    return all(one.returncode is not None for one in processes)
+
+
+def test_after_an_interrupt_no_process_is_left(tmp_path: Path, started: list[subprocess.Popen[bytes]]) -> None:
+    path, layout = written(tmp_path)
+
+    def interrupt(_engine: EngineChoice | None, _done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        by_crew(path, rules(tmp_path), layout, asking(), size=100, told=interrupt)
+    assert len(started) == 2
+    assert ended(started)
+    assert not [one for one in threading.enumerate() if one.name == "masktron-crew"]
+
+
+# the crew by itself
+
+
+@dataclass(frozen=True)
+class Order:
+    """A task: what to do, and with what."""
+
+    what: str
+    number: int = 0
+    lane: int = 0
+
+
+def _work(task: Order) -> Iterator[Any]:
+    match task.what:
+        case "square":
+            yield "begun"
+            yield task.number**2
+        case "print":
+            os.write(1, b"a library prints\n")
+            yield task.number
+        case "refuse":
+            raise RefusedError("not so")
+        case "fail":
+            raise ZeroDivisionError("by nothing")
+        case "die":
+            os._exit(3)
+        case "pid":
+            yield os.getpid()
+            time.sleep(2)
+
+
+def opening() -> Callable[[Order], Iterator[Any]]:
+    return _work
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_each_task_is_done_once(size: int) -> None:
+    with Crew(size, opening) as crew:
+        found = [(task.number, answer) for task, answer in crew.answers([Order("square", n) for n in range(20)])]
+    assert sorted(answer for _, answer in found if answer != "begun") == [n**2 for n in range(20)]
+    assert sorted(number for number, answer in found if answer == "begun") == list(range(20))
+    assert all(answer in ("begun", number**2) for number, answer in found)
+
+
+def test_what_is_printed_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    with Crew(1, opening) as crew:
+        assert [answer for _, answer in crew.answers([Order("print", 5)])] == [5]
+    assert "a library prints" in capfd.readouterr().err
+
+
+def test_a_refusal_ends_its_lane_alone() -> None:
+    tasks = [
+        Order("square", 1),
+        Order("refuse", lane=7),
+        *(Order("square", n, lane=7) for n in range(50)),
+        Order("square", 2),
+    ]
+    with Crew(1, opening) as crew:
+        found = list(crew.answers(tasks))
+    refusals = [answer for _, answer in found if isinstance(answer, RefusedError)]
+    assert [str(one) for one in refusals] == ["not so"]
+    assert {answer for task, answer in found if task.lane == 0} == {"begun", 1, 4}
+    # one more may have been begun before the refusal was read
+    assert len([answer for task, answer in found if task.lane == 7]) <= 5
+
+
+def test_an_unexpected_error_comes_with_its_traceback() -> None:
+    with (
+        Crew(1, opening) as crew,
+        pytest.raises(RuntimeError, match=r"in _work\n(?s:.*)ZeroDivisionError: by nothing"),
+    ):
+        list(crew.answers([Order("fail")]))
+
+
+def test_a_process_that_ends_is_an_error() -> None:
+    with Crew(2, opening) as crew, pytest.raises(CrewError, match="a process ended"):
+        list(crew.answers([Order("square", 3), Order("die"), *[Order("square", 4)] * 10]))
+
+
+def test_a_crew_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]) -> None:
+    start = time.monotonic()
+    with Crew(2, opening) as crew:
+        _, process = next(iter(crew.answers([Order("pid"), Order("pid")])))
+        assert process in [one.pid for one in started]
+        assert not ended(started)
+    assert ended(started)
+    assert time.monotonic() - start < 30
+
+
+def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
+    script = """
+        import sys
+        from test_opinions import Crew, Order, opening
+        crew = Crew(1, opening)
+        for _, pid in crew.answers([Order("pid")]):
+            print(pid, flush=True)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    folders = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=folders)
+    assert parent.stdout is not None
+    process = int(parent.stdout.readline())
+    os.kill(process, 0)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    limit = time.monotonic() + 30
+    while _lives(process):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process is there, and not only its number for a parent that does not ask."""
+    try:
+        os.kill(process, 0)
+        return not Path("/proc").is_dir() or "(zombie)" not in Path(f"/proc/{process}/status").read_text()
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    """And a module beside it that is named like one of Python's does not get in the way."""
+    path, _ = written(tmp_path)
+    rules(tmp_path)
+    (tmp_path / "queue_.py").write_text("")
+    (tmp_path / "signal.py").write_text("raise RuntimeError('not this one')")
+    script = tmp_path / "run" / "script.py"
+    script.parent.mkdir()
+    script.write_text(
+        textwrap.dedent(f"""
+        print("begun")
+        from pathlib import Path
+        from masktron.evaluation.opinions import Question, by_processes
+        from masktron.read.layout import survey
+        from masktron.read.schematron import read_rules
+        path = Path({str(path)!r})
+        rules = read_rules({str(tmp_path / "rules.sch")!r})
+        layout = survey(path, record="Record")[0]
+        question = Question(("auto",), frozenset(), 60)
+        found = by_processes(path, rules, layout, question, processes=1, small=0, size=300)
+        print(found.counts[0][0].records)
+        """)
+    )
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["begun", "60"], done.stderr
+
+
+def test_cuts_are_where_slices_end(tmp_path: Path) -> None:
+    path, layout = written(tmp_path)
+    frame = framed(path, layout)
+    assert frame is not None
+    whole = path.read_bytes()
+    for size in (1, 50, 300, 1000, 10**6):
+        assert [whole[begin:end] for begin, end in cuts(frame, size)] == list(slices(frame, size))
+
+
+def test_places_are_those_of_the_records(tmp_path: Path) -> None:
+    path, layout = written(tmp_path)
+    frame = framed(path, layout)
+    assert frame is not None
+    whole = path.read_bytes().decode()
+    for size in (1, 300, 10**6):
+        found, records = places(frame, [0, 7, 8, 59, 60], size)
+        assert records == 60
+        assert [whole[begin:end].strip() for begin, end in found] == [record(at) for at in (0, 7, 8, 59)]
