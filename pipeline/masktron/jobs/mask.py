@@ -20,8 +20,7 @@ from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.distinct import codes_of
-from masktron.kernels.mdav import compiles_first
-from masktron.masking import MaskedBlock, Repair, Trial, mask_records
+from masktron.masking import MaskedBlock, Repair, Trial, grouping_compiles_first, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
@@ -38,6 +37,7 @@ from masktron.results import (
     BlockResult,
     CandidateResult,
     CategoryResult,
+    CutResult,
     MaskResult,
     RepairResult,
     SolvedResult,
@@ -101,7 +101,7 @@ def run_mask(
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
     run = _Run(job, config, plan, records, _kept(records, originals), originals)
-    if compiles_first(len(run.kept), plan.k) or linking_compiles_first(len(run.kept)):
+    if grouping_compiles_first(len(run.kept), plan) or linking_compiles_first(len(run.kept)):
         progress("compiling, which is done once", 0)
     blocks, repairs = mask_records(
         run.kept,
@@ -112,6 +112,7 @@ def run_mask(
         max_observed_share=config.max_observed_share,
         keep_missing=config.keep_missing,
         workers=config.workers,
+        max_block_records=config.max_block_records,
         progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
     )
     return run.publish(blocks, repairs, out, manifest, progress)
@@ -367,6 +368,7 @@ class _Run:
                 SolvedResult(one.variable, self.job.rulebook.checks[one.check].id, one.disjunct, one.atom)
                 for one in block.solved
             ),
+            cut=None if masked.grouping.cut is None else CutResult.of(masked.grouping.cut, masked.grouping.spread),
         )
 
     def _equalities(self, variable: str, block: Block) -> list[Atom]:

@@ -18,12 +18,24 @@ from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import group
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
+from masktron.methods.exchange import compiles_first as exchange_compiles_first
 from masktron.methods.grouping import Grouping
+from masktron.methods.partitioner import Partitioner
+from masktron.methods.partitioner import compiles_first as partitioning_compiles_first
 from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 
-__all__ = ["MaskedBlock", "Repair", "Trial", "choose", "group", "mask_records", "settle_block"]
+__all__ = [
+    "MaskedBlock",
+    "Repair",
+    "Trial",
+    "choose",
+    "group",
+    "grouping_compiles_first",
+    "mask_records",
+    "settle_block",
+]
 
 
 def mask_records(
@@ -36,6 +48,7 @@ def mask_records(
     max_observed_share: float,
     keep_missing: bool = False,
     workers: int | None = None,
+    max_block_records: int | None = None,
     progress: Callable[[Block], None] | None = None,
 ) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
     """Mask all blocks of a plan, and mend the totals over the file that this shifts.
@@ -54,6 +67,8 @@ def mask_records(
     workers : int, optional
         Partitions whose groups are formed at once, in threads, before their blocks are settled; the number of cores
         when not given. The result is the same for any number.
+    max_block_records : int, optional
+        Records that are partitioned together; more are cut into blocks of near records first.
     progress : callable, optional
         Called with each block before it is settled.
 
@@ -77,7 +92,7 @@ def mask_records(
             where=str(records.source),
             hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
         )
-    views = Views(records, plan, edits, rulebook, original)
+    views = Views(records, plan, edits, rulebook, original, Partitioner(max_block_records))
     masked: list[MaskedBlock] = []
     makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in plan.partitions]
     ahead = Ahead([maker.first for maker in makers], workers or usable_cores())
@@ -90,6 +105,12 @@ def mask_records(
     mended, repairs = keep_totals(views, masked)
     refuse_observed(mended, max_observed_share, where=str(records.source))
     return mended, repairs
+
+
+def grouping_compiles_first(n: int, plan: Plan) -> bool:
+    """Tell whether the groups of n records would have to wait for code to be compiled."""
+    dimensions = [len(partition.variables) for partition in plan.partitions]
+    return partitioning_compiles_first(n, plan.k, dimensions) or exchange_compiles_first(n)
 
 
 class _Groups:

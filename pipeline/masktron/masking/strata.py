@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
+from masktron.methods.kdcut import Cuts
 from masktron.plan import Block, Partition
 
 
@@ -36,17 +38,20 @@ def group(views: Views, partition: Partition) -> Grouping:
         if block.one_signed:
             parting += [np.nan_to_num(np.sign(views.values[name])).astype(np.intp) for name in block.variables]
     apart = codes_of(np.stack(parting, axis=1))
+    points, cuts = _points(views, partition), Cuts()
     grouping = group_records(
-        _points(views, partition),
+        points,
         views.k,
         apart=apart,
         patterns=patterns,
         bonds=codes_of(np.stack(bonds, axis=1)),
         disjuncts=_disjuncts(views, partition),
         fits=_Fitting(views, partition),
-        partitioner=views.partitioner,
+        partitioner=views.partitioner.recording(cuts),
     )
-    return uneven(views, partition, grouping, tallies, apart)
+    grouping = uneven(views, partition, grouping, tallies, apart)
+    cut = cuts.largest()
+    return grouping if cut is None else replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
 
 
 def _points(views: Views, partition: Partition) -> NDArray[np.float64]:

@@ -19,9 +19,9 @@ from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.methods.alike import Partitioner
 from masktron.methods.encode import encode_nominal, encode_ordinal
-from masktron.methods.mdav import partition, standardise
+from masktron.methods.mdav import standardise
+from masktron.methods.partitioner import Partitioner
 from masktron.plan import Block, Plan
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records, Status
@@ -55,12 +55,18 @@ class Views:
     ranks : mapping of field name to ndarray of float64, shape (n,)
         Of the masked fields with ordered categories; NaN where missing.
     weights : ndarray of float64, shape (n,), or None
-    partitioner : callable
-        Partitions points, shape (n, d), in groups of at least k; MDAV unless another is set.
+    partitioner : Partitioner
+        Partitions points, shape (n, d), in groups of at least k.
     """
 
     def __init__(
-        self, records: Records, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
+        self,
+        records: Records,
+        plan: Plan,
+        edits: Sequence[Edit],
+        rulebook: Rulebook,
+        original: Path,
+        partitioner: Partitioner | None = None,
     ) -> None:
         self.source = records.source
         self.columns = records.columns
@@ -86,7 +92,7 @@ class Views:
         self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
         self.texts = {name: column.lexemes for name, column in self.columns.items()}
         self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
-        self.partitioner: Partitioner = partition
+        self.partitioner = Partitioner() if partitioner is None else partitioner
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
         self._engines: dict[EngineChoice, BatchEvaluator] = {}
 

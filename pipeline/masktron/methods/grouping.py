@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from masktron.methods.alike import Partitioner
 from masktron.methods.disjuncts import Disjuncts
 from masktron.methods.fitting import Fits, Fitting
+from masktron.methods.kdcut import Cut
 from masktron.methods.mdav import partition
 from masktron.methods.members import Members, codes_of
 from masktron.methods.mixed import HARD, Groups, Parts
@@ -45,11 +46,17 @@ class Grouping:
         Groups whose records do not share what the aggregator needs.
     pooled : ndarray of bool, shape (groups,)
         Mixed groups that hold different patterns of missing values.
+    cut : Cut or None
+        The largest part of the records that was cut before it was partitioned.
+    spread : float
+        Sum of squares of the coordinates, where there is a cut.
     """
 
     labels: Labels
     mixed: NDArray[np.bool_]
     pooled: NDArray[np.bool_]
+    cut: Cut | None = None
+    spread: float = 0.0
 
     def varying(self, codes: NDArray[np.generic]) -> NDArray[np.bool_]:
         """Groups whose records differ in some column of codes, shape (n, p), without NaN; shape (groups,)."""
