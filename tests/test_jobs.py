@@ -132,16 +132,18 @@ def test_shuffled_records_are_the_same_records(made: tuple[Path, Path, Path]) ->
 
 
 def test_excluded_records_are_left_out_and_counted(tmp_path: Path) -> None:
-    rows = numbers()
+    rows = [{**row, "REGION": f"{at}"} for at, row in enumerate(numbers())]
     rows[3]["T"] = -1
     data, rules, out = (
         write_data(tmp_path / "d.xml", rows),
         write_rules(tmp_path / "r.sch", "A + B = T"),
         tmp_path / "m.xml",
     )
-    result = masktron.mask(data, rules, out, k=3, invalid="exclude")
+    result = masktron.mask(data, rules, out, k=3, invalid="exclude", roles={"REGION": "untouched"})
     assert (result.records_in, result.records_out, result.excluded) == (40, 39, (3,))
-    assert masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json").complies
+    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json")
+    assert verdict.complies
+    assert "1 unmasked field cell by cell" in verdict.checked
 
 
 def test_an_allowed_rule_may_break(tmp_path: Path) -> None:
