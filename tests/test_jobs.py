@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron.config import load_config
+from masktron.config import Config, Role, load_config
+from masktron.jobs.mask import run_mask
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
 from masktron.resources import resource
@@ -90,6 +92,21 @@ def mask(made: tuple[Path, Path, Path], **settings_: Any) -> masktron.MaskResult
     return masktron.mask(data, rules, out, roles={"NAME": "identifier"}, **settings_)
 
 
+def test_linking_through_a_tree_changes_no_figure_and_who_waits_for_the_compiler_is_told(
+    made: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rules, out = made
+    config, stages = Config(k=5, roles={"NAME": Role.IDENTIFIER}), list[str]()
+    few = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
+    assert "compiling, which is done once" not in stages
+    monkeypatch.setattr(import_module("masktron.measures.linkage"), "TREE_FROM", 1)
+    monkeypatch.setattr("masktron.kernels.linkage.links_ready", lambda: False)
+    many = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
+    assert "compiling, which is done once" in stages
+    assert few.as_dict() == many.as_dict()
+    assert 0 < few.linkage < 100
+
+
 def test_rules_on_removed_identifiers_do_not_apply(made: tuple[Path, Path, Path]) -> None:
     result = mask(made, k=4)
     assert set(result.not_applicable) == {"R3"}
@@ -115,16 +132,18 @@ def test_shuffled_records_are_the_same_records(made: tuple[Path, Path, Path]) ->
 
 
 def test_excluded_records_are_left_out_and_counted(tmp_path: Path) -> None:
-    rows = numbers()
+    rows = [{**row, "REGION": f"{at}"} for at, row in enumerate(numbers())]
     rows[3]["T"] = -1
     data, rules, out = (
         write_data(tmp_path / "d.xml", rows),
         write_rules(tmp_path / "r.sch", "A + B = T"),
         tmp_path / "m.xml",
     )
-    result = masktron.mask(data, rules, out, k=3, invalid="exclude")
+    result = masktron.mask(data, rules, out, k=3, invalid="exclude", roles={"REGION": "untouched"})
     assert (result.records_in, result.records_out, result.excluded) == (40, 39, (3,))
-    assert masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json").complies
+    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json")
+    assert verdict.complies
+    assert "1 unmasked field cell by cell" in verdict.checked
 
 
 def test_an_allowed_rule_may_break(tmp_path: Path) -> None:

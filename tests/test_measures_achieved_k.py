@@ -65,8 +65,13 @@ def test_a_solved_variable_counts_where_its_equality_fails() -> None:
     sizes = group_sizes(shared_columns(columns, codes, ["A", "B"], {"B": [total]}))
     assert sizes.tolist() == [2, 2, 1, 1]
     assert achieved_k(shared_columns(columns, codes, ["A", "B"], {})) == 1
+    columns["B"], columns["U"] = column("2", "2", "2", "2"), column("3", "3", "9", "9")
+    codes["B"] = codes_of(columns["B"].lexemes)
+    assert group_sizes(shared_columns(columns, codes, ["A", "B"], {"B": [total]})).tolist() == [2, 2, 2, 2]
+    columns["U"] = column("3", "3", "3", "9")
+    assert achieved_k(shared_columns(columns, codes, ["A", "B"], {"B": [total]})) == 1, "as if it were another text"
     del columns["U"]
-    assert achieved_k(shared_columns(columns, codes, ["A", "B"], {"B": [total]})) == 1
+    assert achieved_k(shared_columns(columns, codes, ["A", "B"], {"B": [total]})) == 4
 
 
 def test_engines_read_a_code_for_missing_as_a_number() -> None:

@@ -54,7 +54,13 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_counts_are_exact_sums_rounded_once(rows: list[tuple[str | None, float]]) -> None:
     """Also where integers are too large to be added without rounding."""
     weights = np.array([weight for _, weight in rows])
-    for weight in (weights, np.round(weights), np.round(weights / 1e17), np.full(len(rows), 2.0**53 - 1)):
+    for weight in (
+        weights,
+        np.round(weights),
+        np.round(weights / 1e17),
+        np.full(len(rows), 0.1),
+        np.full(len(rows), 2.0**53 - 1),
+    ):
         shares = category_shares(column(*(text for text, _ in rows)), column(*(None for _ in rows)), weight)
         held = {text: [w for (own, _), w in zip(rows, weight.tolist(), strict=True) if own == text] for text in "abc"}
         assert shares.before == {text: math.fsum(own) for text, own in held.items() if own}

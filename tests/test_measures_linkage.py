@@ -129,6 +129,12 @@ def test_distances_in_which_single_precision_says_nothing() -> None:
     assert 0.2 < found.mean() < 0.8
 
 
+def test_roundings_of_single_precision_add_up_over_many_dimensions() -> None:
+    for value in np.random.default_rng(1).uniform(1, 2, 40).tolist():
+        known = np.array([[value], [-value]]) * np.ones(300)
+        assert _credit_through_tree(known, np.zeros((2, 300)), 1).tolist() == [0.5, 0.5]
+
+
 def test_many_records_go_through_the_tree_and_few_do_not_load_the_compiler() -> None:
     rng = np.random.default_rng(6)
     original = np.round(rng.normal(size=(TREE_FROM, 3)), 2)

@@ -51,7 +51,6 @@ def credit_links(
         if prototype[record] != last:
             last = prototype[record]
             nearest = math.inf
-            ties = 0
         reach = _squared_distance(places, own[record], query)
         if reach < nearest or (reach == nearest and ties == 0):
             nearest, ties = _look(places, tree, people, query, reach, single, squared, bounds, bound_of, node_of)
@@ -141,9 +140,8 @@ def _limit(tree: Tree, query: NDArray[np.float64], reach: float, single: NDArray
         single[t] = np.float32(shifted)
         norm += shifted * shifted
     error = 2.0**-23 * (tree.norm + math.sqrt(norm)) * 1.001
-    # beyond single precision all places pass
-    limit = (math.sqrt(reach) + error) ** 2 * (1 + (len(query) + 8) * 2.0**-22)
-    return np.float32(limit) + _TINY if limit < 1e38 else np.float32(math.inf)
+    # what is too large for single precision becomes infinite there, so that all places pass
+    return np.float32((math.sqrt(reach) + error) ** 2 * (1 + (len(query) + 8) * 2.0**-22)) + _TINY
 
 
 @njit(nogil=True, inline="always")

@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from masktron.read.records import Layout
 
 
+_SHORT = 64
+"""Bytes of a text that is worth a row of a table."""
+_ASCII = 128
+
+
 class Cell(IntEnum):
     """What stands in a field of a record, as bytes."""
 
@@ -206,5 +211,22 @@ def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:
     firsts = np.empty(count, dtype=np.int32)
     slots = np.full(1 << (2 * count + 1).bit_length(), -1, dtype=np.int32)
     distinct = code_texts(buffer, cells.start, cells.stop, cells.status, slots, codes, firsts)
-    spans = zip(cells.start[firsts[:distinct]].tolist(), cells.stop[firsts[:distinct]].tolist(), strict=True)
-    return Texts(codes, tuple(buffer[start:stop].tobytes().decode(codec) for start, stop in spans))
+    which = firsts[:distinct]
+    return Texts(codes, tuple(_decoded(buffer, cells.start[which], cells.stop[which], codec)))
+
+
+def _decoded(
+    buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], codec: str
+) -> list[str]:
+    """Return the texts that stand between some offsets: short ones of ASCII all at once."""
+    lengths = stops - starts
+    short = lengths <= _SHORT
+    width = max(1, int(lengths[short].max(initial=0)))
+    inside = np.arange(width) < lengths[:, None]
+    octets = np.where(inside, buffer.take(starts[:, None] + np.arange(width), mode="clip"), 0).astype(np.uint8)
+    plain = short & (octets < _ASCII).all(axis=1)
+    octets[~plain] = 0
+    texts: list[str] = octets.view(f"S{width}").ravel().astype("U").tolist()
+    for at in np.flatnonzero(~plain).tolist():
+        texts[at] = buffer[starts[at] : stops[at]].tobytes().decode(codec)
+    return texts

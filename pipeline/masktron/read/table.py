@@ -61,6 +61,7 @@ class _Filling:
         self._at = at
         self._codes = codes
         self._read = read
+        self._known: dict[str, str] = {}
         self._lexemes: list[NDArray[np.object_]] = [np.empty(0, dtype=object)]
         self._status: list[NDArray[np.uint8]] = [np.empty(0, dtype=np.uint8)]
         self._values: list[NDArray[np.float64]] = [np.empty(0)]
@@ -81,7 +82,8 @@ class _Filling:
         texts = batch.texts(self._at)
         status, values = self._looked_at(batch, texts.values, texts.codes)
         # the code of an absent cell is -1, which takes the last entry
-        lexemes = np.array([*texts.values, None], dtype=object)[texts.codes]
+        known = map(self._known.setdefault, texts.values, texts.values)  # most texts are in many batches
+        lexemes = np.array([*known, None], dtype=object)[texts.codes]
         states, numbers = status[texts.codes], values[texts.codes]
         for row in np.flatnonzero(batch.cells[self._at].status == Cell.ODD):
             lexeme = _parsed(batch, self._at, int(row))
