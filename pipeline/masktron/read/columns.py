@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from masktron.read.records import Layout
 
-
 _SHORT = 64
 """Bytes of a text that is worth a row of a table."""
 _ASCII = 128
@@ -215,9 +214,7 @@ def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:
     return Texts(codes, tuple(_decoded(buffer, cells.start[which], cells.stop[which], codec)))
 
 
-def _decoded(
-    buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], codec: str
-) -> list[str]:
+def _decoded(buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], codec: str) -> list[str]:
     """Return the texts that stand between some offsets: short ones of ASCII all at once."""
     lengths = stops - starts
     short = lengths <= _SHORT
