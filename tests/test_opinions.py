@@ -219,9 +219,16 @@ def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.Monk
     assert_same(ask(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
-def test_where_no_process_can_be_started_threads_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("interpreter", ["", "missing", "another program"])
+def test_where_no_process_can_be_started_threads_do_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreter: str
+) -> None:
     path, layout = written(tmp_path)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    if interpreter == "another program":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+        monkeypatch.setattr(subprocess, "Popen", None)
+    else:
+        monkeypatch.setattr(sys, "executable", interpreter and str(tmp_path / interpreter))
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
     book = rules(tmp_path)
     assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
