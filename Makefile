@@ -55,6 +55,7 @@ format: $(STAMP)  ## reformat the code
 bench: $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
+	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
 
 clean:  ## remove the environment and all that was generated
 	rm -rf $(VENV) demo-output bench-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,9 +5,11 @@ Seconds are those of the work, without the start of the interpreter and imports.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -151,8 +153,30 @@ def independent(path: Path, rules: Path) -> dict[str, object]:
     return {"seconds": seconds, "records": counts.records, "failures": failures, "engine": counts.engine}
 
 
+def stages(path: Path, rules: Path, out: Path) -> dict[str, object]:
+    """What each stage of `mask` takes: from its first word to the first of the next, with some that run together."""
+    from masktron.config import Config  # noqa: PLC0415
+    from masktron.jobs.mask import run_mask  # noqa: PLC0415
+
+    heard: list[tuple[float, str]] = []
+    lock = threading.Lock()
+
+    def progress(stage: str, _done: int) -> None:
+        with lock:
+            if all(name != stage for _, name in heard):
+                heard.append((time.perf_counter(), stage))
+
+    start = time.perf_counter()
+    run_mask(path, rules, out, config=Config(k=5), progress=progress)
+    end = time.perf_counter()
+    begins = [start, *(at for at, _ in heard), end]
+    names = ["survey, reading", *(name.replace(path.name, "the original") for _, name in heard)]
+    taken = [later - earlier for earlier, later in itertools.pairwise(begins)]
+    return {"stages": [*zip(names, taken, strict=True), ("all", end - start)]}
+
+
 PEERS: dict[str, Callable[..., dict[str, object]]] = {
-    one.__name__: one for one in (bare, libxml2, saxon, pyschematron, masktron, independent)
+    one.__name__: one for one in (bare, libxml2, saxon, pyschematron, masktron, independent, stages)
 }
 
 if __name__ == "__main__":

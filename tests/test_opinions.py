@@ -140,10 +140,15 @@ HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
 
 @pytest.mark.parametrize("name", HEAD)
 def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) -> None:
-    path, layout = written(tmp_path)
-    path.write_text(PLAIN.replace("<V1>8</V1>", "<V1>8</V2>", 1))
+    """Also where they are behind what is read to find the first record, and other slices are as they should be."""
+    text = "<Data>\n" + "\n".join(record(at) for at in range(4000)) + "\n</Data>\n"
+    path, layout = written(tmp_path, text)
+    path.write_text(text.replace('id="3990"><V1>', 'id="3990"><V2>'))
+    book, question = rules(tmp_path, head=HEAD[name]), asking(("auto",), sample=0, records=4000)
+    said: list[int] = []
     with pytest.raises(DocumentError, match="the end tag does not match"):
-        by_crew(path, rules(tmp_path, head=HEAD[name]), layout, asking(("auto",)), size=100)
+        by_crew(path, book, layout, question, size=20_000, told=lambda _, done: said.append(done))
+    assert said
 
 
 ODD = {
@@ -214,9 +219,16 @@ def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.Monk
     assert_same(ask(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
-def test_where_no_process_can_be_started_threads_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("interpreter", ["", "missing", "another program"])
+def test_where_no_process_can_be_started_threads_do_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreter: str
+) -> None:
     path, layout = written(tmp_path)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    if interpreter == "another program":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+        monkeypatch.setattr(subprocess, "Popen", None)
+    else:
+        monkeypatch.setattr(sys, "executable", interpreter and str(tmp_path / interpreter))
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
     book = rules(tmp_path)
     assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
@@ -378,8 +390,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
     """And a module beside it that is named like one of Python's does not get in the way."""
     path, _ = written(tmp_path)
     rules(tmp_path)
-    (tmp_path / "queue_.py").write_text("")
-    (tmp_path / "signal.py").write_text("raise RuntimeError('not this one')")
+    (tmp_path / "pickle.py").write_text("raise RuntimeError('not this one')")
     script = tmp_path / "run" / "script.py"
     script.parent.mkdir()
     script.write_text(

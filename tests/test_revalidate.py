@@ -391,8 +391,10 @@ def test_what_stops_the_reader_stops_the_engines(
     tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
-    options: Any = {"original": larger, "progress": no_progress, "plain": job.plain}
+    heard: list[int] = []
+    options: Any = {"original": larger, "progress": lambda _, done: heard.append(done), "plain": job.plain}
     with pytest.raises(KeyboardInterrupt), Asking(larger, job, job.layout, **options):
         raise KeyboardInterrupt
     assert len(put) <= 1
+    assert LARGE not in heard
     assert not [one for one in threading.enumerate() if one.name.startswith("masktron-")]

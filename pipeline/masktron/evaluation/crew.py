@@ -151,6 +151,8 @@ class Crew:
 
 def _started(opening: Callable[[], Work]) -> subprocess.Popen[bytes]:
     # In a session of its own: Ctrl-C is for the parent, which ends the members. -P: no module of this folder.
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise OSError("masktron runs in a program that is no interpreter")
     command = [sys.executable, "-P", "-c", _BEGIN]
     member = subprocess.Popen(  # noqa: S603 - this interpreter, with a text of ours
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True

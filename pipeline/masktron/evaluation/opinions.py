@@ -29,7 +29,7 @@ from masktron.read.rulebook import Rulebook
 from masktron.read.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
 
 MOST_PROCESSES = 4
-"""Each has Saxon's library and heap, some 350 MB."""
+"""Each has Saxon's library and heap, some 170 MB."""
 CHUNK = 25
 """Records in each document that pyschematron sees."""
 _SAMPLE = -1
