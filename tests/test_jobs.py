@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import load_config
+from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
 from masktron.resources import resource
@@ -125,6 +126,23 @@ def test_excluded_records_are_left_out_and_counted(tmp_path: Path) -> None:
     result = masktron.mask(data, rules, out, k=3, invalid="exclude")
     assert (result.records_in, result.records_out, result.excluded) == (40, 39, (3,))
     assert masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json").complies
+
+
+def test_what_is_written_of_large_files_is_written_of_small_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = numbers()
+    rows[3]["T"] = -1
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
+    for shuffle in (False, True):
+        outputs = []
+        for name, least in (("large", 0), ("small", SMALLEST)):
+            monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
+            out = tmp_path / name / "m.xml"
+            out.parent.mkdir(exist_ok=True)
+            masktron.mask(data, rules, out, k=3, invalid="exclude", shuffle=shuffle, seed=1)
+            outputs.append(out.read_bytes())
+        assert outputs[0] == outputs[1]
 
 
 def test_an_allowed_rule_may_break(tmp_path: Path) -> None:
