@@ -18,6 +18,7 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.jobs.mask import run_mask
+from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
 from masktron.resources import resource
@@ -144,6 +145,23 @@ def test_excluded_records_are_left_out_and_counted(tmp_path: Path) -> None:
     verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json")
     assert verdict.complies
     assert "1 unmasked field cell by cell" in verdict.checked
+
+
+def test_what_is_written_of_large_files_is_written_of_small_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = numbers()
+    rows[3]["T"] = -1
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
+    for shuffle in (False, True):
+        outputs = []
+        for name, least in (("large", 0), ("small", SMALLEST)):
+            monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
+            out = tmp_path / name / "m.xml"
+            out.parent.mkdir(exist_ok=True)
+            masktron.mask(data, rules, out, k=3, invalid="exclude", shuffle=shuffle, seed=1)
+            outputs.append(out.read_bytes())
+        assert outputs[0] == outputs[1]
 
 
 def test_an_allowed_rule_may_break(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flat_files import SPACES, flat_files
+from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
 from masktron.errors import DocumentError
 from masktron.read.layout import survey_exactly
 from masktron.read.plain import survey_plain
@@ -149,15 +149,45 @@ def written(path, new, **options) -> bytes:
     return target.read_bytes()
 
 
+def by_trees(path, new, **options) -> bytes:
+    target = path.with_name("other.xml")
+    write_masked(path, target, survey_exactly(path)[0], new, **options)
+    return target.read_bytes()
+
+
+def test_values_that_stay_are_written_as_libxml2_writes_them(tmp_path):
+    path = tmp_path / "data.xml"
+    rows = ["<R id='1'><A>1</A><B>1</B></R>"] * 3
+    rows += [f"<R id='1'><A>{value}</A><B>1</B></R>" for value in TAME_VALUES]
+    rows += [f"<R id={q}{value}{q}><A>1</A><B>1</B></R>" for value in ATTRIBUTE_VALUES for q in "\"'"]
+    rows += [f"<R id='{value}'><A>{value}</A><B>1</B></R>" for value in ("&#60;", "&quot;&apos;", "&lt;&gt;&amp;")]
+    path.write_bytes(("<D>" + "".join(rows) + "</D>").encode())
+    new = columns(B=["x"] * len(rows))
+    assert written(path, new) == by_trees(path, new)
+
+
 def test_a_record_without_fields_takes_over_white_space_from_any_batch(tmp_path):
     path = tmp_path / "data.xml"
     rows = ["<R>\n  <A>1</A>\n</R>", *["<R/>"] * 5, "<R>\n <!-- -->\n <A>2</A>\n\n</R>", "<R/>", "<R/>"]
     path.write_text("<D>" + "".join(rows) + "</D>")
     expected = ["<R>\n  <A>x</A>\n</R>"] * 6 + ["<R>\n \n <A>x</A>\n\n</R>"] * 3
-    for rows in (1, 2, 3, 100):
-        defaults = pieces.iter_batches.__kwdefaults__ | {"rows": rows}
+    keep = np.arange(9) != 6
+    shorter = [*expected[:6], *expected[7:]]
+    for most in (1, 2, 3, 100):
+        defaults = pieces.iter_batches.__kwdefaults__ | {"rows": most}
         with mock.patch.object(pieces.iter_batches, "__kwdefaults__", defaults):
             assert written(path, columns(A=["x"] * 9)) == ("<D>" + "".join(expected) + "</D>\n").encode()
+            # nor has a record to be written to be the one that is followed
+            assert written(path, columns(A=["x"] * 9), keep=keep) == ("<D>" + "".join(shorter) + "</D>\n").encode()
+
+
+@pytest.mark.parametrize("order", [None, np.array([2, 0, 1])])
+def test_no_record_is_kept(tmp_path, order):
+    path = tmp_path / "data.xml"
+    path.write_text("<D>\n " + "<R><A>1</A></R>\n " * 2 + "<R><A>1</A></R>\n</D>")
+    options = {"keep": np.zeros(3, dtype=np.bool_), "order": order}
+    new = columns(A=["1", "2", "3"])
+    assert written(path, new, **options) == by_trees(path, new, **options)
 
 
 def test_texts_longer_than_the_room_for_them(tmp_path):
