@@ -19,8 +19,7 @@ from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job,
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Revalidation, revalidate
-from masktron.kernels.mdav import compiles_first
-from masktron.masking import MaskedBlock, Repair, Trial, mask_records
+from masktron.masking import MaskedBlock, Repair, Trial, compile_for, compiles_first, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
@@ -99,8 +98,9 @@ def run_mask(
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
     run = _Run(job, config, plan, records, _kept(records, originals), originals)
-    if compiles_first(len(run.kept), plan.k):
+    if compiles_first(len(run.kept), plan, job.edits):
         progress("compiling, which is done once", 0)
+        compile_for(plan, job.edits)
     blocks, repairs = mask_records(
         run.kept,
         plan,

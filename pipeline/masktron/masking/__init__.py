@@ -15,7 +15,7 @@ from masktron.masking.choice import choose
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed
 from masktron.masking.prototypes import settle_block
-from masktron.masking.strata import group
+from masktron.masking.strata import compile_for, compiles_first, group
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
 from masktron.methods.grouping import Grouping
@@ -23,7 +23,17 @@ from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 
-__all__ = ["MaskedBlock", "Repair", "Trial", "choose", "group", "mask_records", "settle_block"]
+__all__ = [
+    "MaskedBlock",
+    "Repair",
+    "Trial",
+    "choose",
+    "compile_for",
+    "compiles_first",
+    "group",
+    "mask_records",
+    "settle_block",
+]
 
 
 def mask_records(
