@@ -104,7 +104,8 @@ def test_all_groups_are_judged_as_each_is(seed: int) -> None:
     for rule in range(len(rules)):
         if generator.random() < 0.5:
             values = generator.integers(0, 4, size=n).astype(float)
-            bounds.append(Bound(rule, 0, values, values + generator.integers(0, 3, size=n)))
+            slack = generator.integers(0, 3, size=n)
+            bounds += [Bound(rule, 0, side, side + slack) for side in (values, -values)]
     disjuncts = Disjuncts.of(n, rules, bounds)
     members = Members.of(codes_of(generator.integers(0, 12, size=(n, 1))))
     admissible = [disjuncts.admissible(own) for own in members]

@@ -114,9 +114,8 @@ def test_compiled_code_does_the_same(repair: bool) -> None:
 def test_what_is_compiled_beforehand_is_what_is_called() -> None:
     compile_exchange()
     assert exchange_ready()
-    before = list(exchange_pass.signatures)
     exchange_records(*exchange_case(7)[:3], exchange_case(7)[3], repair=False, compiled=True)
-    assert list(exchange_pass.signatures) == before
+    assert len(exchange_pass.signatures) == 1
 
 
 def test_many_records_are_exchanged_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
