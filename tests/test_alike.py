@@ -56,11 +56,11 @@ def test_many_rules_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         alike,
         "_groups_first",
-        lambda points, k, disjuncts, partitioner: alike._strata_first(
+        lambda points, k, disjuncts, partitioner, compiled: alike._strata_first(
             points, k, disjuncts, codes_of(disjuncts.cells()), partitioner
         ),
     )
-    monkeypatch.setattr(alike, "exchange_records", lambda points, labels, k, disjuncts, repair: labels)
+    monkeypatch.setattr(alike, "exchange_records", lambda points, labels, k, disjuncts, **how: labels)
     assert spread(points, labels) < 0.9 * spread(points, group_alike(points, 5, disjuncts))
 
 

@@ -70,6 +70,8 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"ordinal": {"A": [1, 2.5]}}, "put the code into quotes"),
         ({"ordinal": {"A": [True, False]}}, "ordinal.A must be a list of codes"),
         ({"nominal": ["B", "A"], "ordinal": ["A"]}, "A: declared as nominal and as ordinal"),
+        ({"workers": 0}, "workers must be at least 1, not 0"),
+        ({"workers": "two"}, "workers"),
         ({"max_observed_share": 101}, "max_observed_share must be a number from 0 to 100"),
         ({"max_observed_share": -1}, "max_observed_share must be a number from 0 to 100"),
         ({"max_observed_share": True}, "max_observed_share must be a number from 0 to 100"),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.methods.disjuncts import Bound, Disjuncts
+from masktron.methods.members import Members, codes_of
 
 FIRST = np.array([[1, 0], [1, 1], [0, 1], [0, 1]], dtype=bool)
 ALL = np.arange(4)
@@ -89,3 +90,28 @@ def test_a_witness_satisfies_every_rule_in_the_place_of_every_member(seed: int) 
             for host in members:
                 for a, b, low in tests:
                     assert masked[witness, a] <= fixed[host, b] or masked[witness, 1 - a] >= low
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_all_groups_are_judged_as_each_is(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(1, 40))
+    rules = [
+        generator.random((n, int(generator.integers(1, 4)))) < generator.choice([0.5, 0.9])
+        for _ in range(int(generator.integers(0, 4)))
+    ]
+    bounds = []
+    for rule in range(len(rules)):
+        if generator.random() < 0.5:
+            values = generator.integers(0, 4, size=n).astype(float)
+            slack = generator.integers(0, 3, size=n)
+            bounds += [Bound(rule, 0, side, side + slack) for side in (values, -values)]
+    disjuncts = Disjuncts.of(n, rules, bounds)
+    members = Members.of(codes_of(generator.integers(0, 12, size=(n, 1))))
+    admissible = [disjuncts.admissible(own) for own in members]
+    assert disjuncts.admissible_groups(members).tolist() == admissible
+    needed = [disjuncts.of_records(own).limits for own in members]
+    one = [bool((limits == limits[:1]).all()) for limits in needed]
+    assert disjuncts.vouched(members).tolist() == [a and b for a, b in zip(admissible, one, strict=True)]
+    records = generator.permutation(n)[: n // 2]
+    assert (disjuncts.rows(records).holds == disjuncts.holds[records]).all()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masktron.kernels.exchange import compile_exchange, exchange_pass, exchange_ready
+from masktron.kernels.mdav import TREE_FROM
+from masktron.methods import exchange
 from masktron.methods.alike import spread
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.exchange import exchange_records
 from masktron.methods.mdav import partition
+from masktron.methods.members import codes_of
 
 
 def members(labels: np.ndarray) -> list[np.ndarray]:
@@ -70,3 +75,57 @@ def test_records_without_a_group_stay_alone() -> None:
     after = exchange_records(points, labels, 3, Disjuncts.of(8, ()), repair=False)
     assert after.tolist()[6:] == [-1, -1]
     assert sorted(map(tuple, map(np.ndarray.tolist, members(after)))) == [(0, 1, 2), (3, 4, 5)]
+
+
+def exchange_case(seed: int) -> tuple[np.ndarray, np.ndarray, int, Disjuncts]:
+    """Points with and without ties, groups of any size, records in none, rules with and without bounds."""
+    generator = np.random.default_rng(seed)
+    n, k, d = int(generator.integers(6, 90)), int(generator.integers(1, 6)), int(generator.integers(0, 5))
+    points = generator.normal(size=(n, d)) if seed % 2 else generator.integers(-3, 4, size=(n, d)).astype(float)
+    rules = [
+        generator.random((n, int(generator.integers(1, 4)))) < generator.choice([0.5, 0.9, 0.97])
+        for _ in range(int(generator.integers(0, 4)))
+    ]
+    bounds = []
+    if generator.random() < 0.5:
+        values = np.round(generator.normal(size=n), int(generator.integers(0, 3)))
+        rules.append(np.ones((n, 1), dtype=bool))
+        slack = generator.random(n) * generator.choice([0.5, 3.0])
+        slack[generator.random(n) < 0.1] = np.inf
+        bounds += [Bound(len(rules) - 1, 0, side, side + slack) for side in (values, -values)]
+    labels = partition(points, k) if generator.random() < 0.5 else generator.integers(0, max(1, n // 4), size=n)
+    labels = np.where(generator.random(n) < generator.choice([0.0, 0.1]), -1, labels)
+    return points, codes_of(np.append(labels, -1)[:, None])[:-1] - 1, k, Disjuncts.of(n, rules, bounds)
+
+
+@pytest.mark.parametrize("repair", [True, False])
+def test_compiled_code_does_the_same(repair: bool) -> None:
+    changed = 0
+    for seed in range(400):
+        points, labels, k, disjuncts = exchange_case(seed)
+        plain, compiled = (
+            exchange_records(points, labels, k, disjuncts, repair=repair, compiled=how) for how in (False, True)
+        )
+        assert (plain == compiled).all(), seed
+        changed += bool((plain != labels).any())
+    assert changed > 100
+
+
+def test_what_is_compiled_beforehand_is_what_is_called() -> None:
+    compile_exchange()
+    assert exchange_ready()
+    exchange_records(*exchange_case(7)[:3], exchange_case(7)[3], repair=False, compiled=True)
+    assert len(exchange_pass.signatures) == 1
+
+
+def test_many_records_are_exchanged_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("Python")
+
+    monkeypatch.setattr(exchange, "_State", refuse)
+    points = np.random.default_rng(1).normal(size=(TREE_FROM, 1))
+    labels = np.arange(TREE_FROM) // 5
+    after = exchange_records(points, labels, 5, Disjuncts.of(TREE_FROM, ()), repair=False)
+    assert spread(points, after) < 0.5 * spread(points, labels)
+    with pytest.raises(AssertionError, match="Python"):
+        exchange_records(points[1:], labels[1:], 4, Disjuncts.of(TREE_FROM - 1, ()), repair=False)

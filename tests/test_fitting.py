@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from masktron.methods import fitting as fitting_module
 from masktron.methods.fitting import Fitting
+from masktron.methods.members import Members, codes_of
 
 BONDS = np.array([0, 0, 1, 1, 2])
 VALUE = np.array([1, 2, 2, 3, 5])
@@ -28,3 +33,22 @@ def test_equal_bonds_fit_without_being_asked() -> None:
     assert fitting.witnesses(np.array([0, 1])).all()
     assert not fitting.witnesses(np.array([0, 2])).any()
     assert Fitting(BONDS, None).hosts(2, np.arange(5)).tolist() == [False, False, True, True, False]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_witnesses_of_many_groups_are_those_of_each(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(1, 40))
+    bonds, value = (generator.integers(0, 5, size=n) for _ in range(2))
+    most = generator.integers(0, 5, size=5)[bonds]  # what a host asks is in its bonds
+
+    def fits(donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        return value[donors] <= most[hosts]
+
+    labels = codes_of(generator.integers(0, 4, size=(n, 1)))
+    members, fitting = Members.of(labels), Fitting(bonds, fits)
+    expected = np.concatenate([fitting.witnesses(own) for own in members])
+    for pairs in (fitting_module._PAIRS, 3):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fitting_module, "_PAIRS", pairs)
+            assert (fitting.witnesses_of(members) == expected).all()

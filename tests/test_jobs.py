@@ -64,6 +64,18 @@ def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> N
     assert fields.isdisjoint(identifiers)
 
 
+def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
+    sample = resource("sample_xml/household.xml"), resource("rules/household.sch")
+    config = load_config(resource("sample_xml/household.toml"))
+    out, manifest = tmp_path / "m.xml", tmp_path / "manifest.json"
+    written = set()
+    for workers in (1, 2, 3):
+        masktron.mask(*sample, out, config=config, workers=workers)
+        written.add((out.read_bytes(), manifest.read_bytes()))
+    assert len(written) == 1
+    assert "workers" not in json.loads(manifest.read_text())["config"]
+
+
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     rows = [{**row, "W": 1 + at % 3, "C": None if at % 7 == 0 else at * 0.25} for at, row in enumerate(numbers(60))]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T", "A >= 0")

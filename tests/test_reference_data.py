@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 RULES = ROOT / "rules"
 GEOMETRIC = {3: 15.5, 5: 28.9, 10: 46.6}
 DERIVED = {3: 13.2, 5: 24.8, 10: 39.9}
-EIA = {3: 0.492, 5: 1.352, 10: 2.909}
+EIA = {3: 0.492, 5: 1.352, 10: 2.821}
 EIA_ROLES = {"UTILNAME": "identifier", "STATE": "untouched"}
 
 

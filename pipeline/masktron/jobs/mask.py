@@ -20,7 +20,8 @@ from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.distinct import codes_of
-from masktron.masking import MaskedBlock, Repair, Trial, grouping_compiles_first, mask_records
+from masktron.masking import MaskedBlock, Repair, Trial, compile_for, compiles_first, mask_records
+from masktron.masking.ahead import usable_cores
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
@@ -101,8 +102,9 @@ def run_mask(
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
     run = _Run(job, config, plan, records, _kept(records, originals), originals)
-    if grouping_compiles_first(len(run.kept), plan) or linking_compiles_first(len(run.kept)):
+    if compiles_first(len(run.kept), plan, job.edits) or linking_compiles_first(len(run.kept)):
         progress("compiling, which is done once", 0)
+        compile_for(plan, job.edits)
     blocks, repairs = mask_records(
         run.kept,
         plan,
@@ -299,7 +301,7 @@ class _Run:
             k=self.config.k,
             min_group=min(block.min_group for block in block_results),
             whole_record_k=achieved_k(list(codes.values())),
-            linkage=linkage(original, released),
+            linkage=linkage(original, released, workers=self.config.workers or usable_cores()),
             information_loss=information_loss(original, released) if numeric else float("nan"),
             violations=sum(rule.violations for rule in results),
             unchanged={name: unchanged(self.kept.columns[name], columns[name]) for name in confidential},

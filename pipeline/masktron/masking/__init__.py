@@ -15,13 +15,11 @@ from masktron.masking.choice import choose
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed
 from masktron.masking.prototypes import settle_block
-from masktron.masking.strata import group
+from masktron.masking.strata import compile_for, compiles_first, group
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
-from masktron.methods.exchange import compiles_first as exchange_compiles_first
 from masktron.methods.grouping import Grouping
 from masktron.methods.partitioner import Partitioner
-from masktron.methods.partitioner import compiles_first as partitioning_compiles_first
 from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
@@ -31,8 +29,9 @@ __all__ = [
     "Repair",
     "Trial",
     "choose",
+    "compile_for",
+    "compiles_first",
     "group",
-    "grouping_compiles_first",
     "mask_records",
     "settle_block",
 ]
@@ -105,12 +104,6 @@ def mask_records(
     mended, repairs = keep_totals(views, masked)
     refuse_observed(mended, max_observed_share, where=str(records.source))
     return mended, repairs
-
-
-def grouping_compiles_first(n: int, plan: Plan) -> bool:
-    """Tell whether the groups of n records would have to wait for code to be compiled."""
-    dimensions = [len(partition.variables) for partition in plan.partitions]
-    return partitioning_compiles_first(n, plan.k, dimensions) or exchange_compiles_first(n)
 
 
 class _Groups:

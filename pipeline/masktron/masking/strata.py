@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.medoid import Medoid
-from masktron.classify.forms import satisfied
+from masktron.classify import Edit
+from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Atom, Form, Linear
+from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.per_record import Reductions, solved_parts, tying
 from masktron.masking.tallies import Tallies
 from masktron.masking.uneven import uneven
@@ -20,7 +22,8 @@ from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_o
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.kdcut import Cuts
-from masktron.plan import Block, Partition
+from masktron.methods.partitioner import compiles_first as partitioning_compiles_first
+from masktron.plan import Block, Partition, Plan
 
 
 def group(views: Views, partition: Partition) -> Grouping:
@@ -52,6 +55,34 @@ def group(views: Views, partition: Partition) -> Grouping:
     grouping = uneven(views, partition, grouping, tallies, apart)
     cut = cuts.largest()
     return grouping if cut is None else replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
+
+
+def compiles_first(n: int, plan: Plan, edits: Sequence[Edit]) -> bool:
+    """Tell whether the groups of n records would have to wait for code to be compiled."""
+    dimensions = [len(partition.variables) for partition in plan.partitions]
+    exchanging = n >= TREE_FROM and _may_exchange(plan, edits) and not _ready()
+    return exchanging or partitioning_compiles_first(n, plan.k, dimensions)
+
+
+def compile_for(plan: Plan, edits: Sequence[Edit]) -> None:
+    """Compile what exchanges records if that may be needed, so that no later run has to ask again."""
+    if _may_exchange(plan, edits):
+        from masktron.kernels.exchange import compile_exchange  # noqa: PLC0415 -- loads the compiler
+
+        compile_exchange()
+
+
+def _may_exchange(plan: Plan, edits: Sequence[Edit]) -> bool:
+    """Whether a rule has alternatives, so that groups may have to share one."""
+    forms = {edit.check.index: form_of(edit.constraint) for edit in edits}
+    blocks = (block for partition in plan.partitions for block in partition.blocks)
+    return any(len(forms[check]) > 1 for block in blocks for check in block.checks)
+
+
+def _ready() -> bool:
+    from masktron.kernels.exchange import exchange_ready  # noqa: PLC0415 -- loads the compiler
+
+    return exchange_ready()
 
 
 def _points(views: Views, partition: Partition) -> NDArray[np.float64]:

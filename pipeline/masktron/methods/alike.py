@@ -22,7 +22,12 @@ RARE = 2
 
 
 def group_alike(
-    points: NDArray[np.float64], k: int, disjuncts: Disjuncts, partitioner: Partitioner = partition
+    points: NDArray[np.float64],
+    k: int,
+    disjuncts: Disjuncts,
+    partitioner: Partitioner = partition,
+    *,
+    compiled: bool | None = None,
 ) -> Labels:
     """Partition records into admissible groups of at least k, as far as that is possible.
 
@@ -52,6 +57,8 @@ def group_alike(
         Of these records.
     partitioner : callable, optional
         MDAV where not given.
+    compiled : bool, optional
+        As for `exchange_records`.
 
     Returns
     -------
@@ -67,11 +74,12 @@ def group_alike(
         _completed(points, labels, k, disjuncts, partitioner)
         for labels in (
             _strata_first(points, k, disjuncts, stratum, partitioner),
-            _groups_first(points, k, disjuncts, partitioner),
+            _groups_first(points, k, disjuncts, partitioner, compiled),
         )
     ]
     labels = min(ways, key=lambda way: (int((way < 0).sum()), spread(points, way)))
-    return _attached(points, exchange_records(points, labels, k, disjuncts, repair=False), k, disjuncts)
+    exchanged = exchange_records(points, labels, k, disjuncts, repair=False, compiled=compiled)
+    return _attached(points, exchanged, k, disjuncts)
 
 
 def spread(points: NDArray[np.float64], labels: Labels) -> float:
@@ -120,8 +128,10 @@ def _rarest(
     return np.flatnonzero(waiting & free & (stratum == small[sizes[small].argmin()]))
 
 
-def _groups_first(points: NDArray[np.float64], k: int, disjuncts: Disjuncts, partitioner: Partitioner) -> Labels:
-    return exchange_records(points, partitioner(points, k), k, disjuncts, repair=True)
+def _groups_first(
+    points: NDArray[np.float64], k: int, disjuncts: Disjuncts, partitioner: Partitioner, compiled: bool | None
+) -> Labels:
+    return exchange_records(points, partitioner(points, k), k, disjuncts, repair=True, compiled=compiled)
 
 
 def _completed(

@@ -201,15 +201,6 @@ class _Compiled:
         return bool(self._groups.changed.any())
 
 
-def compiles_first(n: int) -> bool:
-    """Tell whether exchanges among n records would have to wait for code to be compiled."""
-    if n < TREE_FROM:
-        return False
-    from masktron.kernels.exchange import exchange_ready  # noqa: PLC0415 -- loads the compiler
-
-    return not exchange_ready()
-
-
 class _State:
     """Groups with what is needed to tell what an exchange does to them, in Python."""
 

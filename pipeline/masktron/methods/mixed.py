@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.mdav import TREE_FROM
 from masktron.methods.alike import Partitioner, group_alike
 from masktron.methods.disjuncts import Disjuncts
 from masktron.methods.exchange import squares
@@ -114,7 +115,8 @@ class Groups:
         known, labels = self.parts.get(code, (None, records))
         if known is None or not np.array_equal(known, records):
             points = self.points[np.ix_(records, self.known[records].any(axis=0))]
-            labels = group_alike(points, self.k, disjuncts, self.partitioner)
+            many = len(self.points) >= TREE_FROM  # a part of many records can be small
+            labels = group_alike(points, self.k, disjuncts, self.partitioner, compiled=many)
             self.parts[code] = records, labels
         taken = labels >= 0
         self.labels[records[taken]] = len(self.mixed) + labels[taken]

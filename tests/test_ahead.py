@@ -1,0 +1,55 @@
+"""Tasks that run before they are asked for: in order, not too many, and nobody can tell from the results."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from masktron.masking.ahead import Ahead, usable_cores
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_results_and_errors_come_where_they_are_asked_for(workers: int) -> None:
+    def fail() -> int:
+        raise KeyError("third")
+
+    ahead = Ahead([lambda: 0, lambda: 1, fail, lambda: 3], workers)
+    assert [ahead.take(0), ahead.take(1)] == [0, 1]
+    with pytest.raises(KeyError, match="third"):
+        ahead.take(2)
+    assert ahead.take(3) == 3
+
+
+def test_as_many_run_ahead_as_there_are_workers() -> None:
+    started = [threading.Event() for _ in range(6)]
+    go_on = threading.Event()
+
+    def task(position: int) -> int:
+        started[position].set()
+        if position:
+            assert go_on.wait(10)
+        return position
+
+    ahead = Ahead([lambda at=at: task(at) for at in range(6)], 2)  # type: ignore[misc]
+    assert ahead.take(0) == 0
+    assert started[1].wait(10)
+    assert started[2].wait(10)
+    assert not started[3].wait(0.2)
+    go_on.set()
+    assert [ahead.take(at) for at in range(1, 6)] == [1, 2, 3, 4, 5]
+
+
+def test_one_worker_needs_no_thread() -> None:
+    ahead = Ahead([threading.current_thread] * 2, 1)
+    assert [ahead.take(0), ahead.take(1)] == [threading.main_thread()] * 2
+
+
+def test_threads_do_not_keep_the_process() -> None:
+    """After Ctrl-C nobody waits for groups that are being formed."""
+    ahead = Ahead([threading.current_thread], 2)
+    assert ahead.take(0).daemon
+
+
+def test_there_is_a_core() -> None:
+    assert usable_cores() >= 1
