@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
 from masktron.evaluation.across.engine import ColumnJudge
-from masktron.evaluation.across.keys import KeyTable
 from masktron.evaluation.across.plan import plan_across
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.read.columns import Batch
+from masktron.read.keys import KeyTable
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook, ValueOf, XPathVersion
 from rulebook_builder import layout, rulebook

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import masktron
-from masktron.evaluation.across.keys import KeyTable
 from masktron.evaluation.across.selection import Key
 from masktron.evaluation.across.texts import spans
 from masktron.evaluation.columns.xpath2_source import BatchSource
 from masktron.kernels import compiling, ready
+from masktron.read.keys import KeyTable
 from masktron.read.plain import iter_batches, survey_plain
 from masktron.read.records import Coded
 from masktron.write.xml import write_masked

@@ -149,7 +149,7 @@ class Batch:
         """Return a field, by its position in the layout, as numbers; made once."""
         found = self._numbers.get(at)
         if found is None:
-            found = self._numbers[at] = _numbers_of(self.buffer, self.cells[at])
+            found = self._numbers[at] = numbers_of(self.buffer, self.cells[at])
         return found
 
     def texts(self, at: int) -> Texts:
@@ -170,7 +170,8 @@ class Batch:
         return b"".join(self.record(int(row)) for row in rows)
 
 
-def _numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
+def numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
+    """Read cells as numbers."""
     # numba is slow to load, and small files have no batches
     from masktron.kernels.numbers import powers_of_ten, read_numbers  # noqa: PLC0415
 
@@ -211,10 +212,10 @@ def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:
     slots = np.full(1 << (2 * count + 1).bit_length(), -1, dtype=np.int32)
     distinct = code_texts(buffer, cells.start, cells.stop, cells.status, slots, codes, firsts)
     which = firsts[:distinct]
-    return Texts(codes, tuple(_decoded(buffer, cells.start[which], cells.stop[which], codec)))
+    return Texts(codes, tuple(decoded(buffer, cells.start[which], cells.stop[which], codec)))
 
 
-def _decoded(buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], codec: str) -> list[str]:
+def decoded(buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], codec: str) -> list[str]:
     """Return the texts that stand between some offsets: short ones of ASCII all at once."""
     lengths = stops - starts
     short = lengths <= _SHORT

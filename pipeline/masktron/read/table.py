@@ -1,4 +1,4 @@
-"""Columns of a plain file from its batches: every distinct text of a batch is looked at once."""
+"""Columns of a plain file from its batches: every distinct text is looked at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.read.columns import Batch, Cell
+from masktron.read.columns import Batch, Cell, Cells, Numbers, numbers_of
+from masktron.read.keys import KeyTable
 from masktron.read.lexical import XML_SPACE
 from masktron.read.plain import iter_batches
 from masktron.read.records import Column, Layout, Records, Status
@@ -55,60 +56,60 @@ def read_table(
 
 
 class _Filling:
-    """A column, filled batch by batch."""
+    """A column, filled batch by batch; what is to be known of a text is found out once for the whole file."""
 
     def __init__(self, at: int, codes: frozenset[str], read: Read) -> None:
         self._at = at
         self._codes = codes
         self._read = read
-        self._known: dict[str, str] = {}
-        self._lexemes: list[NDArray[np.object_]] = [np.empty(0, dtype=object)]
-        self._status: list[NDArray[np.uint8]] = [np.empty(0, dtype=np.uint8)]
-        self._values: list[NDArray[np.float64]] = [np.empty(0)]
+        self._keys = KeyTable()
+        self._numbered: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
+        self._texts: list[str | None] = []
+        self._status: list[NDArray[np.uint8]] = []
+        self._values: list[NDArray[np.float64]] = []
+        self._apart: dict[int, str] = {}
+        self._rows = 0
         self._decimals = 0
 
     def column(self, layout: Layout) -> Column:
         """Return what was filled in."""
-        return Column(
-            layout.fields[self._at],
-            np.concatenate(self._lexemes),
-            np.concatenate(self._status),
-            np.concatenate(self._values),
-            self._decimals,
-        )
-
-    def add(self, batch: Batch) -> bool:
-        """Add the cells of a batch; tell whether none has markup inside."""
-        texts = batch.texts(self._at)
-        status, values = self._looked_at(batch, texts.values, texts.codes)
-        # the code of an absent cell is -1, which takes the last entry
-        known = map(self._known.setdefault, texts.values, texts.values)  # most texts are in many batches
-        lexemes = np.array([*known, None], dtype=object)[texts.codes]
-        states, numbers = status[texts.codes], values[texts.codes]
-        for row in np.flatnonzero(batch.cells[self._at].status == Cell.ODD):
-            lexeme = _parsed(batch, self._at, int(row))
-            if lexeme is None:
-                return False
+        which = np.concatenate(self._numbered)
+        # -1 stands for an absent cell and takes the last entry
+        texts = np.array([*self._texts, None], dtype=object)
+        status = np.concatenate([*self._status, np.array([Status.ABSENT], dtype=np.uint8)])
+        values = np.concatenate([*self._values, [np.nan]])
+        lexemes, states, numbers = texts[which], status[which], values[which]
+        for row, lexeme in self._apart.items():
             lexemes[row] = lexeme
             states[row], numbers[row], digits = self._read(lexeme, self._codes)
             self._decimals = max(self._decimals, digits)
-        self._lexemes.append(lexemes)
-        self._status.append(states)
-        self._values.append(numbers)
+        return Column(layout.fields[self._at], lexemes, states, numbers, self._decimals)
+
+    def add(self, batch: Batch) -> bool:
+        """Add the cells of a batch; tell whether none has markup inside."""
+        cells = batch.cells[self._at]
+        plain = (cells.status == Cell.TEXT) | (cells.status == Cell.EMPTY)
+        known = len(self._keys)
+        which = self._keys.number(batch.buffer, cells.start, cells.stop, plain)
+        self._numbered.append(which)
+        if len(self._keys) > known:
+            new = np.flatnonzero(which >= known)
+            first = np.empty(len(self._keys) - known, dtype=np.int64)
+            first[which[new[::-1]] - known] = new[::-1]
+            few = Cells(cells.start[first], cells.stop[first], cells.status[first])
+            self._look_at(self._keys.texts(known, batch.codec), numbers_of(batch.buffer, few))
+        for row in np.flatnonzero(cells.status == Cell.ODD).tolist():
+            lexeme = _parsed(batch, self._at, row)
+            if lexeme is None:
+                return False
+            self._apart[self._rows + row] = lexeme
+        self._rows += len(batch)
         return True
 
-    def _looked_at(
-        self, batch: Batch, texts: tuple[str, ...], codes: NDArray[np.int32]
-    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """Return status and number of each distinct text, and at the end those of an absent cell."""
-        numbers = batch.numbers(self._at)
-        rows = np.flatnonzero(codes >= 0)[::-1]
-        first = np.empty(len(texts), dtype=np.int64)
-        first[codes[rows]] = rows
-        scale = numbers.scale[first]
-        values = np.append(numbers.double[first], np.nan)
-        status = np.full(len(texts) + 1, Status.PRESENT, dtype=np.uint8)
-        status[-1] = Status.ABSENT
+    def _look_at(self, texts: list[str], numbers: Numbers) -> None:
+        """Find status and number of texts that come for the first time."""
+        scale, values = numbers.scale, numbers.double
+        status = np.full(len(texts), Status.PRESENT, dtype=np.uint8)
         coded = np.zeros(len(texts), dtype=np.bool_)
         if self._codes:
             coded[:] = [text.strip(XML_SPACE) in self._codes for text in texts]
@@ -116,7 +117,9 @@ class _Filling:
         for at in np.flatnonzero((scale < 0) | coded).tolist():
             status[at], values[at], digits = self._read(texts[at], self._codes)
             self._decimals = max(self._decimals, digits)
-        return status, values
+        self._texts += texts
+        self._status.append(status)
+        self._values.append(values)
 
 
 def _parsed(batch: Batch, at: int, row: int) -> str | None:

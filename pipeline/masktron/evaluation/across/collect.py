@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.across.keys import KeyTable
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection
 from masktron.evaluation.across.texts import Spans, spans
 from masktron.evaluation.findings import Verdict
 from masktron.read.columns import Batch, Cell, Form
+from masktron.read.keys import KeyTable
 from masktron.read.rulebook import XPathVersion
 
 _LARGEST = 2**53

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.read.columns import decoded
+
 _SMALLEST = 1 << 10
 
 
@@ -52,6 +54,10 @@ class KeyTable:
             )
         )
         return ids
+
+    def texts(self, first: int, codec: str) -> list[str]:
+        """Return the keys from a number on as texts."""
+        return decoded(self._arena, self._ends[first : self._known], self._ends[first + 1 : self._known + 1], codec)
 
     def _reserve(self, keys: int, size: int) -> None:
         """Make room for so many more keys, of so many bytes in all."""
