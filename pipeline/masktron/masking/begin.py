@@ -7,13 +7,16 @@ same, and most of their records satisfy the same disjuncts. They differ in their
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from masktron.masking.judging import Judging, Written
+from masktron.masking.contexts import GroupContexts
+from masktron.masking.judging import Judging, Written, taken
 from masktron.masking.patterns import Patterns
+from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.methods.grouping import Grouping, codes_of
 from masktron.plan import Block
@@ -33,9 +36,9 @@ class Beginning:
         self._block = block
         self._grouping = grouping
         self._judging = judging
-        self._first = grouping.first
+        self._contexts = GroupContexts(views, block, grouping, limits_of(views, block))
         self.begun = Begun.empty(grouping.groups, len(block.variables))
-        self._open = ~beyond & self._one_context()
+        self._open = ~beyond & self._contexts.alike
 
     def observed(self, choices: NDArray[np.intp], stage: str) -> None:
         """Take observed values where the rules accept them, records `choices` of shape (groups, p)."""
@@ -44,7 +47,7 @@ class Beginning:
             name: self._views.columns[name].lexemes[choices[groups, position]]
             for position, name in enumerate(self._block.variables)
         }
-        fine = self._judging.many(made, self._first[groups])
+        fine = self._judged(made, groups)
         for position, name in enumerate(self._block.variables):
             own = made[name]
             if isinstance(own, np.ndarray):
@@ -54,7 +57,7 @@ class Beginning:
     def aggregates(self, cases: Patterns, hunt: Hunt) -> None:
         """Round the aggregates, and look around them where the rules refuse that."""
         for groups in self._kinds(cases):
-            pattern = cases.group(int(groups[0]), self._grouping.members[int(groups[0])])[0]
+            pattern = self._without_limits(cases.group(int(groups[0]), self._grouping.members[int(groups[0])])[0])
             if not pattern.target:
                 stage = "mode" if pattern.options else "rounded"
                 self._accept(groups, Offers(np.arange(len(groups)), {}), pattern, stage)
@@ -86,7 +89,7 @@ class Beginning:
         spelled = {} if bulk is None else {n: d.spelled(bulk.search.grids[n]) for n, d in offers.numbers.items()}
         texts = {**pattern.kept, **pattern.combinations[0]}
         made: dict[str, Written] = {**texts, **spelled}
-        fine = np.flatnonzero(self._judging.many(made, self._first[groups[offers.owners]]))
+        fine = np.flatnonzero(self._judged(made, groups[offers.owners]))
         owners, at = np.unique(offers.owners[fine], return_index=True)
         chosen, own = fine[at], groups[owners]
         for position, name in enumerate(self._block.variables):
@@ -115,12 +118,20 @@ class Beginning:
         at = {name: position for position, name in enumerate(self._block.variables)}
         return {name: table[groups, at[name]] for name in pattern.target}
 
-    def _one_context(self) -> NDArray[np.bool_]:
-        """Groups whose records agree in the unmasked fields of the rules."""
-        alike = np.ones(self._grouping.groups, dtype=np.bool_)
-        for name in self._block.conditions:
-            alike &= ~self._grouping.varying(self._codes(name)[:, None])
-        return alike
+    def _judged(self, made: Mapping[str, Written], groups: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Judge candidates, each in every context of its group; shape (rows,), as are the groups."""
+        fine = self._judging.many(made, self._contexts.first[groups])
+        rows = np.flatnonzero(fine)
+        which, records = self._contexts.others(groups[rows])
+        again = self._judging.many({name: taken(own, rows[which]) for name, own in made.items()}, records)
+        fine[rows[which[~again]]] = False
+        return fine
+
+    def _without_limits(self, pattern: Pattern) -> Pattern:
+        """Leave what the loose limits ask to the judge."""
+        loose = self._contexts.loose
+        contexts = [{name: text for name, text in one.items() if name not in loose} for one in pattern.contexts]
+        return replace(pattern, contexts=contexts[:1] if loose else contexts, solved=loose)
 
     def _codes(self, name: str) -> NDArray[np.intp]:
         return np.asarray(pd.factorize(self._views.columns[name].lexemes)[0], dtype=np.intp)
@@ -130,8 +141,7 @@ class Beginning:
         groups = np.flatnonzero(self._open & ~self.begun.done)
         if not groups.size:
             return
-        columns = [*cases.codes[self._first[groups]].T]
-        columns += [self._codes(name)[self._first[groups]] for name in self._block.conditions]
+        columns = [*cases.codes[self._contexts.first[groups]].T, *self._contexts.kinds(groups)]
         for position, name in enumerate(self._block.variables):
             if name not in self._views.numeric and cases.middles is not None:
                 columns.append(self._codes(name)[cases.middles[groups, position]])

@@ -81,7 +81,7 @@ class Judging:
         parts = [np.empty(0, dtype=np.bool_)]
         for start in range(0, len(records), PART):
             which = np.arange(start, min(start + PART, len(records)))
-            parts.append(self._part({name: _taken(own, which) for name, own in made.items()}, records[which]))
+            parts.append(self._part({name: taken(own, which) for name, own in made.items()}, records[which]))
         return np.concatenate(parts)
 
     def _part(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -95,7 +95,7 @@ class Judging:
         if self._views.rulebook.version == "1.0":
             open_ |= fine & ~self._read_alike(made, records)
         left = np.flatnonzero(fine & open_)
-        fine[left] = self._slowly({name: _taken(own, left) for name, own in made.items()}, records[left])
+        fine[left] = self._slowly({name: taken(own, left) for name, own in made.items()}, records[left])
         return np.asarray(fine)
 
     @functools.cached_property
@@ -188,7 +188,8 @@ def _numbered(own: NDArray[np.object_] | str | None, count: int) -> tuple[NDArra
     return (np.full(count, -1), []) if own is None else (np.zeros(count, dtype=np.intp), [own])
 
 
-def _taken(own: Written, which: NDArray[np.intp]) -> Written:
+def taken(own: Written, which: NDArray[np.intp]) -> Written:
+    """Return the lexemes of some records."""
     if isinstance(own, Spelled):
         return own.take(which)
     return own if own is None or isinstance(own, str) else own[which]

@@ -36,7 +36,7 @@ def group(views: Views, partition: Partition) -> Grouping:
     tallies = Tallies(views)
     parting = [patterns, *tallies.parting(partition.variables)]
     for block in partition.blocks:
-        limits = _limits(views, block)
+        limits = limits_of(views, block)
         parting += [_parted(views, block, name) for name in block.ties if name not in limits]
         if block.one_signed:
             parting += [np.nan_to_num(np.sign(views.values[name])).astype(np.intp) for name in block.variables]
@@ -109,7 +109,7 @@ def _bonds(views: Views, block: Block) -> Iterator[NDArray[np.intp]]:
             yield satisfied(atom, views.seen, views.texts, domains=views.domains).astype(np.intp)
 
 
-def _limits(views: Views, block: Block) -> frozenset[str]:
+def limits_of(views: Views, block: Block) -> frozenset[str]:
     """Return the unmasked fields that only set limits: beside masked ones, they stand in linear inequalities alone.
 
     They need not be constant in a group: a prototype that keeps the tightest limit of its members keeps all. An
@@ -140,7 +140,7 @@ def _disjuncts(views: Views, partition: Partition) -> Disjuncts:
     rules: list[NDArray[np.bool_]] = []
     bounds: list[Bound] = []
     for block in partition.blocks:
-        limits = _limits(views, block)
+        limits = limits_of(views, block)
         reductions = Reductions(views, block)
         live, reduced = reductions.live, reductions.all.forms
         for form, (_, asked) in zip(views.forms(block), reduced, strict=True):

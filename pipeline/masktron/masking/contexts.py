@@ -1,0 +1,84 @@
+"""The records that stand for a group before the rules: one for each combination of its unmasked fields."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from masktron.masking.views import Views
+from masktron.methods.grouping import Grouping, codes_of
+from masktron.plan import Block
+
+FEW = 64
+"""Values of a field that only sets limits, up to which groups of each are looked at apart."""
+
+
+class GroupContexts:
+    """The contexts of all groups of a block.
+
+    Attributes
+    ----------
+    first : ndarray of intp, shape (groups,)
+        First record of each group.
+    loose : frozenset of str
+        Unmasked fields that only set limits and differ from record to record. A prototype is looked for without
+        them, and judged beside all records of its group.
+    """
+
+    def __init__(self, views: Views, block: Block, grouping: Grouping, limits: Collection[str]) -> None:
+        self._codes = {
+            name: np.asarray(pd.factorize(views.columns[name].lexemes)[0], dtype=np.intp) for name in block.conditions
+        }
+        self._grouping = grouping
+        self.first = grouping.first
+        self._varying = {name: grouping.varying(own[:, None]) for name, own in self._codes.items()}
+        self.loose = frozenset(
+            name for name in limits if self._varying[name].any() or self._codes[name].max(initial=-1) >= FEW
+        )
+        self._others, self._starts = self._rest()
+
+    @property
+    def alike(self) -> NDArray[np.bool_]:
+        """Groups whose records agree in all unmasked fields but the loose ones, shape (groups,)."""
+        fine = np.ones(self._grouping.groups, dtype=np.bool_)
+        for name, varying in self._varying.items():
+            if name not in self.loose:
+                fine &= ~varying
+        return fine
+
+    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Return codes of the unmasked fields of some groups, without the loose ones."""
+        return [own[self.first[groups]] for name, own in self._codes.items() if name not in self.loose]
+
+    def others(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the further records that stand for groups.
+
+        Parameters
+        ----------
+        groups : ndarray of intp, shape (m,)
+
+        Returns
+        -------
+        which : ndarray of intp, shape (r,)
+            Position in `groups`.
+        records : ndarray of intp, shape (r,)
+        """
+        counts = self._starts[groups + 1] - self._starts[groups]
+        which = np.repeat(np.arange(len(groups)), counts)
+        inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return which, self._others[self._starts[groups][which] + inside]
+
+    def _rest(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return a record of each combination of a group but the first, sorted by group, and where they start."""
+        labels, groups = self._grouping.labels, self._grouping.groups
+        if not any(varying.any() for varying in self._varying.values()):
+            return np.empty(0, dtype=np.intp), np.zeros(groups + 1, dtype=np.intp)
+        pairs = codes_of(np.stack([labels, *self._codes.values()], axis=1))
+        records = np.unique(pairs, return_index=True)[1].astype(np.intp)
+        records = records[records != self.first[labels[records]]]
+        records = records[np.lexsort((records, labels[records]))]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(labels[records], minlength=groups))])
+        return records, starts.astype(np.intp)
