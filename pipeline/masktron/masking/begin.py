@@ -74,13 +74,30 @@ class Beginning:
     def _search(
         self, groups: NDArray[np.intp], bulk: Bulk, pattern: Pattern, targets: Mapping[str, NDArray[np.float64]]
     ) -> None:
-        left = self._accept(groups, bulk.rounded(targets), pattern, "rounded", bulk)
+        left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
+        if left.size and self._contexts.loose:
+            own = {name: values[left] for name, values in targets.items()}
+            moved = self._contexts.within_limits(groups[left], own)
+            self._near(groups[left], bulk, pattern, moved, "projected", "projected")
+
+    def _near(
+        self,
+        groups: NDArray[np.intp],
+        bulk: Bulk,
+        pattern: Pattern,
+        targets: Mapping[str, NDArray[np.float64]],
+        here: str,
+        around: str,
+    ) -> NDArray[np.intp]:
+        """Try the rounded targets and the points around them; return the positions of groups without a prototype."""
+        left = self._accept(groups, bulk.rounded(targets), pattern, here, bulk)
         for first, most in AROUND:
             if not left.size:
                 break
             own = {name: values[left] for name, values in targets.items()}
-            again = self._accept(groups[left], bulk.around(own, first, most), pattern, "lattice", bulk)
+            again = self._accept(groups[left], bulk.around(own, first, most), pattern, around, bulk)
             left = left[again]
+        return left
 
     def _accept(
         self, groups: NDArray[np.intp], offers: Offers, pattern: Pattern, stage: str, bulk: Bulk | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from masktron.aggregators.base import variables_of
+from masktron.constraints import Linear
 from masktron.masking.views import Views
 from masktron.methods.grouping import Grouping, codes_of
 from masktron.plan import Block
@@ -29,6 +31,8 @@ class GroupContexts:
     """
 
     def __init__(self, views: Views, block: Block, grouping: Grouping, limits: Collection[str]) -> None:
+        self._views = views
+        self._block = block
         self._codes = {
             name: np.asarray(pd.factorize(views.columns[name].lexemes)[0], dtype=np.intp) for name in block.conditions
         }
@@ -70,6 +74,42 @@ class GroupContexts:
         which = np.repeat(np.arange(len(groups)), counts)
         inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         return which, self._others[self._starts[groups][which] + inside]
+
+    def within_limits(
+        self, groups: NDArray[np.intp], targets: Mapping[str, NDArray[np.float64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Move the targets of groups to the tightest limits that their records set to single masked fields.
+
+        Parameters
+        ----------
+        groups : ndarray of intp, shape (m,)
+        targets : mapping of field name to ndarray of float64, shape (m,)
+        """
+        moved = dict(targets)
+        records = np.isin(self._grouping.labels, groups)
+        for form in self._views.forms(self._block):
+            for atom in form[0] if len(form) == 1 else ():
+                if not isinstance(atom, Linear) or atom.relation == "=":
+                    continue
+                masked = [(name, factor) for name, factor in atom.terms if name in targets]
+                if len(masked) == 1 and not variables_of(atom).isdisjoint(self.loose):
+                    ((name, factor),) = masked
+                    own = self._limits(atom, name, records)[groups]
+                    moved[name] = (np.minimum if factor > 0 else np.maximum)(moved[name], own)
+        return moved
+
+    def _limits(self, atom: Linear, masked: str, records: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the tightest limit of each group in an inequality with one masked field, shape (groups,)."""
+        left, factor = np.full(int(records.sum()), float(atom.bound)), 0.0
+        for name, coefficient in atom.terms:
+            if name == masked:
+                factor = float(coefficient)
+            else:
+                left -= float(coefficient) * self._views.seen[name][records]
+        limits = np.full(self._grouping.groups, np.inf if factor > 0 else -np.inf)
+        tightest = np.minimum if factor > 0 else np.maximum
+        tightest.at(limits, self._grouping.labels[records], left / factor)
+        return limits
 
     def _rest(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return a record of each combination of a group but the first, sorted by group, and where they start."""
