@@ -67,6 +67,12 @@ def test_numbers_near_a_value_are_those_of_the_grid(grid: Grid, values: list[flo
                 assert number == expected or middle < abs(Fraction(value)) / 2**48
 
 
+def test_numbers_fit_where_their_shown_zeros_do() -> None:
+    numbers = [Fraction(10**13 + 7), Fraction(10**14 + 7), Fraction(10**14 + 3, 10), Fraction(-(2**53) + 1, 100)]
+    assert flat(*numbers).fits(Grid(2, padded=True)).tolist() == [True, False, True, True]
+    assert flat(*numbers).fits(Grid(2)).all()
+
+
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @given(st.lists(st.tuples(st.integers(-(10**13), 10**13), st.integers(0, 12)), min_size=1, max_size=20))
 def test_decimals_are_written_and_read_as_single_numbers_are(grid: Grid, pairs: list[tuple[int, int]]) -> None:
@@ -203,6 +209,15 @@ def test_lists_of_values_and_divisions_are_left_to_the_search_of_one_group() -> 
     quotient = Product((Monomial(Fraction(1), (("P", 1), ("Q", -1))),), "=", Monomial(Fraction(1), (("R", 1),)))
     bulk = bulk_of(searched({"P": Grid(0), "Q": Grid(0), "R": Grid(4)}, quotient))
     assert bulk is None or all(step.pivot == "P" for _, steps in bulk.recipes for step in steps)
+
+
+def test_what_is_too_long_with_its_zeros_is_left_to_the_search_of_one_group() -> None:
+    search = searched({"A": Grid(2, padded=True, whole=True), "B": Grid(0)}, Whole("A"))
+    bulk = bulk_of(search)
+    assert bulk is not None
+    targets = {"A": np.array([1.2e13, 1.2e14]), "B": np.array([4.0, 5.0])}
+    assert written(search, bulk.rounded(targets)) == [(0, {"A": "12000000000000.00", "B": "4"})]
+    assert set(bulk.around(targets, 0, 50).owners.tolist()) == {0}
 
 
 @given(st.lists(st.tuples(st.floats(1, 90), st.floats(1, 90), st.floats(1, 5000)), min_size=1, max_size=8))

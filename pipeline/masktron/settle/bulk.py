@@ -167,6 +167,7 @@ class Bulk:
         if looked > 1:
             fine &= offsets.any(axis=1)
         for name, number in numbers.items():
+            fine &= number.fits(self.search.grids[name])
             if name in self.search.tied:
                 fine &= number.alike()
             for code in self.search.codes.get(name, ()):

@@ -139,6 +139,10 @@ class Decimals:
         up = (2 * rest > unit) | ((2 * rest == unit) & (down % 2 == 1))
         return Decimals(down + up, self.places - cut, self.known & (cut < len(_POWERS)))
 
+    def fits(self, grid: Grid) -> NDArray[np.bool_]:
+        """Tell which numbers are known with all the fraction digits that a grid shows."""
+        return self._at(np.maximum(self.places, grid.decimals)).known if grid.padded else self.known
+
     def equals(self, number: Fraction) -> NDArray[np.bool_]:
         """Tell where the numbers are a given one."""
         return np.asarray(self.doubles() == float(number))
