@@ -103,6 +103,17 @@ class Decimals:
         mantissa = np.where(known, self.mantissa, 0) * np.where(known, other.mantissa, 0)
         return Decimals(mantissa, np.minimum(places, MOST_PLACES), known)
 
+    def over(self, other: Decimals, grid: Grid, *, near: bool) -> Decimals:
+        """Return the quotients on a grid: the nearest number of it, or else what is a quotient exactly."""
+        with np.errstate(all="ignore"):
+            found = Decimals.near(self.doubles() / other.doubles(), grid, np.zeros(1, dtype=np.int64))
+        if near:
+            return found
+        back = found * other
+        places = np.maximum(back.places, self.places)
+        one, two = back._at(places), self._at(places)
+        return Decimals(found.mantissa, found.places, one.known & two.known & (one.mantissa == two.mantissa))
+
     def _at(self, places: NDArray[np.int64]) -> Decimals:
         """Write with more fraction digits."""
         more = places - self.places
