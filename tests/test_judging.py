@@ -108,6 +108,15 @@ def test_missing_and_empty_lexemes_are_what_they_are(tmp_path: Path, large: Call
     assert results[0].tolist() == [True, True, False, False, False, True] * 4
 
 
+@pytest.mark.parametrize("binding", ["", "xslt2"])
+def test_records_without_a_character_are_judged_too(tmp_path: Path, large: Callable[[], None], binding: str) -> None:
+    large()
+    rows: list[dict[str, object]] = [{"A": 1, "B": 2}] * 6
+    own, block, _ = judge_of(tmp_path, rows, "string(A) = '' or number(A) < number(B)", binding=binding)
+    assert own.many(dict.fromkeys(block.variables, ""), np.arange(3)).all()
+    assert own._program is not None
+
+
 def test_fields_that_are_not_masked_are_those_of_the_record(tmp_path: Path, large: Callable[[], None]) -> None:
     data, rules = write_data(tmp_path / "d.xml", ROWS), write_rules(tmp_path / "r.sch", "number(A) <= number(T)")
     job = open_job(data, rules)

@@ -217,6 +217,8 @@ def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:
 
 def decoded(buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], codec: str) -> list[str]:
     """Return the texts that stand between some offsets: short ones of ASCII all at once."""
+    if not buffer.size:
+        return [""] * len(starts)
     lengths = stops - starts
     short = lengths <= _SHORT
     width = max(1, int(lengths[short].max(initial=0)))

@@ -1,8 +1,9 @@
 """Candidates for the prototypes of many groups at once: what `Search.near` finds first, over columns.
 
 Groups of one kind share what is asked of them and differ in their aggregates alone. Their rounded aggregates, and the
-points of the lattice around them, are then columns of exact decimals. Recipes that divide, and grids that are lists
-of values, are left to the search of single groups; so is every group for which nothing here is accepted.
+points of the lattice around them, are then columns of exact decimals. Grids that are lists of values are left to the
+search of single groups; so is every group for which nothing here is accepted. So are recipes whose quotients have to
+be exact on a long field: where there is one, only what is so close is offered here that it need not be compared.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +44,22 @@ class Offers:
     numbers: Mapping[str, Decimals]
 
 
+type _Term = tuple[Decimals, Sequence[tuple[str, int]]]
+"""A product with its coefficient."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """A solved variable as a sum of products, each with its coefficient."""
+    """A solved variable as a sum of products, divided by a product."""
 
     pivot: str
-    terms: tuple[tuple[Decimals, tuple[tuple[str, int], ...]], ...]
+    terms: Sequence[_Term]
+    divisor: _Term | None
     approximate: bool
 
     @classmethod
-    def of(cls, pivot: str, equality: Equality) -> _Step | None:
-        """Solve an equality for a variable; None where that takes a division by what is not a constant."""
+    def of(cls, pivot: str, equality: Equality, grid: Grid) -> _Step | None:
+        """Solve an equality for a variable; None where columns of decimals do not hold what comes out."""
         (factor,) = (m for m in equality.monomials if any(name == pivot for name, _ in m.powers))
         terms = []
         for monomial in equality.monomials:
@@ -62,19 +69,28 @@ class _Step:
             if constant is None or any(power < 0 for _, power in monomial.powers):
                 return None
             terms.append((constant, monomial.powers))
-        return cls(pivot, tuple(terms), equality.approximate) if len(factor.powers) == 1 else None
+        others = [(name, power) for name, power in factor.powers if name != pivot]
+        one = Decimals.constant(Fraction(1))
+        if not terms or one is None or any(power < 0 for _, power in others):
+            return None
+        if others and grid.digits is not None and not equality.approximate:
+            return None
+        return cls(pivot, terms, (one, others) if others else None, equality.approximate)
 
     def solve(self, numbers: Mapping[str, Decimals], grid: Grid) -> Decimals:
         """Return the solved variable where its grid holds it."""
-        parts = []
-        for constant, powers in self.terms:
-            part = constant
-            for name, power in powers:
-                for _ in range(power):
-                    part = part * numbers[name]
-            parts.append(part)
-        solved = total(parts)
+        solved = total([_product(term, numbers) for term in self.terms])
+        if self.divisor is not None:
+            return solved.over(_product(self.divisor, numbers), grid, near=self.approximate)
         return (solved.rounded(grid) if self.approximate else solved).on(grid)
+
+
+def _product(term: _Term, numbers: Mapping[str, Decimals]) -> Decimals:
+    product, powers = term
+    for name, power in powers:
+        for _ in range(power):
+            product = product * numbers[name]
+    return product
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,11 +101,14 @@ class Bulk:
     ----------
     search : Search
     recipes : sequence of (Recipe, sequence of _Step)
-        Those that do without division.
+        Those that columns of decimals can follow.
+    within : float
+        Squared distance, in units of the fields' spreads, to which points are offered.
     """
 
     search: Search
     recipes: Sequence[tuple[Recipe, Sequence[_Step]]]
+    within: float
 
     @classmethod
     def of(cls, search: Search, ways: Sequence[Recipe]) -> Bulk | None:
@@ -97,12 +116,14 @@ class Bulk:
         names = {name for way in ways for name in (*way.free, *(pivot for pivot, _ in way.steps))}
         if any(search.grids[name].among or search.grids[name].binary for name in names):
             return None
+        tried = ways[: search.recipes]
         found = []
-        for way in ways[: search.recipes]:
-            steps = [_Step.of(pivot, equality) for pivot, equality in way.steps]
-            if all(step is not None and step.terms for step in steps):
+        for way in tried:
+            steps = [_Step.of(pivot, equality, search.grids[pivot]) for pivot, equality in way.steps]
+            if None not in steps:
                 found.append((way, [step for step in steps if step is not None]))
-        return cls(search, found) if found else None
+        # What is left out may come nearer.
+        return cls(search, found, NEAR if len(found) == len(tried) else CLOSE) if found else None
 
     def rounded(self, targets: Mapping[str, NDArray[np.float64]]) -> Offers:
         """Return the rounded aggregates of groups, one for each recipe; what is close comes first.
@@ -163,10 +184,11 @@ class Bulk:
         distance = np.zeros(shape)
         for name, values in doubles.items():
             distance += ((values - targets[name][:, None]) / self.search.scale[name]) ** 2
-        fine = np.isfinite(distance) & (distance <= NEAR)
+        fine = np.isfinite(distance) & (distance <= self.within)
         if looked > 1:
             fine &= offsets.any(axis=1)
         for name, number in numbers.items():
+            fine &= number.fits(self.search.grids[name])
             if name in self.search.tied:
                 fine &= number.alike()
             for code in self.search.codes.get(name, ()):

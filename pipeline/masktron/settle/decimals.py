@@ -103,6 +103,17 @@ class Decimals:
         mantissa = np.where(known, self.mantissa, 0) * np.where(known, other.mantissa, 0)
         return Decimals(mantissa, np.minimum(places, MOST_PLACES), known)
 
+    def over(self, other: Decimals, grid: Grid, *, near: bool) -> Decimals:
+        """Return the quotients on a grid: the nearest number of it, or else what is a quotient exactly."""
+        with np.errstate(all="ignore"):
+            found = Decimals.near(self.doubles() / other.doubles(), grid, np.zeros(1, dtype=np.int64))
+        if near:
+            return found
+        back = found * other
+        places = np.maximum(back.places, self.places)
+        one, two = back._at(places), self._at(places)
+        return Decimals(found.mantissa, found.places, one.known & two.known & (one.mantissa == two.mantissa))
+
     def _at(self, places: NDArray[np.int64]) -> Decimals:
         """Write with more fraction digits."""
         more = places - self.places
@@ -138,6 +149,10 @@ class Decimals:
         down, rest = np.divmod(self.mantissa, unit)
         up = (2 * rest > unit) | ((2 * rest == unit) & (down % 2 == 1))
         return Decimals(down + up, self.places - cut, self.known & (cut < len(_POWERS)))
+
+    def fits(self, grid: Grid) -> NDArray[np.bool_]:
+        """Tell which numbers are known with all the fraction digits that a grid shows."""
+        return self._at(np.maximum(self.places, grid.decimals)).known if grid.padded else self.known
 
     def equals(self, number: Fraction) -> NDArray[np.bool_]:
         """Tell where the numbers are a given one."""
