@@ -18,6 +18,7 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.jobs.mask import run_mask
+from masktron.methods.partitioner import Partitioner
 from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
@@ -74,6 +75,29 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
         written.add((out.read_bytes(), manifest.read_bytes()))
     assert len(written) == 1
     assert "workers" not in json.loads(manifest.read_text())["config"]
+
+
+@pytest.mark.parametrize("grouping", ["rules", "all"])
+def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
+    grouping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Partitioner] = []
+    monkeypatch.setattr(
+        "masktron.masking.Partitioner", lambda *given, **also: made.append(Partitioner(*given, **also)) or made[-1]
+    )
+    rows = [{**row, "C": at * 7 % 11} for at, row in enumerate(numbers(90))]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
+    out, written = tmp_path / "m.xml", set()
+    for workers in (1, 2, 3):
+        result = masktron.mask(data, rules, out, k=3, max_block_records=20, grouping=grouping, workers=workers)
+        cuts = [block.cut for block in result.blocks]
+        assert all(cut is None or (cut.records, cut.blocks, cut.measured) == (90, 8, True) for cut in cuts)
+        assert any(cuts)
+        written.add(out.read_bytes())
+    assert len(written) == 1
+    # one partition has all cores for its blocks; several share them
+    cores = [1, 2, 3] if grouping == "all" else [1, 1, 1]
+    assert made == [Partitioner(20, own, of=90) for own in cores]
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
