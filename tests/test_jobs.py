@@ -18,6 +18,10 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.jobs.mask import run_mask
+from masktron.kernels import linkage as kernel_linkage
+from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
+from masktron.kernels.linkage_search import credit_links
+from masktron.kernels.ready import kernels_kept
 from masktron.methods.partitioner import Partitioner
 from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
@@ -135,13 +139,49 @@ def test_linking_through_a_tree_changes_no_figure_and_who_waits_for_the_compiler
     data, rules, out = made
     config, stages = Config(k=5, roles={"NAME": Role.IDENTIFIER}), list[str]()
     few = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
-    assert "compiling, which is done once" not in stages
+    assert not [stage for stage in stages if stage.startswith("compiling")]
     monkeypatch.setattr(import_module("masktron.measures.linkage"), "TREE_FROM", 1)
     monkeypatch.setattr("masktron.kernels.linkage.links_ready", lambda: False)
     many = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
-    assert "compiling, which is done once" in stages
+    assert ("compiling, once" if kernels_kept() else "compiling, in each run") in "".join(stages)
     assert few.as_dict() == many.as_dict()
     assert 0 < few.linkage < 100
+
+
+def test_all_that_is_compiled_is_compiled_while_the_user_is_told_so(
+    made: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    kernels = {
+        "the tree": ("masktron.kernels.mdav.compile_tree", "masktron.kernels.mdav_tree.tree_ready"),
+        "links": ("masktron.kernels.linkage.compile_links", "masktron.kernels.linkage.links_ready"),
+    }
+    for name, (compiling, ready) in kernels.items():
+        monkeypatch.setattr(compiling, lambda name=name: seen.append(name))
+        monkeypatch.setattr(ready, lambda: False)
+    for module in ("masktron.kernels.mdav", "masktron.measures.linkage"):
+        monkeypatch.setattr(import_module(module), "TREE_FROM", 1)
+    monkeypatch.setattr("masktron.kernels.mdav._TREE_GROUPS", 1)
+    monkeypatch.setattr("masktron.kernels.ready.kernels_kept", lambda: False)
+    data, rules, out = made
+    config = Config(k=5, roles={"NAME": Role.IDENTIFIER})
+    run_mask(data, rules, out, config=config, progress=lambda stage, _: seen.append(stage))
+    told = seen.index("compiling, in each run, as no folder for it can be written to")
+    assert seen[told + 1 : told + 3] == ["the tree", "links"]
+    assert seen[told + 3].startswith("masking")
+
+
+def test_what_is_compiled_ahead_is_what_is_called() -> None:
+    points = np.random.default_rng(1).normal(size=(300, 3))
+    entries = (mdav_tree._form, mdav_tree._add_all, univariate_path.last_groups, credit_links, mdav_tree.build)
+    for compiling in (mdav.compile_tree, univariate.compile_path, kernel_linkage.compile_links):
+        compiling()
+    ahead = [len(entry.signatures) for entry in entries]
+    mdav.mdav(points, 3, of=10**6)
+    univariate.univariate(points[:, 0], 3, of=10**6)
+    by_tree = import_module("masktron.measures.linkage")._credit_through_tree
+    by_tree(points, points + 0.1, 2)
+    assert [len(entry.signatures) for entry in entries] == ahead
 
 
 def test_rules_on_removed_identifiers_do_not_apply(made: tuple[Path, Path, Path]) -> None:

@@ -65,6 +65,11 @@ def compiles_first(n: int) -> bool:
     return not path_ready()
 
 
+def compile_path() -> None:
+    """Compile the path, on one number."""
+    univariate(np.zeros(1), 1, of=COMPILED_FROM)
+
+
 def reciprocals(k: int) -> NDArray[np.float64]:
     """Return 1 / s at place s, shape (2k,), so that both twins multiply by the same numbers."""
     inverse = np.zeros(2 * k)

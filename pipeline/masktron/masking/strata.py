@@ -22,6 +22,7 @@ from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_o
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.kdcut import Cuts
+from masktron.methods.partitioner import compile_for as compile_partitioning
 from masktron.methods.partitioner import compiles_first as partitioning_compiles_first
 from masktron.plan import Block, Partition, Plan
 
@@ -59,17 +60,22 @@ def group(views: Views, partition: Partition) -> Grouping:
 
 def compiles_first(n: int, plan: Plan, edits: Sequence[Edit]) -> bool:
     """Tell whether the groups of n records would have to wait for code to be compiled."""
-    dimensions = [len(partition.variables) for partition in plan.partitions]
     exchanging = n >= TREE_FROM and _may_exchange(plan, edits) and not _ready()
-    return exchanging or partitioning_compiles_first(n, plan.k, dimensions)
+    return exchanging or partitioning_compiles_first(n, plan.k, _dimensions(plan))
 
 
-def compile_for(plan: Plan, edits: Sequence[Edit]) -> None:
-    """Compile what exchanges records if that may be needed, so that no later run has to ask again."""
-    if _may_exchange(plan, edits):
+def compile_for(n: int, plan: Plan, edits: Sequence[Edit]) -> None:
+    """Compile all that grouping n records may take, while the user is told so."""
+    if partitioning_compiles_first(n, plan.k, _dimensions(plan)):
+        compile_partitioning(_dimensions(plan))
+    if n >= TREE_FROM and _may_exchange(plan, edits):
         from masktron.kernels.exchange import compile_exchange  # noqa: PLC0415 -- loads the compiler
 
         compile_exchange()
+
+
+def _dimensions(plan: Plan) -> list[int]:
+    return [len(partition.variables) for partition in plan.partitions]
 
 
 def _may_exchange(plan: Plan, edits: Sequence[Edit]) -> bool:

@@ -152,6 +152,15 @@ def compiles_first(n: int, k: int, dimensions: Iterable[int] = (2,)) -> bool:
     return any(univariate.compiles_first(n) if d == 1 else kernel.compiles_first(n, k) for d in set(dimensions))
 
 
+def compile_for(dimensions: Iterable[int]) -> None:
+    """Compile what partitions of many records in so many variables each take."""
+    for single in {d == 1 for d in dimensions}:
+        if single:
+            univariate.compile_path()
+        else:
+            kernel.compile_tree()
+
+
 def within_groups(points: NDArray[np.float64], labels: Labels) -> float:
     """Return the sum of squares within groups.
 
