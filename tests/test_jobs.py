@@ -26,6 +26,7 @@ from masktron.methods.partitioner import Partitioner
 from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
+from masktron.report.tables import mask_tables
 from masktron.resources import resource
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +103,25 @@ def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     # one partition has all cores for its blocks; several share them
     cores = [1, 2, 3] if grouping == "all" else [1, 1, 1]
     assert made == [Partitioner(20, own, of=90) for own in cores]
+
+
+def test_what_a_cut_costs_is_what_the_file_loses(tmp_path: Path) -> None:
+    values = np.round(np.random.default_rng(3).normal(size=(300, 4)), 9)
+    values[:, 2] = np.where(values[:, 0] < values[:, 1], np.abs(values[:, 2]), -np.abs(values[:, 2]))
+    data = write_data(tmp_path / "d.xml", [dict(zip("ABCD", row, strict=True)) for row in values.tolist()])
+    rules = write_rules(tmp_path / "r.sch", "C >= 0 or A >= B", "B > A or 0 >= C")
+    whole, cut = (
+        masktron.mask(data, rules, tmp_path / "m.xml", k=4, grouping="all", max_block_records=most)
+        for most in (None, 25)
+    )
+    assert {block.cut for block in whole.blocks} == {None}
+    told = {block.cut for block in cut.blocks}
+    assert len(told) == 1
+    loss = told.pop().information_loss
+    assert loss == pytest.approx(cut.information_loss - whole.information_loss, abs=1e-3)
+    assert abs(loss) > 0.01
+    # said once for all blocks of the partition
+    assert sum("percentage points" in str(line) for line in mask_tables(cut)) == 1
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
