@@ -18,9 +18,15 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.jobs.mask import run_mask
+from masktron.kernels import linkage as kernel_linkage
+from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
+from masktron.kernels.linkage_search import credit_links
+from masktron.kernels.ready import kernels_kept
+from masktron.methods.partitioner import Partitioner
 from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
+from masktron.report.tables import mask_tables
 from masktron.resources import resource
 
 ROOT = Path(__file__).parents[1]
@@ -76,6 +82,48 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
     assert "workers" not in json.loads(manifest.read_text())["config"]
 
 
+@pytest.mark.parametrize("grouping", ["rules", "all"])
+def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
+    grouping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Partitioner] = []
+    monkeypatch.setattr(
+        "masktron.masking.Partitioner", lambda *given, **also: made.append(Partitioner(*given, **also)) or made[-1]
+    )
+    rows = [{**row, "C": at * 7 % 11} for at, row in enumerate(numbers(90))]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
+    out, written = tmp_path / "m.xml", set()
+    for workers in (1, 2, 3):
+        result = masktron.mask(data, rules, out, k=3, max_block_records=20, grouping=grouping, workers=workers)
+        cuts = [block.cut for block in result.blocks]
+        assert all(cut is None or (cut.records, cut.blocks, cut.measured) == (90, 8, True) for cut in cuts)
+        assert any(cuts)
+        written.add(out.read_bytes())
+    assert len(written) == 1
+    # one partition has all cores for its blocks; several share them
+    cores = [1, 2, 3] if grouping == "all" else [1, 1, 1]
+    assert made == [Partitioner(20, own, of=90) for own in cores]
+
+
+def test_what_a_cut_costs_is_what_the_file_loses(tmp_path: Path) -> None:
+    values = np.round(np.random.default_rng(3).normal(size=(300, 4)), 9)
+    values[:, 2] = np.where(values[:, 0] < values[:, 1], np.abs(values[:, 2]), -np.abs(values[:, 2]))
+    data = write_data(tmp_path / "d.xml", [dict(zip("ABCD", row, strict=True)) for row in values.tolist()])
+    rules = write_rules(tmp_path / "r.sch", "C >= 0 or A >= B", "B > A or 0 >= C")
+    whole, cut = (
+        masktron.mask(data, rules, tmp_path / "m.xml", k=4, grouping="all", max_block_records=most)
+        for most in (None, 25)
+    )
+    assert {block.cut for block in whole.blocks} == {None}
+    told = {block.cut for block in cut.blocks}
+    assert len(told) == 1
+    loss = told.pop().information_loss
+    assert loss == pytest.approx(cut.information_loss - whole.information_loss, abs=1e-3)
+    assert abs(loss) > 0.01
+    # said once for all blocks of the partition
+    assert sum("percentage points" in str(line) for line in mask_tables(cut)) == 1
+
+
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     rows = [{**row, "W": 1 + at % 3, "C": None if at % 7 == 0 else at * 0.25} for at, row in enumerate(numbers(60))]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T", "A >= 0")
@@ -111,13 +159,49 @@ def test_linking_through_a_tree_changes_no_figure_and_who_waits_for_the_compiler
     data, rules, out = made
     config, stages = Config(k=5, roles={"NAME": Role.IDENTIFIER}), list[str]()
     few = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
-    assert "compiling, which is done once" not in stages
+    assert not [stage for stage in stages if stage.startswith("compiling")]
     monkeypatch.setattr(import_module("masktron.measures.linkage"), "TREE_FROM", 1)
     monkeypatch.setattr("masktron.kernels.linkage.links_ready", lambda: False)
     many = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
-    assert "compiling, which is done once" in stages
+    assert ("compiling, once" if kernels_kept() else "compiling, in each run") in "".join(stages)
     assert few.as_dict() == many.as_dict()
     assert 0 < few.linkage < 100
+
+
+def test_all_that_is_compiled_is_compiled_while_the_user_is_told_so(
+    made: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    kernels = {
+        "the tree": ("masktron.kernels.mdav.compile_tree", "masktron.kernels.mdav_tree.tree_ready"),
+        "links": ("masktron.kernels.linkage.compile_links", "masktron.kernels.linkage.links_ready"),
+    }
+    for name, (compiling, ready) in kernels.items():
+        monkeypatch.setattr(compiling, lambda name=name: seen.append(name))
+        monkeypatch.setattr(ready, lambda: False)
+    for module in ("masktron.kernels.mdav", "masktron.measures.linkage"):
+        monkeypatch.setattr(import_module(module), "TREE_FROM", 1)
+    monkeypatch.setattr("masktron.kernels.mdav._TREE_GROUPS", 1)
+    monkeypatch.setattr("masktron.kernels.ready.kernels_kept", lambda: False)
+    data, rules, out = made
+    config = Config(k=5, roles={"NAME": Role.IDENTIFIER})
+    run_mask(data, rules, out, config=config, progress=lambda stage, _: seen.append(stage))
+    told = seen.index("compiling, in each run, as no folder for it can be written to")
+    assert seen[told + 1 : told + 3] == ["the tree", "links"]
+    assert seen[told + 3].startswith("masking")
+
+
+def test_what_is_compiled_ahead_is_what_is_called() -> None:
+    points = np.random.default_rng(1).normal(size=(300, 3))
+    entries = (mdav_tree._form, mdav_tree._add_all, univariate_path.last_groups, credit_links, mdav_tree.build)
+    for compiling in (mdav.compile_tree, univariate.compile_path, kernel_linkage.compile_links):
+        compiling()
+    ahead = [len(entry.signatures) for entry in entries]
+    mdav.mdav(points, 3, of=10**6)
+    univariate.univariate(points[:, 0], 3, of=10**6)
+    by_tree = import_module("masktron.measures.linkage")._credit_through_tree
+    by_tree(points, points + 0.1, 2)
+    assert [len(entry.signatures) for entry in entries] == ahead
 
 
 def test_rules_on_removed_identifiers_do_not_apply(made: tuple[Path, Path, Path]) -> None:

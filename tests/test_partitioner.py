@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +17,12 @@ from numpy.typing import NDArray
 
 import masktron.kernels.mdav as mdav_kernel
 import masktron.methods.partitioner as module
-from masktron.config import Config
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
 from masktron.methods.kdcut import Cuts, kd_cut
 from masktron.methods.mdav import standardise
-from masktron.methods.partitioner import Partitioner, compiles_first, partitioner_of, within_groups
+from masktron.methods.partitioner import Partitioner, compiles_first, within_groups
 
 
 def cloud(n: int, d: int, seed: int = 1) -> NDArray[np.float64]:
@@ -162,9 +162,29 @@ def test_parts_of_many_records_go_through_the_tree(monkeypatch: pytest.MonkeyPat
     assert asked == [1]
 
 
-def test_settings_of_a_run() -> None:
-    assert partitioner_of(Config()) == Partitioner()
-    assert partitioner_of(Config(max_block_records=40), workers=2) == Partitioner(40, 2)
+@pytest.mark.parametrize("d", [1, 3])
+def test_strata_of_a_large_file_are_for_compiled_code(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    points, asked = cloud(400, d), list[int]()
+    for kernel, name in ((module.kernel, "mdav"), (module.univariate, "univariate")):
+        own = getattr(kernel, name)
+        monkeypatch.setattr(kernel, name, lambda points, k, *, of, own=own: asked.append(of) or own(points, k, of=of))
+    expected = Partitioner()(points, 3).tolist()
+    assert Partitioner(of=30_000)(points, 3).tolist() == expected
+    assert asked == [0, 30_000]
+
+
+def test_nothing_waits_for_a_thread_that_an_interrupt_would_have_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, lock = list[int](), threading.Lock()
+
+    def stopping(points: NDArray[np.float64], k: int, *, of: int) -> NDArray[np.intp]:
+        with lock:
+            begun.append(len(points))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "partition_whole", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        Partitioner(100, 2)(cloud(3000, 3), 3)
+    assert len(begun) <= 2
 
 
 def test_small_files_never_load_the_compiler() -> None:

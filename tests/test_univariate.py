@@ -19,6 +19,13 @@ from masktron.kernels.univariate_path import first_of_groups, last_groups
 from masktron.methods.univariate import optimal_univariate
 
 
+def test_parts_of_many_numbers_are_compiled_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(1).normal(size=300)
+    expected = univariate(values, 3).tolist()
+    monkeypatch.setattr(dispatch, "plain_last_groups", None)
+    assert univariate(values, 3, of=dispatch.COMPILED_FROM).tolist() == expected
+
+
 def runs(n: int, k: int) -> Iterator[list[int]]:
     """All ways to write n as sizes of at least k; also of 2k and more, which are never better."""
     if n == 0:

@@ -283,7 +283,8 @@ def mask(
         int | None,
         typer.Option(
             metavar="N",
-            help="Partitions whose groups are formed at once; the result is the same for any number.",
+            help="Partitions whose groups are formed at once, or blocks of the only one; the result is the same "
+            "for any number.",
             show_default="the number of cores",
         ),
     ] = None,

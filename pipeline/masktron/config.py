@@ -105,8 +105,8 @@ class Config:
         Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
         ``*`` for the hard rules that it does not name. `mask` does not read it.
     workers : int or None
-        Partitions whose groups `mask` forms at once; as many as there are cores when None. The written file is the
-        same for any number.
+        Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
+        many as there are cores when None. The written file is the same for any number.
     """
 
     k: int = 5

@@ -432,10 +432,11 @@ class CutResult:
     largest : int
         Records of the largest.
     information_loss : float
-        What the cut costs: percentage points of 100 SSE/SST in the coordinates in which groups are formed, with means
-        of groups before any other demand on these. It can be negative.
+        What the cut costs: percentage points of 100 SSE/SST in the coordinates in which groups are formed, with their
+        means. It can be negative.
     measured : bool
-        Whether this is the difference to the partition without a cut; otherwise it is an estimate.
+        Whether this is the difference to what is formed without a cut; otherwise it is an estimate, which does not
+        know that rules move records between groups.
     """
 
     records: int

@@ -25,6 +25,7 @@ from masktron.masking.ahead import usable_cores
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
+from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.measures.linkage import linkage
 from masktron.measures.unchanged import unchanged
@@ -103,8 +104,12 @@ def run_mask(
     plan = make_plan(job.edits, fields, config, released=originals.released)
     run = _Run(job, config, plan, records, _kept(records, originals), originals)
     if compiles_first(len(run.kept), plan, job.edits) or linking_compiles_first(len(run.kept)):
-        progress("compiling, which is done once", 0)
-        compile_for(plan, job.edits)
+        from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
+        from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
+
+        progress(said_of_compiling(kept=kernels_kept()), 0)
+        compile_for(len(run.kept), plan, job.edits)
+        compile_linking(len(run.kept))
     blocks, repairs = mask_records(
         run.kept,
         plan,

@@ -38,6 +38,11 @@ def is_compiled(dispatcher: Any) -> bool:
     return bool(written) and max(written) >= changed
 
 
+def said_of_compiling(*, kept: bool) -> str:
+    """Return what the user is told who waits for the compiler."""
+    return f"compiling, {'once' if kept else 'in each run, as no folder for it can be written to'}"
+
+
 def is_kept(dispatcher: Any) -> bool:
     """Tell whether the compiled form of a function outlives the process."""
     return dispatcher.stats.cache_path is not None

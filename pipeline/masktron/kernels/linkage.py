@@ -66,6 +66,12 @@ def credits_of_links(
     return credit
 
 
+def compile_links() -> None:
+    """Compile the search, on one record."""
+    one, records = np.zeros((1, 1)), np.zeros(1, dtype=np.int64)
+    credits_of_links(one, records + 1, records, one, records, 1)
+
+
 def links_ready() -> bool:
     """Tell whether compiled code is at hand."""
     return is_compiled(credit_links) and is_compiled(build)

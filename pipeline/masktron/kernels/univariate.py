@@ -11,7 +11,7 @@ _CELLS = 1 << 22
 """Costs that the plain twin holds at a time."""
 
 
-def univariate(values: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+def univariate(values: NDArray[np.float64], k: int, *, of: int = 0) -> NDArray[np.intp]:
     """Partition numbers in groups of k to 2k - 1 with the least sum of squares within groups.
 
     Groups are runs of the sorted numbers, as in every optimal partition, so that the least sum is a shortest path
@@ -30,6 +30,8 @@ def univariate(values: NDArray[np.float64], k: int) -> NDArray[np.intp]:
         Finite, of magnitudes below 1e300; not checked here.
     k : int
         At least 1 and at most n; not checked here.
+    of : int
+        Numbers of which these are a part: where all together are many, compiled code is used for the parts as well.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def univariate(values: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     """
     order = np.argsort(values, kind="stable")
     numbers = _scaled(values[order])
-    if len(values) >= COMPILED_FROM:
+    if max(len(values), of) >= COMPILED_FROM:
         from masktron.kernels.univariate_path import first_of_groups, last_groups  # noqa: PLC0415 -- loads the compiler
 
         first = first_of_groups(last_groups(numbers, k, reciprocals(k)))
@@ -61,6 +63,11 @@ def compiles_first(n: int) -> bool:
     from masktron.kernels.univariate_path import path_ready  # noqa: PLC0415 -- loads the compiler
 
     return not path_ready()
+
+
+def compile_path() -> None:
+    """Compile the path, on one number."""
+    univariate(np.zeros(1), 1, of=COMPILED_FROM)
 
 
 def reciprocals(k: int) -> NDArray[np.float64]:

@@ -64,8 +64,8 @@ def mask_records(
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
     workers : int, optional
-        Partitions whose groups are formed at once, in threads, before their blocks are settled; the number of cores
-        when not given. The result is the same for any number.
+        Partitions whose groups are formed at once, in threads, before their blocks are settled, or blocks of a cut
+        where there is one partition; the number of cores when not given. The result is the same for any number.
     max_block_records : int, optional
         Records that are partitioned together; more are cut into blocks of near records first.
     progress : callable, optional
@@ -91,10 +91,14 @@ def mask_records(
             where=str(records.source),
             hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
         )
-    views = Views(records, plan, edits, rulebook, original, Partitioner(max_block_records))
+    cores = workers or usable_cores()
+    # the blocks of a cut are shared by the cores that other partitions leave idle
+    idle = cores if len(plan.partitions) == 1 else 1
+    partitioner = Partitioner(max_block_records, idle, of=len(records))
+    views = Views(records, plan, edits, rulebook, original, partitioner)
     masked: list[MaskedBlock] = []
     makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in plan.partitions]
-    ahead = Ahead([maker.first for maker in makers], workers or usable_cores())
+    ahead = Ahead([maker.first for maker in makers], cores)
     for position, (partition, maker) in enumerate(zip(plan.partitions, makers, strict=True)):
         groups = maker.using(functools.partial(ahead.take, position))
         for block in partition.blocks:

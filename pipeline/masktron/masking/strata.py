@@ -22,6 +22,8 @@ from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_o
 from masktron.methods.disjuncts import Bound, Disjuncts
 from masktron.methods.grouping import Grouping, codes_of, group_records
 from masktron.methods.kdcut import Cuts
+from masktron.methods.partitioner import AFFORDABLE, within_groups
+from masktron.methods.partitioner import compile_for as compile_partitioning
 from masktron.methods.partitioner import compiles_first as partitioning_compiles_first
 from masktron.plan import Block, Partition, Plan
 
@@ -42,7 +44,8 @@ def group(views: Views, partition: Partition) -> Grouping:
             parting += [np.nan_to_num(np.sign(views.values[name])).astype(np.intp) for name in block.variables]
     apart = codes_of(np.stack(parting, axis=1))
     points, cuts = _points(views, partition), Cuts()
-    grouping = group_records(
+    formed = functools.partial(
+        group_records,
         points,
         views.k,
         apart=apart,
@@ -50,26 +53,41 @@ def group(views: Views, partition: Partition) -> Grouping:
         bonds=codes_of(np.stack(bonds, axis=1)),
         disjuncts=_disjuncts(views, partition),
         fits=_Fitting(views, partition),
-        partitioner=views.partitioner.recording(cuts),
     )
-    grouping = uneven(views, partition, grouping, tallies, apart)
+    grouping = formed(partitioner=views.partitioner.recording(cuts))
     cut = cuts.largest()
-    return grouping if cut is None else replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
+    if cut is not None:
+        if views.n <= AFFORDABLE:
+            # the rules move records between groups, which makes up for much of what a cut costs
+            whole = formed(partitioner=replace(views.partitioner, most=None))
+            cut = replace(cut, excess=_within(points, grouping) - _within(points, whole), measured=True)
+        grouping = replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
+    even = uneven(views, partition, grouping, tallies, apart)
+    return replace(even, cut=grouping.cut, spread=grouping.spread)
+
+
+def _within(points: NDArray[np.float64], grouping: Grouping) -> float:
+    return within_groups(np.where(np.isnan(points), 0.0, points), grouping.labels)
 
 
 def compiles_first(n: int, plan: Plan, edits: Sequence[Edit]) -> bool:
     """Tell whether the groups of n records would have to wait for code to be compiled."""
-    dimensions = [len(partition.variables) for partition in plan.partitions]
     exchanging = n >= TREE_FROM and _may_exchange(plan, edits) and not _ready()
-    return exchanging or partitioning_compiles_first(n, plan.k, dimensions)
+    return exchanging or partitioning_compiles_first(n, plan.k, _dimensions(plan))
 
 
-def compile_for(plan: Plan, edits: Sequence[Edit]) -> None:
-    """Compile what exchanges records if that may be needed, so that no later run has to ask again."""
-    if _may_exchange(plan, edits):
+def compile_for(n: int, plan: Plan, edits: Sequence[Edit]) -> None:
+    """Compile all that grouping n records may take, while the user is told so."""
+    if partitioning_compiles_first(n, plan.k, _dimensions(plan)):
+        compile_partitioning(_dimensions(plan))
+    if n >= TREE_FROM and _may_exchange(plan, edits):
         from masktron.kernels.exchange import compile_exchange  # noqa: PLC0415 -- loads the compiler
 
         compile_exchange()
+
+
+def _dimensions(plan: Plan) -> list[int]:
+    return [len(partition.variables) for partition in plan.partitions]
 
 
 def _may_exchange(plan: Plan, edits: Sequence[Edit]) -> bool:

@@ -71,6 +71,14 @@ def compiles_first(n: int) -> bool:
     return not links_ready()
 
 
+def compile_for(n: int) -> None:
+    """Compile what linking n records takes."""
+    if _many(n):
+        from masktron.kernels.linkage import compile_links  # noqa: PLC0415 -- loads the compiler
+
+        compile_links()
+
+
 def _many(n: int) -> bool:
     return n >= TREE_FROM
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import batched
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.kernels import mdav as kernel
 from masktron.kernels import univariate
@@ -38,11 +38,15 @@ class Partitioner:
         Threads that share the blocks of a cut; labels do not depend on them.
     cuts : Cuts or None
         Where cuts are recorded. What they cost is found only for this: see `Cut`.
+    of : int
+        Records of the whole file. Where they are many, compiled code groups small parts of them as well; labels do
+        not depend on it.
     """
 
     most: int | None = None
     workers: int = 1
     cuts: Cuts | None = None
+    of: int = 0
 
     def recording(self, cuts: Cuts) -> Partitioner:
         """Return the same with another place for what is cut."""
@@ -77,7 +81,7 @@ class Partitioner:
                 hint=f"give at least 3k, which is {3 * k}; some ten thousand are usual",
             )
         if self.most is None or len(points) <= self.most or _varying(points).sum() <= 1:
-            return partition_whole(points, k)
+            return partition_whole(points, k, of=self.of)
         return self._cut(points, k, self.most)
 
     def _cut(self, points: NDArray[np.float64], k: int, most: int) -> Labels:
@@ -87,7 +91,7 @@ class Partitioner:
             measured = len(points) <= AFFORDABLE
             within = within_groups(points, labels)
             excess = (
-                within - within_groups(points, partition_whole(points, k))
+                within - within_groups(points, partition_whole(points, k, of=self.of))
                 if measured
                 else self._estimate(points, blocks, within, k)
             )
@@ -97,12 +101,15 @@ class Partitioner:
     def _partitioned(self, points: NDArray[np.float64], blocks: list[NDArray[np.intp]], k: int) -> Labels:
         labels = np.empty(len(points), dtype=np.intp)
         groups = 0
+        of = max(self.of, len(points))
         with ThreadPoolExecutor(self.workers) as pool:
             run = map if self.workers == 1 else pool.map
-            parts = run(lambda block: partition_whole(points[block], k, of=len(points)), blocks)
-            for block, part in zip(blocks, parts, strict=True):
-                labels[block] = groups + part
-                groups += int(part.max()) + 1
+            # no block waits in the pool: after Ctrl-C, all that are there would be partitioned first
+            for together in batched(blocks, self.workers):
+                parts = run(lambda block: partition_whole(points[block], k, of=of), together)
+                for block, part in zip(together, parts, strict=True):
+                    labels[block] = groups + part
+                    groups += int(part.max()) + 1
         return labels
 
     def _estimate(self, points: NDArray[np.float64], blocks: list[NDArray[np.intp]], within: float, k: int) -> float:
@@ -117,11 +124,6 @@ class Partitioner:
         levels = float(np.log2(len(blocks)))
         scale: float = ratio * (1.0 - ratio**levels) / (1.0 - ratio)
         return once_more * scale
-
-
-def partitioner_of(config: Config, workers: int = 1) -> Partitioner:
-    """Return what partitions the records of a run."""
-    return Partitioner(config.max_block_records, workers)
 
 
 def partition_whole(points: NDArray[np.float64], k: int, *, of: int = 0) -> Labels:
@@ -140,7 +142,7 @@ def partition_whole(points: NDArray[np.float64], k: int, *, of: int = 0) -> Labe
     if varying.sum() > 1:
         return kernel.mdav(points if varying.all() else points[:, varying], k, of=of)
     if varying.any():
-        return univariate.univariate(points[:, varying.argmax()], k)
+        return univariate.univariate(points[:, varying.argmax()], k, of=of)
     # what MDAV makes of equal records
     return np.minimum(np.arange(len(points)) // k, len(points) // k - 1)
 
@@ -148,6 +150,15 @@ def partition_whole(points: NDArray[np.float64], k: int, *, of: int = 0) -> Labe
 def compiles_first(n: int, k: int, dimensions: Iterable[int] = (2,)) -> bool:
     """Tell whether partitions of n records in so many variables each would wait for code to be compiled."""
     return any(univariate.compiles_first(n) if d == 1 else kernel.compiles_first(n, k) for d in set(dimensions))
+
+
+def compile_for(dimensions: Iterable[int]) -> None:
+    """Compile what partitions of many records in so many variables each take."""
+    for single in {d == 1 for d in dimensions}:
+        if single:
+            univariate.compile_path()
+        else:
+            kernel.compile_tree()
 
 
 def within_groups(points: NDArray[np.float64], labels: Labels) -> float:

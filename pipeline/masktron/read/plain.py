@@ -150,13 +150,14 @@ def check_unchanged(path: str | Path, plain: PlainFile) -> None:
 
 def _compile(progress: Progress | None) -> None:
     """Compile the kernels if that has to be done, and say so first: it takes seconds."""
+    from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
     from masktron.kernels.ready import compile_kernels, kernels_kept, kernels_ready  # noqa: PLC0415 -- loads numba
 
     if kernels_ready():
         return
     kept = kernels_kept()
     if progress is not None:
-        progress(f"compiling, {'once' if kept else 'in each run, as no folder for it can be written to'}", 0)
+        progress(said_of_compiling(kept=kept), 0)
     # where nothing is kept, only what a run needs is compiled, when it does
     if kept:
         compile_kernels()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -165,7 +165,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         engines,
         *_notes("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
         *_notes("solved per record", tuple(_solved(block) for block in result.blocks if block.solved)),
-        *_notes("cut", tuple(f"{', '.join(b.variables)}: {_cut(b.cut)}" for b in result.blocks if b.cut)),
+        *_notes("cut", tuple(_cuts(result.blocks))),
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
@@ -264,6 +264,15 @@ def _solved(block: BlockResult) -> str:
         f"{', '.join(how)}: groups share {', '.join(grouped)}; {', '.join(solved)} {verb} in each record from these "
         "and from its unmasked fields, not counted for the smallest group"
     )
+
+
+def _cuts(blocks: Iterable[BlockResult]) -> Iterator[str]:
+    """Say of each partition what cutting it has done, once for all of its blocks."""
+    cuts: dict[CutResult, list[str]] = {}
+    for block in blocks:
+        if block.cut is not None:
+            cuts.setdefault(block.cut, []).extend(block.variables)
+    yield from (f"{', '.join(names)}: {_cut(cut)}" for cut, names in cuts.items())
 
 
 def _cut(cut: CutResult) -> str:
