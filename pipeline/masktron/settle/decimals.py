@@ -56,11 +56,13 @@ class Decimals:
             Of shape (m, q).
         """
         places = _places(values, grid)
+        # from a table, as numpy's powers need not be the same on every machine
+        power = _DOUBLE_POWERS[np.minimum(np.abs(places), MOST_PLACES)]
         with np.errstate(all="ignore"):
-            scaled = np.rint(np.where(places < 0, values / 10.0**-places, values * 10.0**places))
+            scaled = np.rint(np.where(places < 0, values / power, values * power))
             # What lies beyond a double's integers has no neighbours to step to.
-            fine = np.abs(scaled) + np.abs(offsets) < LARGEST / 10.0 ** np.maximum(-places, 0)
-        fine &= places <= MOST_PLACES
+            fine = np.abs(scaled) + np.abs(offsets) < LARGEST / np.where(places < 0, power, 1.0)
+        fine &= np.abs(places) <= MOST_PLACES
         mantissa = np.where(fine, scaled, 0.0).astype(np.int64) + offsets
         mantissa *= _POWERS[np.clip(-places, 0, 18)]
         return cls(mantissa, np.broadcast_to(np.clip(places, 0, MOST_PLACES), mantissa.shape), fine)
