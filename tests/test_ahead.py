@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from masktron.masking.ahead import Ahead, usable_cores
+from masktron.kernels.cores import usable_cores
+from masktron.masking.ahead import Ahead
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

@@ -10,7 +10,6 @@ cores, threads take the time of processes, without their start, their memory and
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator
@@ -27,6 +26,7 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.runner import EngineChoice, Events, Run, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import Selection, stylesheet
+from masktron.kernels.cores import usable_cores
 from masktron.read.locality import locality
 from masktron.read.parser import parse_tree
 from masktron.read.records import Layout
@@ -140,7 +140,7 @@ def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str
 
 def cores(most: int = _MOST_THREADS) -> int:
     """Return the number of cores that this process may use, up to so many."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, most)
+    return min(usable_cores(), most)
 
 
 class Sum:

@@ -19,9 +19,9 @@ from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job,
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.masking import MaskedBlock, Repair, Trial, compile_for, compiles_first, mask_records
-from masktron.masking.ahead import usable_cores
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss

@@ -10,7 +10,8 @@ from typing import Self
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
-from masktron.masking.ahead import Ahead, usable_cores
+from masktron.kernels.cores import usable_cores
+from masktron.masking.ahead import Ahead
 from masktron.masking.choice import choose
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed

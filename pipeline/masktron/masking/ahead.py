@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -50,8 +49,3 @@ def _carry_out[T](task: Callable[[], T], future: Future[T]) -> None:
         future.set_result(task())
     except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
         future.set_exception(error)
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
