@@ -108,8 +108,10 @@ class Judging:
         views = self._views
         engines = engines_of(views.rulebook, views.layout, "auto")
         outside = {f"@{name}" for name, _ in views.layout.root_attributes}
-        program, tiers = assign(views.rulebook, views.layout, engines, outside, compile_program)
-        return program if all(tiers[check].tier is Tier.COLUMNS for check in self._own) else None
+        _, tiers = assign(views.rulebook, views.layout, engines, outside, compile_program)
+        if any(tiers[check].tier is not Tier.COLUMNS for check in self._own):
+            return None
+        return compile_program(views.rulebook, views.layout, self._own)[0]  # and no rule of another block
 
     def _slowly(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Let the engine judge each record."""
