@@ -9,6 +9,7 @@ from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
+from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
@@ -19,6 +20,10 @@ ALL: tuple[Callable[..., Any], ...] = (
     weighted_totals,
     category_shares,
     unchanged,
+    by_groups,
+    by_knowledge,
+    second,
+    group_linkage,
 )
 """Every measure, one for each module."""
 
