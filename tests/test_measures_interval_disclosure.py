@@ -150,6 +150,9 @@ def test_constant_and_missing_variables() -> None:
     changed = constant + np.where(np.arange(10)[:, np.newaxis] < 4, 1e-9, 0)
     assert by_deviation(constant, changed) == 60
     assert by_ranks(constant, constant + 1) == 0
+    # numpy finds a deviation of one ulp in three times 0.1
+    three = np.full((3, 1), 0.1)
+    assert by_deviation(three, np.nextafter(three, 1), percents=[100]) == 0
     # a variable without a cell in both files is left out, and so is a cell that is missing in one of them
     nothing = np.full((10, 1), np.nan)
     half = np.where(np.arange(10)[:, np.newaxis] < 5, 1.0, np.nan)

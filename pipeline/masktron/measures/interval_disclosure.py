@@ -171,8 +171,6 @@ def _within_deviation(
     deviation = scaled(unit, power).std() if unit.min() < unit.max() else 0.0
     with np.errstate(over="ignore"):
         distance = 100.0 * np.abs(scaled(after, power) - scaled(before, power))
-    # what vanished when it was scaled down is still no equal value
-    distance = np.where(before == after, 0.0, np.maximum(distance, np.finfo(np.float64).smallest_subnormal))
     inside = sum(int((distance <= percent * deviation).sum()) for percent in percents)
     return inside / (len(before) * len(percents))
 
