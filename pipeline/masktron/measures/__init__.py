@@ -38,4 +38,16 @@ ALL: tuple[Callable[..., Any], ...] = (
 )
 """Every measure, one for each module."""
 
-__all__ = ["ALL", "achieved_k", "category_shares", "information_loss", "linkage", "unchanged", "weighted_totals"]
+__all__ = [
+    "ALL",
+    "achieved_k",
+    "category_shares",
+    "disclosure_risk",
+    "group_linkage",
+    "information_loss",
+    "linkage",
+    "score",
+    "true_cells",
+    "unchanged",
+    "weighted_totals",
+]
