@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.kernels import linkage as kernel
 from masktron.measures import linkage
-from masktron.measures.linkage import TREE_FROM, _credit, _credit_through_tree, compiles_first, linkage_points
+from masktron.measures.linkage import TREE_FROM, _credit, compiles_first, credit_through_tree, linkage_points
 
 
 def brute_force(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -100,7 +100,7 @@ def test_the_tree_and_its_twin_give_the_same_credits(
     points = linkage_points(*pair)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "_CAPACITY", capacity)
-        assert (_credit_through_tree(*points, workers) == _credit(*points)).all()
+        assert (credit_through_tree(*points, workers) == _credit(*points)).all()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 40])
@@ -114,7 +114,7 @@ def test_trees_of_several_levels_give_the_credits_of_all_pairs(d: int, noise: fl
     released[:800] = released[rng.integers(0, 100, 800)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "_CAPACITY", 2)
-        found = _credit_through_tree(known, released, 2)
+        found = credit_through_tree(known, released, 2)
     assert (found == all_pairs(known, released)).all()
 
 
@@ -124,7 +124,7 @@ def test_distances_in_which_single_precision_says_nothing() -> None:
     known = np.concatenate([1.0 + 1e-9 * rng.integers(0, 90, size=(900, 2)), [[1e6, -1e6]]])
     released = known + 1e-9 * rng.integers(-1, 2, size=known.shape)
     released[7], released[8, 1] = 1e150, -1e30
-    found = _credit_through_tree(known, released, 1)
+    found = credit_through_tree(known, released, 1)
     assert (found == all_pairs(known, released)).all()
     assert 0.2 < found.mean() < 0.8
 
@@ -132,7 +132,7 @@ def test_distances_in_which_single_precision_says_nothing() -> None:
 def test_roundings_of_single_precision_add_up_over_many_dimensions() -> None:
     for value in np.random.default_rng(1).uniform(1, 2, 40).tolist():
         known = np.array([[value], [-value]]) * np.ones(300)
-        assert _credit_through_tree(known, np.zeros((2, 300)), 1).tolist() == [0.5, 0.5]
+        assert credit_through_tree(known, np.zeros((2, 300)), 1).tolist() == [0.5, 0.5]
 
 
 def test_many_records_go_through_the_tree_and_few_do_not_load_the_compiler() -> None:

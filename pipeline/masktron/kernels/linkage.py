@@ -1,8 +1,8 @@
 """Whose original is nearest, through a tree: for many records, without measuring all pairs.
 
 Nobody asks which original is the nearest of a masked record, only whether any is nearer than its own, and if none is,
-how many are as near. A search ends at the first nearer one; where there is none, only boxes as near as the own
-original are opened.
+how many are as near. A search ends at the first nearer one, or at the second where the own one may be second; where
+there is none, only boxes as near as the own original are opened.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ def credits_of_links(
     queries: NDArray[np.float64],
     prototype: NDArray[np.int64],
     workers: int,
+    depth: int = 1,
 ) -> NDArray[np.float64]:
-    """Credit every query whose own place is nearest: 1 over the people at all nearest places, else 0.
+    """Credit every query by the chance that its own person is among the `depth` nearest, ties in random order.
+
+    With a people nearer and t as near as the own place, that is ``(depth - a) / t``, between 0 and 1.
 
     Parameters
     ----------
@@ -46,6 +49,8 @@ def credits_of_links(
         Equal for equal queries; numbered from 0 without gaps.
     workers : int
         Threads; the result does not depend on them.
+    depth : int
+        How many people a query may be linked to, at least 1.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def credits_of_links(
     ends = np.linspace(0, len(queries), _PIECES + 1).astype(np.int64).tolist()
 
     def search(piece: tuple[int, int]) -> None:
-        credit_links(places, tree, people, own, queries, prototype, order[slice(*piece)], credit)
+        credit_links(places, tree, people, own, queries, prototype, order[slice(*piece)], depth, credit)
 
     with ThreadPoolExecutor(max_workers=workers) as threads:
         for _ in threads.map(search, pairwise(ends)):

@@ -1,4 +1,4 @@
-"""Searches for an original nearer than one's own: the compiled part of `masktron.kernels.linkage`.
+"""Searches for originals nearer than one's own: the compiled part of `masktron.kernels.linkage`.
 
 Distances that decide are float64, summed over dimensions in order, and so are bounds of boxes, which no rounding
 makes larger than the distance of a point inside: no tolerance is needed. Single precision is a filter with a stated
@@ -32,9 +32,14 @@ def credit_links(
     queries: NDArray[np.float64],
     prototype: NDArray[np.int64],
     order: NDArray[np.int64],
+    depth: int,
     credit: NDArray[np.float64],
 ) -> None:
-    """Credit the queries in `order`, of which equal ones follow each other."""
+    """Credit the queries in `order`, of which equal ones follow each other.
+
+    What the last search has found is kept for equal queries: how many people are nearer than `bar` and how many at
+    it; none at it where the search was broken off, with `depth` people no farther than `bar`.
+    """
     single = np.empty(queries.shape[1], np.float32)
     squared = np.empty(tree.ids.shape[1], np.float32)
     fan = tree.low.shape[2]
@@ -43,18 +48,24 @@ def credit_links(
     bound_of = np.empty(fan * len(tree.levels))
     node_of = np.empty(fan * len(tree.levels), np.int64)
     last = -1
-    nearest = math.inf
-    ties = 0
+    bar = math.inf
+    nearer = ties = 0
     for at in range(len(order)):
         record = order[at]
         query = queries[record]
         if prototype[record] != last:
             last = prototype[record]
-            nearest = math.inf
+            bar = math.inf
+            nearer = ties = 0
         reach = _squared_distance(places, own[record], query)
-        if reach < nearest or (reach == nearest and ties == 0):
-            nearest, ties = _look(places, tree, people, query, reach, single, squared, bounds, bound_of, node_of)
-        credit[record] = 1.0 / ties if reach == nearest and ties > 0 else 0.0
+        if reach < bar or (reach == bar and ties == 0) or (reach > bar and 0 < ties < depth - nearer):
+            bar, nearer, ties = _look(
+                places, tree, people, query, reach, depth, single, squared, bounds, bound_of, node_of
+            )
+        if reach == bar and ties > 0:
+            credit[record] = 1.0 if ties <= depth - nearer else (depth - nearer) / ties
+        else:
+            credit[record] = 0.0
 
 
 @kernel
@@ -64,22 +75,25 @@ def _look(
     people: NDArray[np.int64],
     query: NDArray[np.float64],
     reach: float,
+    depth: int,
     single: NDArray[np.float32],
     squared: NDArray[np.float32],
     bounds: NDArray[np.float64],
     bound_of: NDArray[np.float64],
     node_of: NDArray[np.int64],
-) -> tuple[float, int]:
-    """Find a place nearer than `reach`, a squared distance, or count the people at exactly that distance.
+) -> tuple[float, int, int]:
+    """Find `depth` people nearer than `reach`, a squared distance, or count those nearer and those at that distance.
 
     Returns
     -------
-    float, int
-        Squared distance of a nearer place and 0; or `reach` and the people.
+    float, int, int
+        Squared distance of the farthest of the nearer ones, how many were found, and 0; or `reach`, the people nearer
+        than that, fewer than `depth`, and those at it.
     """
     limit = _limit(tree, query, reach, single)
     fan = len(bounds)
-    ties = 0
+    nearer = ties = 0
+    farthest = 0.0
     size = 1
     node_of[0] = tree.levels[-2]
     bound_of[0] = 0.0
@@ -96,8 +110,11 @@ def _look(
                     place = tree.ids[leaf, slot]
                     distance = _squared_distance(places, place, query)
                     if distance < reach:
-                        return distance, 0
-                    if distance == reach:
+                        nearer += people[place]
+                        farthest = max(farthest, distance)
+                        if nearer >= depth:
+                            return farthest, nearer, 0
+                    elif distance == reach:
                         ties += people[place]
             continue
         level = 0
@@ -118,7 +135,7 @@ def _look(
                 at -= 1
             bound_of[at] = bound
             node_of[at] = -1 - below if level == 0 else tree.levels[level - 1] + below
-    return reach, ties
+    return reach, nearer, ties
 
 
 @njit(nogil=True, inline="always")

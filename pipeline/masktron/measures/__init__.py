@@ -7,8 +7,13 @@ from typing import Any
 
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
+from masktron.measures.dominance import largest_n, p_percent
 from masktron.measures.information_loss import information_loss
+from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
+from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
+from masktron.measures.score import disclosure_risk, score
+from masktron.measures.true_cells import true_cells
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
@@ -19,7 +24,30 @@ ALL: tuple[Callable[..., Any], ...] = (
     weighted_totals,
     category_shares,
     unchanged,
+    by_groups,
+    by_knowledge,
+    second,
+    group_linkage,
+    by_ranks,
+    by_deviation,
+    disclosure_risk,
+    score,
+    true_cells,
+    p_percent,
+    largest_n,
 )
 """Every measure, one for each module."""
 
-__all__ = ["ALL", "achieved_k", "category_shares", "information_loss", "linkage", "unchanged", "weighted_totals"]
+__all__ = [
+    "ALL",
+    "achieved_k",
+    "category_shares",
+    "disclosure_risk",
+    "group_linkage",
+    "information_loss",
+    "linkage",
+    "score",
+    "true_cells",
+    "unchanged",
+    "weighted_totals",
+]

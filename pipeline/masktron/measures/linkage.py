@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.nearest import nearest_places, squared_distances
 from masktron.kernels.sums import scaled
 
 TREE_FROM = 20_000
 """Records from which compiled code is worth loading."""
-_BLOCK = 64
-"""Masked records whose tied candidates are listed together: bounds memory by _BLOCK * n."""
-_SLACK = 1e-9
-"""Far above the rounding of any distance: what the tree finds within it is compared again, as defined."""
-_TINY = 1e-150
-"""Distances whose squares vanish."""
 
 
 def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, workers: int = 1) -> float:
@@ -51,15 +45,20 @@ def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, worke
     -----
     Source: Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata.
     """
+    require_linkable(original, masked)
+    if not len(original):
+        return 0.0
+    known, released = linkage_points(original, masked)
+    credit = credit_through_tree(known, released, workers) if _many(len(known)) else _credit(known, released)
+    return 100.0 * float(credit.sum()) / len(original)
+
+
+def require_linkable(original: NDArray[np.float64], masked: NDArray[np.float64]) -> None:
+    """Refuse files that cannot be linked, with the errors of `linkage`."""
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be linked")
     if np.isinf(original).any() or np.isinf(masked).any():
         raise UsageError("an infinite value has no distance to others")
-    if not len(original):
-        return 0.0
-    known, released = linkage_points(original, masked)
-    credit = _credit_through_tree(known, released, workers) if _many(len(known)) else _credit(known, released)
-    return 100.0 * float(credit.sum()) / len(original)
 
 
 def compiles_first(n: int) -> bool:
@@ -133,36 +132,27 @@ def _credit(known: NDArray[np.float64], released: NDArray[np.float64]) -> NDArra
     # Equal records tie with certainty and would fill the candidate lists: each distinct one is handled once.
     places, people = np.unique(known, axis=0, return_counts=True)
     prototypes, prototype = np.unique(released, axis=0, return_inverse=True)
-    tree = cKDTree(places)
-    reach, nearest = tree.query(prototypes, k=[1, 2])
-    # The tree adds squares in an order of its own, so it proposes candidates and `_squared` decides.
-    bound = reach[:, 0] * (1 + _SLACK) + _TINY
-    best = _squared(prototypes, places[nearest[:, 0]])
-    ties = people[nearest[:, 0]]
-    unsure = np.flatnonzero(reach[:, 1] <= bound)
-    for start in range(0, len(unsure), _BLOCK):
-        rows = unsure[start : start + _BLOCK]
-        candidates = tree.query_ball_point(prototypes[rows], bound[rows])
-        sizes = np.array([len(found) for found in candidates])
-        place = np.concatenate([np.array(found, dtype=np.intp) for found in candidates])
-        squared = _squared(np.repeat(prototypes[rows], sizes, axis=0), places[place])
-        starts = np.cumsum(sizes) - sizes
-        best[rows] = np.minimum.reduceat(squared, starts)
-        tied = squared == np.repeat(best[rows], sizes)
-        ties[rows] = np.add.reduceat(np.where(tied, people[place], 0), starts)
-    own = _squared(released, known)
+    best, ties = np.empty(len(prototypes)), np.empty(len(prototypes), dtype=np.intp)
+    for near in nearest_places(places, prototypes, 1):
+        best[near.points] = np.minimum.reduceat(near.squared, near.starts)
+        tied = near.squared == near.spread(best[near.points])
+        ties[near.points] = np.add.reduceat(np.where(tied, people[near.place], 0), near.starts)
+    own = squared_distances(released, known)
     credit: NDArray[np.float64] = np.where(own == best[prototype], 1.0 / ties[prototype], 0.0)
     return credit
 
 
-def _credit_through_tree(
-    known: NDArray[np.float64], released: NDArray[np.float64], workers: int
+def credit_through_tree(
+    known: NDArray[np.float64], released: NDArray[np.float64], workers: int, depth: int = 1
 ) -> NDArray[np.float64]:
-    """Credit as `_credit` does, by a search for each record that ends at the first original nearer than its own."""
+    """Chance of each record that its own original is among the `depth` nearest, ties in random order.
+
+    With depth 1 as `_credit`, by a search for each record that ends at the first original nearer than its own.
+    """
     from masktron.kernels.linkage import credits_of_links  # noqa: PLC0415 -- loads the compiler
 
     if not known.shape[1]:
-        return np.full(len(known), 1.0 / len(known))
+        return np.full(len(known), min(1.0, depth / len(known)))
     place, count = alike(map(codes_of, known.T), len(known))
     prototype, _ = alike(map(codes_of, released.T), len(released))
     people = np.bincount(place)
@@ -171,12 +161,4 @@ def _credit_through_tree(
         # of equal records the last assignment stays
         first[place[::-1]] = np.arange(len(known))[::-1]
         known = known[first]
-    return credits_of_links(known, people, place, released, prototype, workers)
-
-
-def _squared(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distances of rows, one variable after the other."""
-    total = np.zeros(len(a))
-    for x, y in zip(a.T, b.T, strict=True):
-        total += np.square(x - y)
-    return total
+    return credits_of_links(known, people, place, released, prototype, workers, depth)
