@@ -7,8 +7,14 @@ from typing import Any
 
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
+from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.homogeneity import homogeneity
+from masktron.measures.il1s import il1s
+from masktron.measures.imputation_error import imputation_error
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
+from masktron.measures.pil import pil
+from masktron.measures.subdomains import subdomains
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
@@ -19,7 +25,29 @@ ALL: tuple[Callable[..., Any], ...] = (
     weighted_totals,
     category_shares,
     unchanged,
+    il1s,
+    pil,
+    subdomains,
+    imputation_error,
+    biases,
+    class_chi_square,
+    homogeneity,
 )
-"""Every measure, one for each module."""
+"""Every measure."""
 
-__all__ = ["ALL", "achieved_k", "category_shares", "information_loss", "linkage", "unchanged", "weighted_totals"]
+__all__ = [
+    "ALL",
+    "achieved_k",
+    "biases",
+    "category_shares",
+    "class_chi_square",
+    "homogeneity",
+    "il1s",
+    "imputation_error",
+    "information_loss",
+    "linkage",
+    "pil",
+    "subdomains",
+    "unchanged",
+    "weighted_totals",
+]
