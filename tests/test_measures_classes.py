@@ -109,6 +109,12 @@ def test_uncorrelated_variables() -> None:
     square = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     assert biases(square, square).abico == 0
     assert math.isnan(biases(square, square + square[:, ::-1]).abico)
+    # zero but for rounding
+    once = NOISE[:6, :2]
+    twice = np.concatenate([once, once * [1, -1]])
+    assert 0 < abs(np.corrcoef(twice.T)[0, 1]) < 1e-15
+    assert math.isnan(biases(twice, twice + twice[:, ::-1]).abico)
+    assert biases(twice, 3 * twice).abico == 0
 
 
 def test_exact_relations_do_no_harm() -> None:

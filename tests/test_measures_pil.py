@@ -154,6 +154,8 @@ def test_constant_columns() -> None:
     noisy = pil(constant, np.stack([varies, NOISE[:, 0]], axis=1))
     assert (noisy.variances, noisy.covariances) == (50, 100)
     assert math.isnan(noisy.correlations)
+    large = np.full((300, 1), 1e20)
+    assert pil(large, np.nextafter(large, np.inf)).total == 0
     flattened = pil(ORIGINAL[:, :2], np.stack([varies, np.full(300, ORIGINAL[:, 1].mean())], axis=1))
     assert flattened.correlations == 100
     assert 0 < flattened.covariances < 100

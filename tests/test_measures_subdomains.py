@@ -115,6 +115,39 @@ def test_exact_relations_do_no_harm() -> None:
     assert found.correlations == pytest.approx(0, abs=1e-10)
 
 
+def test_zero_but_for_rounding() -> None:
+    """Means, third moments and covariances of a file that is symmetric by construction."""
+    once = np.array([[0.1, 0.7], [0.2, -0.3], [-0.3, 0.1]])
+    symmetric = np.concatenate([once, -once, once * [1, -1], once * [-1, 1]])
+    assert 0 < abs(symmetric.mean(axis=0)).max() < 1e-15
+    shifted = symmetric + 0.7
+    for file in (symmetric, shifted):
+        wider = 1.5 * (file - file[0]) + file[0]
+        found = variations(file, wider, samples=1, share=1.0)
+        assert found.thirds == (0, 0)
+        assert found.covariances == found.correlations == (0,)
+    assert variations(symmetric, -3 * symmetric, samples=1, share=1.0).means == (0, 0)
+    found = variations(symmetric, symmetric + symmetric[:, ::-1] ** 2, samples=1, share=1.0)
+    assert np.isnan(found.means).all()
+    skewed = variations(symmetric, symmetric**2, samples=1, share=1.0)
+    assert np.isnan(skewed.thirds).all()
+    assert math.isnan(skewed.covariances[0])
+
+
+def test_constant_samples_of_a_variable_that_varies() -> None:
+    """Whatever digits its unit has, it is constant there."""
+    for value in (0.1, 0.3, 0.7):
+        original, masked = np.full((90, 1), value), np.full((90, 1), value + 0.01)
+        original[0], masked[0] = 5.0, 7.0
+        draws = list(_samples(90, 100, 0.1, 0))
+        constant = sum(0 not in rows for rows in draws)
+        assert 50 < constant < 100
+        found = variations(original, masked)
+        assert found.left_out == 0
+        with_outlier = 100 * abs((7 - value - 0.01) ** 2 / (5 - value) ** 2 - 1)
+        assert found.variances[0] == pytest.approx(with_outlier * (100 - constant) / 100)
+
+
 def test_constant_and_lost_columns() -> None:
     constant = np.stack([ORIGINAL[:, 0], np.full(200, 0.1)], axis=1)
     same = variations(constant, constant)

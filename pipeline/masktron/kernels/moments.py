@@ -86,10 +86,10 @@ def standardise(values: NDArray[np.float64], origins: NDArray[np.float64] | None
         # a power of two: nothing is rounded, and no square overflows or vanishes
         power = -int(np.frexp(max(np.abs(numbers).max(), abs(first[j])))[1])
         moved = scaled(numbers, power) - np.ldexp(first[j], power)
-        constant = moved.min() == moved.max()
-        mean = moved[0] if constant else moved.mean()
+        # the mean of a constant may be rounded away from it
+        mean = moved[0] if moved.min() == moved.max() else moved.mean()
         moved -= mean
-        deviation = 0.0 if constant else moved.std()
+        deviation = moved.std()
         units[present, j] = moved / deviation if deviation else 0.0
         with np.errstate(over="ignore"):
             means[j], deviations[j] = np.ldexp(mean, -power), np.ldexp(deviation, -power)

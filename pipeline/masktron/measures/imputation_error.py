@@ -99,9 +99,8 @@ def _errors(true: NDArray[np.float64], imputed: NDArray[np.float64]) -> Imputati
     held = ~(np.isnan(true) | np.isnan(imputed).any(axis=0))
     true, imputed = true[held], imputed[:, held]
     m = len(imputed)
-    # a power of two: nothing is rounded, and neither a sum nor a square overflows
-    largest = max(np.abs(true).max(initial=0.0), np.abs(imputed).max(initial=0.0))
-    power = int(np.frexp(largest)[1]) + m.bit_length()
+    # a power of two: nothing is rounded, and no square overflows
+    power = int(np.frexp(max(np.abs(true).max(initial=0.0), np.abs(imputed).max(initial=0.0)))[1])
     true, imputed = np.ldexp(true, -power), np.ldexp(imputed, -power)
     mean = imputed.mean(axis=0)
     spread = np.sqrt(np.square(imputed - mean).sum(axis=0) / ((m - 1) * m)) if m > 1 else np.zeros_like(mean)
