@@ -136,11 +136,10 @@ def test_zero_but_for_rounding() -> None:
 
 def test_constant_samples_of_a_variable_that_varies() -> None:
     """Whatever digits its unit has, it is constant there."""
-    for value in (0.1, 0.3, 0.7):
-        original, masked = np.full((90, 1), value), np.full((90, 1), value + 0.01)
+    for value, n in itertools.product((0.1, 0.3, 0.7), (30, 60, 70, 110, 230)):
+        original, masked = np.full((n, 1), value), np.full((n, 1), value + 0.01)
         original[0], masked[0] = 5.0, 7.0
-        draws = list(_samples(90, 100, 0.1, 0))
-        constant = sum(0 not in rows for rows in draws)
+        constant = sum(0 not in rows for rows in _samples(n, 100, 0.1, 0))
         assert 50 < constant < 100
         found = variations(original, masked)
         assert found.left_out == 0
