@@ -8,12 +8,18 @@ from typing import Any
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.dominance import largest_n, p_percent
+from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.homogeneity import homogeneity
+from masktron.measures.il1s import il1s
+from masktron.measures.imputation_error import imputation_error
 from masktron.measures.information_loss import information_loss
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
 from masktron.measures.score import disclosure_risk, score
 from masktron.measures.true_cells import true_cells
+from masktron.measures.pil import pil
+from masktron.measures.subdomains import subdomains
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
@@ -35,18 +41,32 @@ ALL: tuple[Callable[..., Any], ...] = (
     true_cells,
     p_percent,
     largest_n,
+    il1s,
+    pil,
+    subdomains,
+    imputation_error,
+    biases,
+    class_chi_square,
+    homogeneity,
 )
-"""Every measure, one for each module."""
+"""Every measure."""
 
 __all__ = [
     "ALL",
     "achieved_k",
+    "biases",
     "category_shares",
+    "class_chi_square",
     "disclosure_risk",
     "group_linkage",
+    "homogeneity",
+    "il1s",
+    "imputation_error",
     "information_loss",
     "linkage",
+    "pil",
     "score",
+    "subdomains",
     "true_cells",
     "unchanged",
     "weighted_totals",
