@@ -9,6 +9,7 @@ from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import linkage
+from masktron.measures.propensity import pmse, pmse_cart
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
@@ -19,7 +20,19 @@ ALL: tuple[Callable[..., Any], ...] = (
     weighted_totals,
     category_shares,
     unchanged,
+    pmse,
+    pmse_cart,
 )
 """Every measure, one for each module."""
 
-__all__ = ["ALL", "achieved_k", "category_shares", "information_loss", "linkage", "unchanged", "weighted_totals"]
+__all__ = [
+    "ALL",
+    "achieved_k",
+    "category_shares",
+    "information_loss",
+    "linkage",
+    "pmse",
+    "pmse_cart",
+    "unchanged",
+    "weighted_totals",
+]
