@@ -143,7 +143,7 @@ def basis(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Basis
 
 def _terms(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Iterator[NDArray[np.float64]]:
     """Values of the terms, shape (m, records of the block) each."""
-    rows = max(_BLOCK // len(terms), 4 * len(terms))
+    rows = max(_BLOCK // max(len(terms), 1), 4 * len(terms))
     for start in range(0, variables.shape[1], rows):
         part = variables[:, start : start + rows]
         values = np.empty((len(terms), part.shape[1]))
