@@ -94,3 +94,16 @@ def test_giving_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     values, truth, _ = cells([[0, 1, 1], [0, 0, 1, 0], [1, 1]])
     monkeypatch.setattr(kernel, "_STEPS", 3)
     assert not logistic([values], truth, len(values))[1]
+
+
+def test_flat_and_steep_directions_at_the_same_time() -> None:
+    """Cross products of curvatures that differ by more than 1e16 would say nothing of the flat ones."""
+    x = RNG.lognormal(sigma=2.5, size=(3, 500))
+    both = np.concatenate([x, x * (1 + 0.1 * RNG.normal(size=x.shape))], axis=1)
+    both = (both - both.mean(axis=1, keepdims=True)) / both.std(axis=1, keepdims=True)
+    values = np.array([np.ones(1000), *both, *both**2, *both**3])
+    values = np.linalg.qr(values.T)[0].T * np.sqrt(1000)
+    labels = np.arange(1000) >= 500
+    fitted, converged = logistic([values[:, :300], values[:, 300:]], labels, len(values))
+    assert converged
+    np.testing.assert_allclose(values @ (labels - fitted) / 1000, 0, atol=1e-8)

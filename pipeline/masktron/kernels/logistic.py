@@ -14,7 +14,9 @@ _SHORTEST = 1e-12
 """Part of a step that is tried last."""
 _ROUNDING = 1e-12
 """Part of the likelihood by which a step may lower it: rounding hides what the last steps gain."""
-_FLOOR = 1e-12
+_NORMAL = 1e-10
+"""Least part of the largest curvature down to which cross products tell it; below, it takes a QR decomposition."""
+_FLOOR = 1e-28
 """Curvature below this part of the largest is taken for it: such directions only move probabilities near 0 or 1."""
 _APART = 1.0
 """Log odds of their own label that all records must have to count as separated: far above what rounding makes."""
@@ -26,11 +28,9 @@ _MADE = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    likelihood: float
+    odds: NDArray[np.float64]
     gradient: NDArray[np.float64]
     curvature: NDArray[np.float64]
-    fitted: NDArray[np.float64]
-    margin: float
 
 
 def logistic(
@@ -63,53 +63,88 @@ def logistic(
         False where 200 steps were not enough, or no part of one raises the likelihood.
     """
     coefficients = np.zeros(functions)
-    here = _at(blocks, labels, coefficients)
+    careful = False
+    here = _at(blocks, labels, coefficients, careful)
     for _ in range(_STEPS):
-        step = _newton(here)
+        if not careful and _blurred(here.curvature):
+            careful = True
+            here = _at(blocks, labels, coefficients, careful)
+        step = _newton(here, careful)
         if float(step @ here.gradient) <= 4 * len(labels) * _REMAINING**2:
-            return here.fitted, True
-        there = _at(blocks, labels, coefficients + step)
-        least = here.likelihood - _ROUNDING * abs(here.likelihood)
-        part = 1.0
-        while there.likelihood < least and part > _SHORTEST:
-            part /= 2
-            there = _at(blocks, labels, coefficients + part * step)
-        if there.likelihood < least:
-            return here.fitted, False
-        if there.margin >= _APART:
+            return expit(here.odds), True
+        there = _at(blocks, labels, coefficients + step, careful)
+        part = _part(here, there, labels)
+        if not part:
+            return expit(here.odds), False
+        if part < 1.0:
+            there = _at(blocks, labels, coefficients + part * step, careful)
+        if -_wrong(there.odds, labels).max() >= _APART:
             return labels.astype(np.float64), True
-        made = float(np.sqrt(np.square(there.fitted - here.fitted).mean()))
+        made = float(np.sqrt(np.square(expit(there.odds) - expit(here.odds)).mean()))
         coefficients += part * step
         here = there
         if made <= part * _MADE:
-            return here.fitted, True
-    return here.fitted, False
+            return expit(here.odds), True
+    return expit(here.odds), False
+
+
+def _part(here: _Point, there: _Point, labels: NDArray[np.bool_]) -> float:
+    """Part of a step that does not lower the likelihood: 1, 1/2, 1/4, ..., or 0. Odds are linear along it."""
+    before, change = _likelihood(here.odds, labels), there.odds - here.odds
+    part = 1.0
+    while _likelihood(here.odds + part * change, labels) < before - _ROUNDING * abs(before):
+        part /= 2
+        if part < _SHORTEST:
+            return 0.0
+    return part
+
+
+def _likelihood(odds: NDArray[np.float64], labels: NDArray[np.bool_]) -> float:
+    return -float(np.logaddexp(0.0, _wrong(odds, labels)).sum())
+
+
+def _wrong(odds: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Log odds of the other label."""
+    return np.where(labels, -odds, odds)
 
 
 def _at(
-    blocks: Iterable[NDArray[np.float64]], labels: NDArray[np.bool_], coefficients: NDArray[np.float64]
+    blocks: Iterable[NDArray[np.float64]],
+    labels: NDArray[np.bool_],
+    coefficients: NDArray[np.float64],
+    careful: bool,
 ) -> _Point:
-    likelihood, margin, start, size = 0.0, np.inf, 0, len(coefficients)
+    """Log odds, and the slope of the likelihood; its curvature, or if careful the triangle R of R'R equal to it."""
+    start, size = 0, len(coefficients)
     gradient, curvature = np.zeros(size), np.zeros((size, size))
-    fitted = np.empty(len(labels))
+    odds = np.empty(len(labels))
     for values in blocks:
         own = slice(start, start + values.shape[1])
         start = own.stop
-        odds = coefficients @ values
-        chance = expit(odds)
-        wrong = np.where(labels[own], -odds, odds)
-        likelihood -= float(np.logaddexp(0.0, wrong).sum())
-        margin = min(margin, -float(wrong.max()))
+        odds[own] = coefficients @ values
+        chance, other = expit(odds[own]), expit(-odds[own])
         # labels - chance, without cancellation where a chance is near 1
-        gradient += values @ np.where(labels[own], expit(-odds), -chance)
-        curvature += (values * (chance * expit(-odds))) @ values.T
-        fitted[own] = chance
-    return _Point(likelihood, gradient, curvature, fitted, margin)
+        gradient += values @ np.where(labels[own], other, -chance)
+        if careful:
+            rows = np.concatenate([curvature, (values * np.sqrt(chance * other)).T])
+            curvature = np.linalg.qr(rows, mode="r")
+        else:
+            curvature += (values * (chance * other)) @ values.T
+    return _Point(odds, gradient, curvature)
 
 
-def _newton(here: _Point) -> NDArray[np.float64]:
-    sizes, directions = np.linalg.eigh(here.curvature)
-    if sizes[-1] <= 0.0:
+def _blurred(curvature: NDArray[np.float64]) -> bool:
+    """Whether some directions are so flat that rounding hides how flat they are."""
+    sizes = np.linalg.eigvalsh(curvature)
+    return bool(sizes[0] <= _NORMAL * sizes[-1])
+
+
+def _newton(here: _Point, careful: bool) -> NDArray[np.float64]:
+    if not careful:
+        return np.linalg.solve(here.curvature, here.gradient)
+    _, roots, directions = np.linalg.svd(here.curvature)
+    sizes = np.square(roots)
+    if sizes[0] <= 0.0:
         return np.zeros_like(here.gradient)
-    along: NDArray[np.float64] = directions @ (directions.T @ here.gradient / np.maximum(sizes, _FLOOR * sizes[-1]))
+    along: NDArray[np.float64] = (directions @ here.gradient / np.maximum(sizes, _FLOOR * sizes[0])) @ directions
     return along

@@ -19,9 +19,7 @@ MIXED_UP_TO = 7
 """Variables up to which "cubic" has all products of three (119 terms); with more it has cubes alone."""
 CART_RECORDS = 10_000
 PERMUTATIONS = 20
-_DEPTH = 8
-_LEAF = 20
-_CERTAIN = 1e-6
+_DEPTH, _LEAF, _CERTAIN = 8, 20, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +32,22 @@ class Pmse:
         Mean squared distance of the propensity scores from 1/2: 0 where the model cannot tell the files apart, 1/4
         where it tells every record.
     null_synthesis : float
-        What is expected of synthetic records drawn from the very distribution of the original: ``p / (8 N)`` with p
+        Expected of synthetic records drawn from the very distribution of the original: ``p / (8 N)`` with p
         `parameters` and N rows of both files together.
     null_halves : float
         What is expected of two random halves of one file: ``p / (4 N)``.
     ratio : float
         ``value / null_synthesis``; 0 without a term, where both are 0.
-    terms : str
-        "squares" or "cubic".
+    terms : {"squares", "cubic"}
     parameters : int
         Terms in the model without the constant, after `dropped` were dropped.
     dropped : int
         Terms that the others give: exact relations, constants, duplicates.
     certain : float
-        Per cent of the rows of both files whose membership is fitted with a probability within 1e-6 of 0 or 1. Above
-        0 the terms separate the files at least in part, and at 100 wholly: `value` is then the limit, and the nulls
-        say little.
+        Per cent of the rows of both files with a score within 1e-6 of 0 or 1. At 100 the terms separate the files,
+        between 0 and 100 probably a part of them: `value` is then the limit, and the nulls say little.
     records : int
-        Respondents that were compared: fewer than the files have where a sample was asked for.
+        Respondents that were compared; fewer than the files have for a sample.
     converged : bool
         False where the regression was given up: `value` is then not exact.
     """
@@ -75,14 +71,14 @@ class PmseCart:
     Attributes
     ----------
     value : float
-        Mean squared distance of the propensity scores (shares of masked rows in the leaves) from 1/2.
+        Mean squared distance from 1/2 of the shares of masked rows in the leaves.
     null : float
         Mean of the same for trees grown on permuted labels: what is expected of two random halves of one file.
     ratio : float
         ``value / null``; 0 where no tree has more than one leaf, so that both are 0.
     permutations : int
     records : int
-        Respondents that were compared: fewer than the files have where they have more than was asked for.
+        As in `Pmse`.
     """
 
     value: float
@@ -119,10 +115,8 @@ def pmse(
     original, masked : ndarray of float64, shape (n, p)
         Finite, or NaN where missing. The order of the records does not matter, except for which of them a sample has.
     terms : {"squares", "cubic"}
-    sample : int, optional
-        Compare at most so many respondents, drawn without replacement; all where not given.
-    seed : int
-        Of the sample.
+    sample, seed : int
+        Compare at most so many respondents, drawn without replacement; all with None.
 
     Returns
     -------
@@ -146,13 +140,9 @@ def pmse(
         raise UsageError(f"terms {terms!r} are unknown", hint='they are "squares" or "cubic"')
     original, masked = _compared(original, masked, sample, seed)
     n, p = original.shape
-    both = np.concatenate([original, masked])
-    gaps = np.isnan(both)
-    some = gaps.any(axis=0) & ~gaps.all(axis=0)
-    numbers = np.nan_to_num(standardised(both), nan=0.0)
-    rows = np.concatenate([numbers.T, gaps.T[some]])
+    rows = _variables(np.concatenate([original, masked]))
     listed = factors(3 if terms == "cubic" else 2, p, mixed=p <= MIXED_UP_TO)
-    listed += [(-1, p + at) for at in range(len(rows) - p)]
+    listed += [(-1, gap) for gap in range(p, len(rows))]
     # Blocks are small: more threads gain little, wait for each other on a busy machine, and add up in another order.
     with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
         space = basis(rows, listed)
@@ -185,18 +175,18 @@ def pmse_cart(
 
     The tree of scikit-learn (Gini) has depth 8 at most and 20 rows of both files in a leaf at least. It sees the
     ranks of the values over both files, so only their order matters; a missing value has the lowest rank. Scores are
-    those of the rows that the tree was grown on: it fits noise too, and only the ratio to the null tells how much.
+    those of the rows that the tree was grown on: it fits noise too, and only the ratio to the null tells how much
+    (Snoke et al. 2018).
 
     Parameters
     ----------
     original, masked : ndarray of float64, shape (n, p)
         Finite, or NaN where missing.
-    sample : int, optional
-        Compare at most so many respondents (10,000 where nothing is said), drawn without replacement; all with None.
+    sample, seed : int
+        Compare at most so many respondents, drawn without replacement; all with None. The seed is that of the
+        permutations too, and of the order in which a tree tries variables that are equally good.
     permutations : int
         Trees grown for the null, at least 1.
-    seed : int
-        Of the sample, of the permutations, and of the order in which a tree tries variables that are equally good.
 
     Returns
     -------
@@ -207,10 +197,6 @@ def pmse_cart(
     ------
     UsageError
         The shapes differ, a value is infinite, the sample or the number of permutations is below 1.
-
-    Notes
-    -----
-    Source: Snoke, Raab, Nowok, Dibben and Slavkovic (2018), General and specific utility measures for synthetic data.
     """
     if permutations < 1:
         raise UsageError(f"{permutations} permutations have no mean", hint="give 1 or more")
@@ -241,6 +227,13 @@ def _compared(
         return original, masked
     chosen = np.sort(np.random.default_rng(seed).choice(len(original), sample, replace=False))
     return original[chosen], masked[chosen]
+
+
+def _variables(both: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standardised variables with missing values at the mean, then for those that have some whether it is missing."""
+    gaps = np.isnan(both)
+    some = gaps.any(axis=0) & ~gaps.all(axis=0)
+    return np.concatenate([np.nan_to_num(standardised(both), nan=0.0).T, gaps.T[some]])
 
 
 def _distance(scores: NDArray[np.float64]) -> float:
