@@ -29,15 +29,14 @@ class Pmse:
     Attributes
     ----------
     value : float
-        Mean squared distance of the propensity scores from 1/2: 0 where the model cannot tell the files apart, 1/4
-        where it tells every record.
+        Mean squared distance of the scores from 1/2: 0 where nothing tells the files apart, 1/4 where all is told.
     null_synthesis : float
         Expected of synthetic records drawn from the very distribution of the original: ``p / (8 N)`` with p
         `parameters` and N rows of both files together.
     null_halves : float
-        What is expected of two random halves of one file: ``p / (4 N)``.
+        Expected of two random halves of one file: ``p / (4 N)``.
     ratio : float
-        ``value / null_synthesis``; 0 without a term, where both are 0.
+        ``value / null_synthesis``; 0 without a term.
     terms : {"squares", "cubic"}
     parameters : int
         Terms in the model without the constant, after `dropped` were dropped.
@@ -73,12 +72,11 @@ class PmseCart:
     value : float
         Mean squared distance from 1/2 of the shares of masked rows in the leaves.
     null : float
-        Mean of the same for trees grown on permuted labels: what is expected of two random halves of one file.
+        Mean of the same for permuted labels: what is expected of two random halves of one file.
     ratio : float
         ``value / null``; 0 where no tree has more than one leaf, so that both are 0.
-    permutations : int
-    records : int
-        As in `Pmse`.
+    permutations, records : int
+        Trees of the null; respondents that were compared.
     """
 
     value: float
@@ -101,7 +99,7 @@ def pmse(
     Both files are stacked, and whether a row is masked is regressed, without a penalty, on main effects, products of
     two variables and squares; "cubic" adds all products of three variables up to 7 variables, else cubes. Masking
     that keeps means and covariances exactly scores exactly 0 with "squares", whatever it does to the rest of the
-    distribution: "cubic" or `pmse_cart` belongs beside it. p = 13 has 104 terms, and 117 with cubes.
+    distribution: "cubic" or `pmse_cart` belongs beside it.
 
     Variables are standardised over both files first, so units do not matter. A missing value is put at the mean, and
     whether it is missing is one more main effect. A variable that is constant over both files has no term; one that
