@@ -20,6 +20,7 @@ from masktron.measures.score import disclosure_risk, score
 from masktron.measures.true_cells import true_cells
 from masktron.measures.pil import pil
 from masktron.measures.subdomains import subdomains
+from masktron.measures.propensity import pmse, pmse_cart
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
@@ -48,6 +49,8 @@ ALL: tuple[Callable[..., Any], ...] = (
     biases,
     class_chi_square,
     homogeneity,
+    pmse,
+    pmse_cart,
 )
 """Every measure."""
 
@@ -65,6 +68,8 @@ __all__ = [
     "information_loss",
     "linkage",
     "pil",
+    "pmse",
+    "pmse_cart",
     "score",
     "subdomains",
     "true_cells",
