@@ -74,8 +74,8 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "higher",
         "Every record is like at least this many records, itself included, in all masked fields at once. 1 means "
-        "that some record is like no other: usual where fields were masked block by block. One partition of all fields "
-        "(--grouping all) gives k or more.",
+        "that some record is like no other: usual where fields were masked block by block. One partition of all "
+        "fields (--grouping all) gives k or more.",
         unit="records",
         quick=True,
     ),
