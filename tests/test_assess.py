@@ -27,7 +27,7 @@ from masktron.measures.linkage import linkage
 from masktron.read.records import Column, Field
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "assess.schema.json"
-WITHOUT_MANIFEST = [figure.name for figure in FIGURES if figure.needs is None]
+WITHOUT_MANIFEST = [figure.name for figure in FIGURES if not figure.needs]
 
 
 @pytest.fixture
@@ -179,12 +179,14 @@ def test_what_others_have_counted_is_not_computed() -> None:
 def test_a_measure_of_several_figures_is_computed_once() -> None:
     calls = []
 
-    def spread(before: Any, after: Any) -> tuple[float, float]:
-        calls.append(before.shape)
+    def spread(before: Any, after: Any, *, by: int = 1) -> tuple[float, float]:
+        calls.append((*before.shape, by))
         return float(np.ptp(before)), float(np.ptp(after))
 
     assessed = files({"A": [1, 5], "K": ["x", "y"]}, {"A": [3, 3], "K": ["x", "y"]})
-    assert (assessed.once(spread)[0], assessed.once(spread)[1], calls) == (4.0, 0.0, [(2, 1)])
+    assert (assessed.once(spread)[0], assessed.once(spread)[1], calls) == (4.0, 0.0, [(2, 1, 1)])
+    assert [assessed.once(spread, by=by)[0] for by in (2, 3, 2)] == [4.0] * 3
+    assert [call[-1] for call in calls] == [1, 2, 3]
 
 
 def test_blocks_as_columns_and_as_groups() -> None:
@@ -272,7 +274,7 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     said = "\n".join(bare.notes)
     assert "record 1 of the masked file is taken for record 1 of the original" in said
     assert "only the original has them: NAME" in said
-    assert "block_k, medoid_share: needs the manifest" in said
+    assert "needs the manifest (--manifest): block_k, medoid_share" in said
     assert bare["linkage"] > survey.result.linkage, "the key gives people away"
     told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "key", "W": "weight"}})
     known = figures_of(survey.assess())
@@ -493,7 +495,7 @@ def test_check_counts_the_groups_itself(survey: Survey) -> None:
 def test_figures_of_a_class_are_for_assess_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     from masktron import figures
 
-    class_figure = figures.Figure("of_class", "utility", "lower", "Usual.", needs="class")
+    class_figure = figures.Figure("of_class", "utility", "lower", "Usual.", needs=("class",))
     monkeypatch.setattr(figures, "FIGURES", (*FIGURES, class_figure))
     with pytest.raises(UsageError, match="of_class needs a field that is the class"):
         refuse_class_limits({"linkage": 1.0, "of_class": 1.0})

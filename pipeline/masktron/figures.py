@@ -30,8 +30,8 @@ class Figure:
         What it says and what is usual, without a formula. It is shown to people who decide on a release.
     unit : str
         ``%``, ``records``, or empty for a bare number.
-    needs : {"manifest", "class"} or None
-        What has to be known besides the two files: the manifest, or which field is the class.
+    needs : tuple of {"manifest", "class"}
+        What has to be known besides the two files: the manifest, and which field is the class.
     quick : bool
         Whether `mask` computes it unasked: a few seconds for a million records.
     """
@@ -41,7 +41,7 @@ class Figure:
     better: Better
     meaning: str
     unit: str = "%"
-    needs: Need | None = None
+    needs: tuple[Need, ...] = ()
     quick: bool = False
 
     def meets(self, value: float, bound: float) -> bool:
@@ -57,7 +57,7 @@ FIGURES: tuple[Figure, ...] = (
         "Fields that were masked together form a block; in every block, each combination of values is shared by at "
         "least this many records. It has to be the k that was asked for, or more; 3 to 10 are usual.",
         unit="records",
-        needs="manifest",
+        needs=("manifest",),
         quick=True,
     ),
     Figure(
@@ -66,7 +66,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "Of 100 groups of records, this many show the values of one real respondent, because no average obeyed the "
         "rules. 0 to 1 is usual.",
-        needs="manifest",
+        needs=("manifest",),
         quick=True,
     ),
     Figure(

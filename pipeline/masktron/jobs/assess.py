@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from masktron.config import Config, did_you_mean
@@ -79,20 +79,20 @@ def _chosen(
     """Return the figures to compute, and which ones cannot be had for want of what."""
     here = {"manifest": contract is not None, "class": class_field is not None}
     if measures is None:
-        lacking = [figure for figure in FIGURES if figure.needs and not here[figure.needs]]
-        reasons = dict.fromkeys(figure.needs for figure in lacking if figure.needs)
+        lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
         notes = [
-            f"{', '.join(figure.name for figure in lacking if figure.needs == need)}: needs {_WANTED[need]}"
-            for need in reasons
+            f"needs {wants}: {', '.join(name for name, own in lacking.items() if own == wants)}"
+            for wants in dict.fromkeys(lacking.values())
         ]
-        return [figure.name for figure in FIGURES if figure not in lacking], notes
+        return [name for name in NAMES if name not in lacking], notes
     for name in measures:
         if name not in NAMES:
             raise UsageError(f"unknown measure {name!r}", hint=did_you_mean(name, NAMES))
-        _require(figure_of(name), here)
+        if wants := _wants(figure_of(name), here):
+            raise UsageError(f"{name} needs {wants}", hint="or ask for other measures")
     return [name for name in NAMES if name in measures], []
 
 
-def _require(figure: Figure, here: dict[str, bool]) -> None:
-    if figure.needs and not here[figure.needs]:
-        raise UsageError(f"{figure.name} needs {_WANTED[figure.needs]}", hint="or ask for other measures")
+def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
+    """Say what a figure needs and nobody gave; empty where it has all."""
+    return " and ".join(_WANTED[need] for need in figure.needs if not here[need])

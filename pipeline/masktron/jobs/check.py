@@ -431,7 +431,7 @@ class _Audit:
         """What a figure needs and nobody gave; empty where it has all."""
         if self.original is None:
             return "the original (--original)"
-        return "the manifest (--manifest)" if figure.needs == "manifest" and self.contract is None else ""
+        return "the manifest (--manifest)" if "manifest" in figure.needs and self.contract is None else ""
 
 
 def _reads_document(texts: Iterable[str], lets: Iterable[Let]) -> bool:

@@ -27,7 +27,7 @@ def refuse_class_limits(limits: Iterable[str]) -> None:
         Naming the figure.
     """
     for name in limits:
-        if figure_of(name).needs == "class":
+        if "class" in figure_of(name).needs:
             raise UsageError(
                 f"the limit {name} needs a field that is the class, and only assess is told which one",
                 hint="masktron assess --class FIELD shows the figure",

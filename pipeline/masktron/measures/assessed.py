@@ -16,9 +16,6 @@ from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.weighted_totals import WeightedTotal, weighted_totals
 from masktron.read.records import Column
 
-type Measure[T] = Callable[[NDArray[np.float64], NDArray[np.float64]], T]
-"""A measure of two files: original and masked values, each of shape (n, p)."""
-
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
@@ -104,17 +101,21 @@ class Assessed:
             for block in self.blocks
         )
 
-    def once[T](self, measure: Measure[T]) -> T:
+    def once[T](self, measure: Callable[..., T], **options: object) -> T:
         """Return what a measure finds on the numbers; several figures may ask, it is computed once.
 
         Parameters
         ----------
         measure : callable
-            A function of a module, not one made on the spot: it is known again by itself.
+            Of two arrays of shape (n, p), original and masked. A function of a module, not one made on the spot: it is
+            known again by itself.
+        **options
+            What else it takes; hashable.
         """
-        if measure not in self._found:
-            self._found[measure] = measure(self.before, self.after)
-        found: T = self._found[measure]
+        key = measure, tuple(options.items())
+        if key not in self._found:
+            self._found[key] = measure(self.before, self.after, **options)
+        found: T = self._found[key]
         return found
 
 
