@@ -107,8 +107,8 @@ class Assessed:
         Parameters
         ----------
         measure : callable
-            Of two arrays of shape (n, p), original and masked. A function of a module, not one made on the spot: it is
-            known again by itself.
+            Of two arrays of shape (n, p), original and masked. A function of a module, not one made on the spot: it
+            is known again by itself.
         **options
             What else it takes; hashable.
         """
