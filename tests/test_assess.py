@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +160,7 @@ def test_without_numbers_or_categories_a_figure_does_not_exist() -> None:
 
 def test_a_file_that_was_not_masked_has_the_corner_of_every_figure() -> None:
     same = {"A": [1, 2, 3, 3], "K": ["x", "y", "z", "z"]}
-    found = dict(zip(WITHOUT_MANIFEST, values_of(WITHOUT_MANIFEST, files(same, same)), strict=True))
-    assert {name: value for name, (value, _) in found.items()} == {
+    expected = {
         "whole_record_k": 1.0,
         # the two equal respondents are told apart by luck
         "linkage": 75.0,
@@ -169,6 +169,7 @@ def test_a_file_that_was_not_masked_has_the_corner_of_every_figure() -> None:
         "total_change": 0.0,
         "category_change": 0.0,
     }
+    assert {one.figure.name: one.value for one in measure(expected, files(same, same))} == expected
 
 
 def test_what_others_have_counted_is_not_computed() -> None:
@@ -441,6 +442,13 @@ def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, 
     for arguments in (check, mask):
         outcome = run(*arguments, "--config", settings, "--limit", f"{figure.name}={strict!r}")
         assert (outcome.code, f"{figure.name} is " in outcome.out + outcome.err) == (1, True)
+
+
+def test_mask_computes_what_costs_much_only_for_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dear = tuple(replace(one, quick=False) if one.name == "total_change" else one for one in FIGURES)
+    monkeypatch.setattr("masktron.jobs.mask.FIGURES", dear)
+    assert "total_change" not in figures_of(Survey(tmp_path).result)
+    assert "total_change" in figures_of(Survey(tmp_path, limits={"total_change": 100}).result)
 
 
 def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: Runner) -> None:
