@@ -206,9 +206,9 @@ def test_blocks_as_columns_and_as_groups() -> None:
 
 def test_all_figures_with_a_manifest(survey: Survey) -> None:
     result = survey.assess()
-    assert [figure.name for figure in result.figures] == list(NAMES)
+    assert [figure.name for figure in result.figures] == [one.name for one in FIGURES if "class" not in one.needs]
     assert (set(result.numeric), result.categorical) == ({"A", "B", "T", "S"}, ("C",))
-    assert (result.records, result.notes) == (60, ())
+    assert result.records == 60
     assert result["block_k"] >= 4
     frames = [pd.read_xml(path, parser="etree") for path in (survey.data, survey.out)]
     before, after = (frame[["A", "B", "T", "S"]].replace(-9, np.nan).to_numpy(np.float64) for frame in frames)
@@ -253,7 +253,7 @@ def test_records_that_were_left_out(tmp_path: Path) -> None:
     masked = masktron.mask(data, rules, out, k=4, invalid="exclude", shuffle=True)
     assert len(masked.excluded) == 2
     result = masktron.assess(out, data, manifest=tmp_path / "manifest.json")
-    assert (result.records, figures_of(result)) == (38, figures_of(masked))
+    assert (result.records, figures_of(result) | figures_of(masked)) == (38, figures_of(result))
     with pytest.raises(UsageError, match=r"38 masked records for 40 of the original\n.*--manifest"):
         masktron.assess(out, data)
 
@@ -414,7 +414,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(survey: Survey, spoil: Callab
 
 
 @pytest.mark.parametrize(
-    "figure", [figure for figure in FIGURES if figure.needs != "class"], ids=lambda one: one.name
+    "figure", [figure for figure in FIGURES if "class" not in figure.needs], ids=lambda one: one.name
 )
 def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, tmp_path: Path, run: Runner) -> None:
     value = survey.assess()[figure.name]
