@@ -128,7 +128,7 @@ def test_settings_are_taken_in_the_forms_that_python_has(frame: pd.DataFrame, ru
     assert masktron.mask(frame, rules, config=base).k == 4
 
 
-@pytest.mark.parametrize("name", ["validate", "explain", "mask", "check"])
+@pytest.mark.parametrize("name", ["validate", "explain", "mask", "check", "assess"])
 def test_functions_have_help_that_names_their_parameters(name: str) -> None:
     function: Any = getattr(masktron, name)
     text = inspect.getdoc(function) or ""

@@ -16,7 +16,7 @@ from masktron.read.judge import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "thresholds"},
+    {"files", "figures", "thresholds"},
     {"constraints", "config", "kernels"},
     {"read"},
     {"classify"},

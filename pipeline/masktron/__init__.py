@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import check, explain, mask, validate
+    from masktron.api import assess, check, explain, mask, validate
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
         UsageError,
         ViolationError,
     )
-    from masktron.results import CheckResult, ExplainResult, MaskResult, ValidateResult
+    from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 
 __all__ = [
+    "AssessResult",
     "CheckResult",
     "Config",
     "DocumentError",
@@ -34,6 +35,7 @@ __all__ = [
     "UsageError",
     "ValidateResult",
     "ViolationError",
+    "assess",
     "check",
     "explain",
     "load_config",
@@ -42,7 +44,7 @@ __all__ = [
 ]
 
 _HOME = (
-    dict.fromkeys(("check", "explain", "mask", "validate"), "masktron.api")
+    dict.fromkeys(("assess", "check", "explain", "mask", "validate"), "masktron.api")
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")

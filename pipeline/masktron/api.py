@@ -1,10 +1,10 @@
-"""Masktron in Python: the four jobs on files or data frames."""
+"""Masktron in Python: the jobs on files or data frames."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -13,9 +13,10 @@ from typing import Any
 
 import pandas as pd
 
-from masktron.config import Config, config_from
+from masktron.config import Config, config_from, limits_from
 from masktron.errors import MasktronError, UsageError
-from masktron.jobs.check import run_check
+from masktron.jobs.assess import run_assess
+from masktron.jobs.check import require_original, run_check
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
@@ -23,7 +24,7 @@ from masktron.jobs.validate import run_validate
 from masktron.read.frame import to_frame, write_frame
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
-from masktron.results import CheckResult, ExplainResult, MaskResult, ValidateResult
+from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 from masktron.thresholds import thresholds
 
 type Source = str | PathLike[str] | pd.DataFrame
@@ -198,6 +199,7 @@ def check(
     record: str | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -210,6 +212,9 @@ def check(
     record, phase : str, optional
     max_failures : mapping of str to int or str, optional
         As for `validate`.
+    limits : mapping of str to float, optional
+        Bounds of the figures of `assess`, by name: the most, or the least where a higher value is better. They need
+        the original.
 
     Returns
     -------
@@ -220,10 +225,9 @@ def check(
     UsageError, RulebookError, DocumentError
     """
     _texts(record=record, phase=phase)
-    if manifest is not None and any(isinstance(source, pd.DataFrame) for source in (masked, original)):
-        raise UsageError(
-            "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
-        )
+    _no_frames(manifest, masked, original)
+    figures = limits_from({} if limits is None else limits)
+    require_original(figures, original)
     bounds = thresholds({} if max_failures is None else max_failures)
     with _file(masked, "masked") as path, _optional_file(original, "original") as source:
         result = run_check(
@@ -234,8 +238,69 @@ def check(
             record=record,
             phase=phase,
             max_failures=bounds,
+            limits=figures,
         )
     return replace(result, data=_shown(masked, result.data))
+
+
+def assess(
+    masked: Source,
+    original: Source,
+    *,
+    manifest: str | PathLike[str] | None = None,
+    measures: Sequence[str] | None = None,
+    class_field: str | None = None,
+    config: Config | None = None,
+    **settings: Any,
+) -> AssessResult:
+    """Compare a masked file with its original: what risk is left, and what the data are still good for.
+
+    Parameters
+    ----------
+    masked, original : path or DataFrame
+        Without a manifest the same records in the same order.
+    manifest : path, optional
+        Says which fields were masked together and which records were left out, and undoes ``--shuffle``. It describes
+        files, so data frames are compared without one.
+    measures : sequence of str, optional
+        Names of figures; all that can be had when not given.
+    class_field : str, optional
+        A field that sorts records into classes, for the figures of classes.
+    config : Config, optional
+        Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``.
+    **settings
+        Settings of `Config` that override `config`, such as ``roles={"Id": "key"}``.
+
+    Returns
+    -------
+    AssessResult
+        ``result["linkage"]`` is a figure; ``to_frame()`` has all with their meaning.
+
+    Raises
+    ------
+    UsageError, DocumentError
+    """
+    _texts(class_field=class_field)
+    _no_frames(manifest, masked, original)
+    if isinstance(measures, str) or not all(isinstance(name, str) for name in measures or ()):
+        raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
+    with _file(masked, "masked") as path, _file(original, "original") as source:
+        result = run_assess(
+            path,
+            source,
+            manifest=None if manifest is None else _path(manifest, "manifest"),
+            config=_config(config, settings),
+            measures=measures,
+            class_field=class_field,
+        )
+    return replace(result, masked=_shown(masked, result.masked), original=_shown(original, result.original))
+
+
+def _no_frames(manifest: object, *sources: Source | None) -> None:
+    if manifest is not None and any(isinstance(source, pd.DataFrame) for source in sources):
+        raise UsageError(
+            "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
+        )
 
 
 def _config(config: Config | None, settings: dict[str, Any]) -> Config:

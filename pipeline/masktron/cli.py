@@ -95,6 +95,14 @@ MaxFailures = Annotated[
         "rules; repeatable. Exit code 1 only beyond that.",
     ),
 ]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=NUMBER",
+        help="Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
+        "is better, such as linkage=5 or block_k=5; repeatable.",
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
 
@@ -253,14 +261,7 @@ def mask(
         ),
     ] = None,
     allow: Allow = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBER",
-            help="Publish only within a limit: linkage, information_loss, medoid_share (at most), whole_record_k "
-            "(at least); repeatable.",
-        ),
-    ] = None,
+    limit: Limits = None,
     max_observed_share: Annotated[
         float | None,
         typer.Option(
@@ -349,10 +350,12 @@ def check(
     phase: Phase = None,
     config: Settings = None,
     max_failures: MaxFailures = None,
+    limit: Limits = None,
     json: Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
-    from masktron.jobs.check import run_check
+    from masktron.config import parse_limits
+    from masktron.jobs.check import require_original, run_check
     from masktron.report.tables import check_tables
     from masktron.thresholds import parse_thresholds, thresholds
 
@@ -360,7 +363,8 @@ def check(
         {"--json": json},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
-    settings = _settings(config, record=record, phase=phase)
+    settings = _settings(config, limit=limit, record=record, phase=phase)
+    require_original(parse_limits(limit or []), original)
     with _progress() as progress:
         result = run_check(
             masked,
@@ -370,10 +374,71 @@ def check(
             record=settings.record,
             phase=settings.phase,
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            limits=settings.limits,
+            config=settings,
             progress=progress,
         )
     _report(check_tables(result), result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
+
+
+@app.command(
+    epilog="Example: masktron assess masked.xml --original survey.xml --manifest manifest.json",
+)
+def assess(
+    masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],
+    original: Annotated[Path, typer.Option(metavar="DATA.xml", help="The file that was masked.")],
+    manifest: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The manifest that mask wrote: what was masked how, and in which order."),
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Figures to compute, with commas between.", show_default="all"),
+    ] = None,
+    class_field: Annotated[
+        str | None,
+        typer.Option("--class", metavar="FIELD", help="Field that sorts records into classes, for their figures."),
+    ] = None,
+    config: Settings = None,
+    role: RoleOptions = None,
+    missing: MissingOptions = None,
+    nominal: NominalOptions = None,
+    ordinal: OrdinalOptions = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads; no figure depends on them.", show_default="cores")
+    ] = None,
+    record: Record = None,
+    json: Json = None,
+) -> None:
+    """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
+
+    Roles, kinds and missing codes count where there is no manifest.
+    """
+    from masktron.jobs.assess import run_assess
+    from masktron.report.tables import assess_tables
+
+    _check_outputs(
+        {"--json": json},
+        {
+            "the masked file": masked,
+            "the original": original,
+            "the manifest": manifest,
+            "the settings": _settings_file(config),
+        },
+    )
+    settings = _settings(config, role, missing, nominal, ordinal, workers=workers, record=record)
+    with _progress() as progress:
+        result = run_assess(
+            masked,
+            original,
+            manifest=manifest,
+            config=settings,
+            measures=None if measures is None else [name.strip() for name in measures.split(",")],
+            class_field=class_field,
+            progress=progress,
+        )
+    _report(assess_tables(result), result.as_dict(), json)
 
 
 @app.command(epilog="Example: masktron demo --out masktron-demo")

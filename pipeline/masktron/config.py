@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from masktron.errors import UsageError
+from masktron.figures import NAMES
 from masktron.files import read_text
 from masktron.thresholds import thresholds
 
@@ -49,17 +49,6 @@ type InvalidRecords = Literal["stop", "exclude"]
 ALL_FIELDS = "*"
 
 
-LIMITS: Mapping[str, str] = MappingProxyType(
-    {
-        "linkage": "most per cent of masked records that link to their original by distance",
-        "information_loss": "most information loss, per cent",
-        "medoid_share": "most per cent of groups, over all blocks, that publish a real record's values",
-        "whole_record_k": "fewest records that are alike in all masked fields",
-    }
-)
-"""Names of limits and what they bound."""
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """Everything that decides a run besides the data and the rules.
@@ -87,7 +76,8 @@ class Config:
     phase : str or None
         Schematron phase.
     limits : mapping of str to float
-        Bounds that a masked file has to meet before it appears, by name: see `LIMITS`.
+        Bounds of figures (`masktron.figures.FIGURES`, by name) that a masked file has to meet before it appears: the
+        least where a higher value is better, else the most.
     shuffle : bool
         Write the records in a random order; the permutation goes to the manifest.
     nominal : tuple of str
@@ -246,6 +236,17 @@ def parse_roles(assignments: Iterable[str]) -> dict[str, Role]:
             )
         roles[name] = _role(role, f"--role {assignment}")
     return roles
+
+
+def limits_from(table: object) -> dict[str, float]:
+    """Read a table of limits, as `Config.limits` has it.
+
+    Raises
+    ------
+    UsageError
+        It is no table, a figure is unknown, or a bound is no number of at least 0.
+    """
+    return _limits(table, "")
 
 
 def parse_limits(assignments: Iterable[str]) -> dict[str, float]:
@@ -408,8 +409,8 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
 def _limits(value: Any, where: str) -> dict[str, float]:
     _require(isinstance(value, Mapping), "limits must be a table NAME = number", where=where)
     for name, bound in value.items():
-        if name not in LIMITS:
-            raise UsageError(f"unknown limit {name!r}", where=where, hint=did_you_mean(name, LIMITS))
+        if name not in NAMES:
+            raise UsageError(f"unknown limit {name!r}", where=where, hint=did_you_mean(name, NAMES))
         _require(
             _is_number(bound) and bound >= 0, f"the limit {name} must be a number >= 0, not {bound!r}", where=where
         )

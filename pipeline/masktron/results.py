@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from masktron.evaluation.findings import Evaluation, Finding
+    from masktron.measures.figures import Measured
     from masktron.methods.kdcut import Cut
     from masktron.preflight.findings import Coverage, Preflight, Tie
     from masktron.read.rulebook import Check, Rulebook
@@ -595,6 +596,121 @@ class CategoryResult:
 
 
 @dataclass(frozen=True, slots=True)
+class FigureResult:
+    """One figure of risk, utility or contract: see `masktron.figures`.
+
+    Attributes
+    ----------
+    name : str
+    group : str
+        ``contract``, ``risk`` or ``utility``.
+    value : float
+        NaN where the files have nothing of what it is about.
+    unit : str
+        ``%``, ``records``, or empty.
+    better : str
+        ``lower`` or ``higher``.
+    field : str
+        Where it is worst, for figures that are looked at field by field; else empty.
+    meaning : str
+        What it says and what is usual.
+    """
+
+    name: str
+    group: str
+    value: float
+    unit: str
+    better: str
+    field: str
+    meaning: str
+
+    @classmethod
+    def of(cls, measured: Measured) -> FigureResult:
+        """Put a figure into the words of reports."""
+        figure = measured.figure
+        return cls(
+            figure.name,
+            figure.group,
+            measured.value,
+            figure.unit,
+            figure.better,
+            measured.field,
+            figure.meaning,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        # nine digits that count: some figures are small by nature
+        value = float(f"{self.value:.9g}") if math.isfinite(self.value) else None
+        return {
+            "figure": self.name,
+            "group": self.group,
+            "value": value,
+            "unit": self.unit,
+            "better": self.better,
+            "field": self.field or None,
+            "meaning": self.meaning,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AssessResult:
+    """What masking cost and what risk is left: a masked file against its original.
+
+    Attributes
+    ----------
+    masked, original : str
+        The files.
+    records : int
+        Of the masked file, each compared with its own original.
+    numeric, categorical : tuple of str
+        Fields that were compared as numbers, and as categories.
+    figures : tuple of FigureResult
+        In the order contract, risk, utility.
+    notes : tuple of str
+        What was taken for granted, and what could not be told.
+    """
+
+    masked: str
+    original: str
+    records: int
+    numeric: tuple[str, ...]
+    categorical: tuple[str, ...]
+    figures: tuple[FigureResult, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of a figure: ``result["linkage"]``."""
+        return {figure.name: figure.value for figure in self.figures}[name]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the figures as a data frame, a row each, with a column for each attribute."""
+        import pandas as pd
+
+        rows = [{slot.name: getattr(figure, slot.name) for slot in fields(figure)} for figure in self.figures]
+        return pd.DataFrame(rows, columns=[slot.name for slot in fields(FigureResult)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys of ``schemas/assess.schema.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "assess",
+            "masked": self.masked,
+            "original": self.original,
+            "records": self.records,
+            "numeric": list(self.numeric),
+            "categorical": list(self.categorical),
+            "figures": [figure.as_dict() for figure in self.figures],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        from masktron.report.tables import assess_tables, render
+
+        return render(assess_tables(self))
+
+
+@dataclass(frozen=True, slots=True)
 class RepairResult:
     """A total over the file that masking had shifted, and that was mended.
 
@@ -666,6 +782,8 @@ class MaskResult:
         Of hard rules that apply and were not let go, over all records of the written file.
     repairs : tuple of RepairResult
         Totals over the file that were mended.
+    figures : tuple of FigureResult
+        Those that cost little, and those that have a limit; `assess` has all.
     excluded : tuple of int
         Positions (from 0) of original records left out since they break a rule: confidential.
     """
@@ -690,6 +808,7 @@ class MaskResult:
     allowed: tuple[str, ...]
     notes: tuple[str, ...]
     repairs: tuple[RepairResult, ...] = ()
+    figures: tuple[FigureResult, ...] = ()
     excluded: tuple[int, ...] = field(default=(), repr=False)
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
@@ -720,6 +839,7 @@ class MaskResult:
             "violations": self.violations,
             "blocks": [block.as_dict() for block in self.blocks],
             "repairs": [repair.as_dict() for repair in self.repairs],
+            "figures": [figure.as_dict() for figure in self.figures],
             "rules": [rule.as_dict() for rule in self.rules],
             "engines": [engine.as_dict() for engine in self.engines],
             "not_applicable": dict(self.not_applicable),
@@ -748,6 +868,8 @@ class CheckResult:
         What was verified, and what could not be for want of the original or the manifest.
     notes : tuple of str
         What the user should know although it breaks nothing.
+    figures : tuple of FigureResult
+        Those that have a limit.
     """
 
     data: str
@@ -760,6 +882,7 @@ class CheckResult:
     not_checked: tuple[str, ...]
     rules: tuple[RuleResult, ...]
     notes: tuple[str, ...] = ()
+    figures: tuple[FigureResult, ...] = ()
 
     @property
     def complies(self) -> bool:
@@ -781,6 +904,7 @@ class CheckResult:
             "checked": list(self.checked),
             "not_checked": list(self.not_checked),
             "notes": list(self.notes),
+            "figures": [figure.as_dict() for figure in self.figures],
             "rules": [rule.as_full_dict() for rule in self.rules],
         }
 

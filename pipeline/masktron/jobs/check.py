@@ -9,25 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
+from masktron.config import Config
 from masktron.constraints import Atom
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
+from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
+from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
+from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.revalidate import left_to_columns, second_opinions
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
+from masktron.measures.figures import Measured, measure
 from masktron.measures.unchanged import published_as_it_was
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
-from masktron.read.records import Column, Layout, Records
+from masktron.read.records import Layout, Records
 from masktron.read.rulebook import Let
-from masktron.results import CheckResult, shown
+from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
 from masktron.write.manifest import Contract, file_hash, read_contract
 
@@ -44,6 +48,8 @@ def run_check(
     record: str | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
+    limits: Mapping[str, float] | None = None,
+    config: Config | None = None,
     progress: Progress = no_progress,
 ) -> CheckResult:
     """Check edits, group sizes and, with the original, records, fields and domains.
@@ -55,12 +61,17 @@ def run_check(
         Without them the result names what could not be checked.
     max_failures : mapping of str to Threshold, optional
         Failures that a rule may have, by id, with ``*`` for the hard rules that it does not name.
+    limits : mapping of str to float, optional
+        Bounds of figures, by name: see `Config.limits`. They need the original.
+    config : Config, optional
+        Roles, kinds and missing codes, for figures without a manifest.
 
     Raises
     ------
     UsageError, RulebookError, DocumentError
         A file cannot be used. What is wrong with the masked data is in the result.
     """
+    refuse_class_limits(limits or {})
     contract = None if manifest is None else read_contract(manifest)
     job = open_job(masked, rules, record=record, phase=phase, progress=progress)
     allowed = allowances(job.rulebook, max_failures or {})
@@ -80,6 +91,7 @@ def run_check(
     data = read_records(masked, job.layout, plain=job.plain) if job.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data)
+    figures = audit.limits(limits or {}, config or Config(), min_group, progress)
     return CheckResult(
         data=shown(masked),
         records=evaluation.records,
@@ -91,7 +103,21 @@ def run_check(
         not_checked=tuple(audit.not_checked),
         notes=tuple(audit.notes),
         rules=results,
+        figures=tuple(map(FigureResult.of, figures)),
     )
+
+
+def require_original(limits: Iterable[str], original: object | None) -> None:
+    """Refuse limits that somebody asks for by name where nothing can be compared.
+
+    Raises
+    ------
+    UsageError
+        There is a limit and no original. Limits of the settings are listed as not checked instead.
+    """
+    names = ", ".join(limits)
+    if names and original is None:
+        raise UsageError(f"the limit {names} needs the original", hint="give it: --original FILE")
 
 
 class _Audit:
@@ -355,7 +381,7 @@ class _Audit:
             for name in self.contract.masked
             if name in data.columns
             and name in source.columns
-            and published_as_it_was(_taken(source.columns[name], keep), data.columns[name])
+            and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
         ]
 
     def _masked_at_all(self, data: Records, source: Records) -> None:
@@ -365,6 +391,47 @@ class _Audit:
         common = [name for name in data.columns if name in source.columns]
         if all((data.columns[name].lexemes == source.columns[name].lexemes).all() for name in common):
             self.problems.append("no cell differs from the original: nothing is masked")
+
+    # limits
+
+    def limits(
+        self, limits: Mapping[str, float], config: Config, min_group: int | None, progress: Progress
+    ) -> tuple[Measured, ...]:
+        """Compute the figures that have a limit, and say which are not within it."""
+        names = [figure.name for figure in FIGURES if figure.name in limits]
+        lacking = [name for name in names if self._lacks(figure_of(name))]
+        self.not_checked += [f"the limit {name}: needs {self._lacks(figure_of(name))}" for name in lacking]
+        names = [name for name in names if name not in lacking]
+        if not names or self.original is None:
+            return ()
+        known = {} if self.contract is None else {"medoid_share": self.contract.medoid_share}
+        if min_group is not None:
+            known["block_k"] = float(min_group)
+        try:
+            files, notes = compare(
+                self.job.data,
+                self.original,
+                contract=self.contract,
+                config=replace(config, record=self.job.layout.record_tag),
+                known=known,
+                progress=progress,
+            )
+        except (UsageError, DocumentError) as error:
+            self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
+            return ()
+        measured = measure(names, files, lambda name: progress(f"measuring {name}", 0))
+        over = list(over_limits(measured, limits))
+        self.problems += over
+        self.notes += notes
+        if len(over) < len(names):
+            self.checked.append(f"{_number(len(names) - len(over), 'figure')} within the limits")
+        return measured
+
+    def _lacks(self, figure: Figure) -> str:
+        """What a figure needs and nobody gave; empty where it has all."""
+        if self.original is None:
+            return "the original (--original)"
+        return "the manifest (--manifest)" if "manifest" in figure.needs and self.contract is None else ""
 
 
 def _reads_document(texts: Iterable[str], lets: Iterable[Let]) -> bool:
@@ -382,10 +449,6 @@ def _reads_document(texts: Iterable[str], lets: Iterable[Let]) -> bool:
                 seen.add(name)
                 waiting += values.get(name, [])
     return False
-
-
-def _taken(column: Column, which: NDArray[np.intp]) -> Column:
-    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
 
 
 def _deviation(shape: Shape) -> str:

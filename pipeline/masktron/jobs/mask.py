@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,11 @@ from masktron.classify.forms import form_of
 from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
+from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
+from masktron.jobs.compared import absent, taken
+from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
@@ -23,13 +26,12 @@ from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.masking import MaskedBlock, Repair, Trial, compile_for, compiles_first, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.category_shares import category_shares
+from masktron.measures.assessed import Assessed, numbers_of
+from masktron.measures.figures import Measured, measure
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
-from masktron.measures.linkage import linkage
 from masktron.measures.unchanged import unchanged
-from masktron.measures.weighted_totals import weighted_totals
 from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
@@ -40,13 +42,14 @@ from masktron.results import (
     CandidateResult,
     CategoryResult,
     CutResult,
+    FigureResult,
     MaskResult,
     RepairResult,
     SolvedResult,
     TotalResult,
     shown,
 )
-from masktron.roles import FieldFacts, resolve_roles
+from masktron.roles import resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
@@ -86,6 +89,7 @@ def run_mask(
         The written file would break a rule or its contract; it is not published.
     """
     config = config or Config()
+    refuse_class_limits(config.limits)
     manifest = manifest or manifest_beside(out)
     refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
     _refuse_foreign_manifest(manifest, out)
@@ -179,8 +183,8 @@ class _Run:
                     plain=plain,
                     asking=asking,
                 )
-            result = self._result(blocks, repairs, masked, verdict, order, out, manifest)
-            self._verify(result)
+            result, measured = self._result(blocks, repairs, masked, verdict, order, out, manifest, progress)
+            self._verify(result, measured)
             plan = self.plan.choosing(masked.block for masked in blocks)
             write_plain(confidential, self._manifest(result, plan, temporary, order))
         return result
@@ -243,7 +247,7 @@ class _Run:
                 where=str(self.records.source),
             )
 
-    def _verify(self, result: MaskResult) -> None:
+    def _verify(self, result: MaskResult, measured: Sequence[Measured]) -> None:
         if result.violations:
             broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in result.rules if rule.violations)
             gone = len(result.excluded)
@@ -266,7 +270,7 @@ class _Run:
                 f"a group of {result.min_group} records is smaller than k = {self.config.k}; nothing is published",
                 where=str(self.records.source),
             )
-        if over := list(_over_limits(result, self.config.limits)):
+        if over := list(over_limits(measured, self.config.limits)):
             raise ViolationError(
                 f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
                 where=str(self.records.source),
@@ -284,37 +288,44 @@ class _Run:
         order: NDArray[np.intp] | None,
         out: Path,
         manifest: Path,
-    ) -> MaskResult:
+        progress: Progress,
+    ) -> tuple[MaskResult, tuple[Measured, ...]]:
+        confidential = self.plan.by_role(Role.CONFIDENTIAL)
         columns = dict(masked.columns)
-        for name in self.plan.by_role(Role.CONFIDENTIAL):
-            columns.setdefault(name, _absent(self.records.columns[name], len(masked)))
+        for name in confidential:
+            columns.setdefault(name, absent(self.records.columns[name].field, len(masked)))
         if order is not None:
             back = np.argsort(order)
-            columns = {name: _subset(column, back) for name, column in columns.items()}
-        confidential = self.plan.by_role(Role.CONFIDENTIAL)
-        numeric = [fact.name for fact in self.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric]
+            columns = {name: taken(column, back) for name, column in columns.items()}
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
-        original, released = self._values(self.kept.columns, numeric), self._values(columns, numeric)
-        return MaskResult(
+        files = self._assessed(columns, codes, block_results)
+        wanted = [one.name for one in FIGURES if one.quick or one.name in self.config.limits]
+        measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
+        figure = {one.figure.name: one.value for one in measured}
+        result = MaskResult(
             output=shown(out),
             manifest=shown(manifest),
             records_in=len(self.records),
             records_out=len(masked),
             k=self.config.k,
             min_group=min(block.min_group for block in block_results),
-            whole_record_k=achieved_k(list(codes.values())),
-            linkage=linkage(original, released, workers=self.config.workers or usable_cores()),
-            information_loss=information_loss(original, released) if numeric else float("nan"),
+            whole_record_k=int(figure["whole_record_k"]),
+            linkage=figure["linkage"],
+            information_loss=figure["information_loss"],
             violations=sum(rule.violations for rule in results),
             unchanged={name: unchanged(self.kept.columns[name], columns[name]) for name in confidential},
             totals=tuple(
                 TotalResult(name, total.before, total.after, total.change, total.records)
-                for name, total in zip(numeric, weighted_totals(original, released, self._weights()), strict=True)
+                for name, total in zip(files.numeric, files.totals, strict=True)
             ),
-            categories=tuple(self._categories(fact, columns) for fact in self.plan.fields if _categorical(fact)),
+            categories=tuple(
+                CategoryResult(fact.name, fact.kind, shares.distance, shares.before, shares.after)
+                for fact in self.plan.fields
+                if (shares := files.categories.get(fact.name)) is not None
+            ),
             blocks=block_results,
             repairs=tuple(
                 RepairResult(checks[repair.rule].id, repair.before, repair.after, repair.groups) for repair in repairs
@@ -328,17 +339,34 @@ class _Run:
                 *self.originals.notes,
                 *privacy_notes(blocks, self.kept.columns, columns),
             ),
+            figures=tuple(map(FigureResult.of, measured)),
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
+        )
+        return result, measured
+
+    def _assessed(
+        self, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]], blocks: Sequence[BlockResult]
+    ) -> Assessed:
+        """The records to release beside the written ones; what the blocks tell is known already."""
+        confidential = [fact for fact in self.plan.fields if fact.role is Role.CONFIDENTIAL]
+        return Assessed(
+            original={fact.name: self.kept.columns[fact.name] for fact in confidential},
+            masked={fact.name: columns[fact.name] for fact in confidential},
+            numeric=tuple(fact.name for fact in confidential if fact.numeric),
+            codes=codes,
+            weights=self._weights(),
+            blocks=tuple(block.variables for block in blocks),
+            solved=frozenset(one.field for block in blocks for one in block.solved),
+            known={
+                "block_k": float(min(block.min_group for block in blocks)),
+                "medoid_share": 100 * sum(block.copied for block in blocks) / sum(block.groups for block in blocks),
+            },
+            workers=self.config.workers or usable_cores(),
         )
 
     def _weights(self) -> NDArray[np.float64] | None:
         weight = self.plan.by_role(Role.WEIGHT)
         return self.kept.columns[weight[0]].values if weight else None
-
-    def _categories(self, fact: FieldFacts, columns: Mapping[str, Column]) -> CategoryResult:
-        before, after = _held(self.kept.columns[fact.name]), _held(columns[fact.name])
-        shares = category_shares(before, after, self._weights())
-        return CategoryResult(fact.name, fact.kind, shares.distance, shares.before, shares.after)
 
     def _block_result(
         self, masked: MaskedBlock, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]]
@@ -365,9 +393,7 @@ class _Run:
             copied=int(masked.exposure.copied.sum()),
             coincident=int(masked.exposure.coincident.sum()),
             dominated=int(masked.exposure.dominated.sum()),
-            information_loss=information_loss(
-                self._values(self.kept.columns, numeric), self._values(columns, numeric)
-            )
+            information_loss=information_loss(numbers_of(self.kept.columns, numeric), numbers_of(columns, numeric))
             if numeric
             else float("nan"),
             candidates=tuple(_candidate_result(trial) for trial in masked.trials),
@@ -382,14 +408,6 @@ class _Run:
         """The equalities that give a variable of a block, where it is solved."""
         forms = {edit.check.index: form_of(edit.constraint) for edit in self.job.edits}
         return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
-
-    @staticmethod
-    def _values(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.float64]:
-        # by column, as all measures take it
-        values = np.empty((len(next(iter(columns.values())).values), len(names)), order="F")
-        for at, name in enumerate(names):
-            values[:, at] = columns[name].values
-        return values
 
     def _manifest(
         self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None
@@ -412,17 +430,6 @@ def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:
     return np.concatenate([lexemes, np.array([None], dtype=np.object_)])
 
 
-def _categorical(fact: FieldFacts) -> bool:
-    return fact.role is Role.CONFIDENTIAL and not fact.numeric
-
-
-def _held(column: Column) -> NDArray[np.object_]:
-    """Return the lexemes of a column without those that mean 'missing'."""
-    lexemes = column.lexemes.copy()
-    lexemes[~column.present] = None
-    return lexemes
-
-
 def _candidate_result(trial: Trial) -> CandidateResult:
     loss, copied = trial.information_loss, trial.copied_share
     return CandidateResult(
@@ -439,22 +446,8 @@ def _kept(records: Records, originals: Originals) -> Records:
     keep = originals.keep
     if keep.all():
         return records
-    columns = {name: _subset(column, keep) for name, column in records.columns.items()}
+    columns = {name: taken(column, keep) for name, column in records.columns.items()}
     return replace(records, columns=columns, lines=records.lines[keep])
-
-
-def _subset(column: Column, which: NDArray[Any]) -> Column:
-    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
-
-
-def _absent(column: Column, n: int) -> Column:
-    """A masked field that the written file does not show at all, since no prototype has a value of it."""
-    return replace(
-        column,
-        lexemes=np.full(n, None, dtype=np.object_),
-        status=np.ones(n, dtype=np.uint8),
-        values=np.full(n, np.nan),
-    )
 
 
 def _plain(value: Any) -> Any:
@@ -468,21 +461,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
-
-
-def _over_limits(result: MaskResult, limits: Mapping[str, float]) -> Iterator[str]:
-    """Name the limits that a result does not meet, with both figures."""
-    groups = sum(block.groups for block in result.blocks)
-    reached = {
-        "linkage": result.linkage,
-        "information_loss": result.information_loss,
-        "medoid_share": 100 * sum(block.copied for block in result.blocks) / groups,
-        "whole_record_k": float(result.whole_record_k),
-    }
-    for name, bound in limits.items():
-        # A figure that does not exist (the loss of categories) meets no limit: NaN compares as false.
-        if not (reached[name] >= bound if name == "whole_record_k" else reached[name] <= bound):
-            yield f"{name} is {reached[name]:g}, the limit {bound:g}"
 
 
 def _refuse_foreign_manifest(manifest: Path, out: Path) -> None:

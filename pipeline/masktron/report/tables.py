@@ -15,11 +15,13 @@ from masktron.report.outputs import STDOUT, Outputs
 from masktron.report.preflight import preflight_lines
 from masktron.report.text import plain
 from masktron.results import (
+    AssessResult,
     BlockResult,
     CandidateResult,
     CheckResult,
     CutResult,
     ExplainResult,
+    FigureResult,
     MaskResult,
     RepairResult,
     RuleExplanation,
@@ -183,6 +185,8 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         else f"; {result.linkage:.1f} % of the masked records link to their original by distance"
     )
     lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
+    lines += _in_short(result.figures)
+    lines.append("masktron assess says what each figure means, and has more")
     if result.whole_record_k < result.k:
         lines.append(
             "[yellow]Masking block by block is not k-anonymity of whole records;[/] "
@@ -292,6 +296,45 @@ def _outcome(candidate: CandidateResult) -> str:
     return f"{name} loses {_figure(candidate.information_loss)} %{copied} ({candidate.verdict})"
 
 
+def assess_tables(result: AssessResult) -> list[RenderableType]:
+    """One row per figure with what it means, then what was taken for granted."""
+    table = _table("about", "figure", "value", "what it means")
+    last = ""
+    for figure in result.figures:
+        worst = f" Here most in {plain(figure.field)}." if figure.field else ""
+        about = figure.group if figure.group != last else ""
+        table.add_row(about, figure.name, _valued(figure), figure.meaning + worst)
+        last = figure.group
+    compared = f"{_count(len(result.numeric), 'number')} and {_count(len(result.categorical), 'field')} of categories"
+    nothing = [figure.name for figure in result.figures if math.isnan(figure.value)]
+    return [
+        table,
+        *_notes("nothing to tell", (f"{', '.join(nothing)}: no field of that kind was masked",) if nothing else ()),
+        *_notes("note", result.notes),
+        f"{plain(result.masked)} against {plain(result.original)}: {_count(result.records, 'record')}, {compared}",
+    ]
+
+
+def _valued(figure: FigureResult) -> str:
+    """Value and unit; small values with the digits that count."""
+    if math.isnan(figure.value):
+        return "-"
+    if figure.unit == "records":
+        return f"{figure.value:.0f}"
+    small = 0 < abs(figure.value) < 0.01
+    number = f"{figure.value:.2g}" if small else f"{figure.value:.3f}"
+    return f"{number} {figure.unit}".rstrip()
+
+
+def _in_short(figures: Sequence[FigureResult]) -> list[str]:
+    """Figures by group, a line each."""
+    groups = dict.fromkeys(figure.group for figure in figures)
+    return [
+        f"{group}: " + ", ".join(f"{figure.name} {_valued(figure)}" for figure in figures if figure.group == group)
+        for group in groups
+    ]
+
+
 def check_tables(result: CheckResult) -> list[RenderableType]:
     """Rules, what was checked, what is wrong, what could not be checked."""
     verdict = "[green]complies[/]" if result.complies else "[red]does not comply[/]"
@@ -304,6 +347,7 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
     )
     return [
         _rules(result.rules),
+        *_in_short(result.figures),
         *_notes("within what is allowed", within),
         *_notes("[green]checked[/]", result.checked),
         *_notes("[yellow]not checked[/]", result.not_checked),

@@ -105,6 +105,13 @@ class Contract:
         Positions (from 0) of the original records that were left out.
     order : tuple of int or None
         Original position (among the records that were kept) of each masked record, where they were shuffled.
+    numeric : tuple of str
+        Those of the masked fields that were masked as numbers.
+    weight : str or None
+    missing : mapping of str to frozenset of str
+        What means 'missing' in a field, by name.
+    medoid_share : float
+        Groups that copy one of their records, per cent of all groups.
     """
 
     output: str
@@ -119,6 +126,10 @@ class Contract:
     allowed: tuple[str, ...]
     excluded: tuple[int, ...]
     order: tuple[int, ...] | None
+    numeric: tuple[str, ...]
+    weight: str | None
+    missing: Mapping[str, frozenset[str]]
+    medoid_share: float
 
 
 def read_contract(path: Path) -> Contract:
@@ -149,7 +160,8 @@ def _contract(content: Mapping[str, Any]) -> Contract:
     if content["manifest_version"] != MANIFEST_VERSION:
         raise ValueError(f"its manifest_version is {content['manifest_version']!r}, not {MANIFEST_VERSION}")
     plan, result = _table(content, "plan"), _table(content, "result")
-    fields = [(_text(fact, "name"), _text(fact, "role")) for fact in _list(plan, "fields", dict)]
+    facts = _list(plan, "fields", dict)
+    fields = [(_text(fact, "name"), _text(fact, "role")) for fact in facts]
     masked = tuple(name for name, role in fields if role == "confidential")
     blocks = tuple(tuple(_list(block, "variables", str)) for block in _list(result, "blocks", dict))
     k = plan["k"]
@@ -177,7 +189,26 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         allowed=tuple(_list(result, "allowed", str)),
         excluded=excluded,
         order=order,
+        numeric=tuple(name for (name, role), fact in zip(fields, facts, strict=True) if _numeric(fact, role)),
+        weight=next((name for name, role in fields if role == "weight"), None),
+        missing={_text(fact, "name"): frozenset(_list(fact, "codes", str)) for fact in facts},
+        medoid_share=_medoid_share(_list(result, "blocks", dict)),
     )
+
+
+def _numeric(fact: Mapping[str, Any], role: str) -> bool:
+    numeric = fact["numeric"]
+    if not isinstance(numeric, bool):
+        raise TypeError("'numeric' is not true or false")
+    return numeric and role == "confidential"
+
+
+def _medoid_share(blocks: list[Any]) -> float:
+    groups = sum(_count(block, "groups") for block in blocks)
+    copied = sum(_count(block, "copied") for block in blocks)
+    if not copied <= groups > 0:
+        raise ValueError("it does not have so many groups")
+    return 100 * copied / groups
 
 
 def _solved(blocks: list[Any]) -> tuple[tuple[str, str, int, int], ...]:
@@ -200,7 +231,7 @@ def _solved(blocks: list[Any]) -> tuple[tuple[str, str, int, int], ...]:
 def _count(content: Mapping[str, Any], key: str) -> int:
     value = content[key]
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{key!r} is not a position")
+        raise TypeError(f"{key!r} is not a position or count")
     return value
 
 

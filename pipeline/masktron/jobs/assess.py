@@ -1,0 +1,98 @@
+"""Measure what masking cost and what risk is left: a masked file against its original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from masktron.config import Config, did_you_mean
+from masktron.errors import UsageError
+from masktron.figures import FIGURES, NAMES, Figure, figure_of
+from masktron.jobs.common import Progress, no_progress
+from masktron.jobs.compared import compare
+from masktron.measures.figures import measure
+from masktron.results import AssessResult, FigureResult, shown
+from masktron.write.manifest import Contract, read_contract
+
+_WANTED = {"manifest": "the manifest (--manifest)", "class": "a field that is the class (--class)"}
+
+
+def run_assess(
+    masked: Path,
+    original: Path,
+    *,
+    manifest: Path | None = None,
+    config: Config | None = None,
+    measures: Sequence[str] | None = None,
+    class_field: str | None = None,
+    progress: Progress = no_progress,
+) -> AssessResult:
+    """Compare a masked file with its original.
+
+    Parameters
+    ----------
+    masked, original : Path
+    manifest : Path, optional
+        Tells fields, weight, order and left-out records; without it the same records in the same order are assumed.
+    config : Config, optional
+        Roles, kinds and missing codes where there is no manifest; the record element.
+    measures : sequence of str, optional
+        Names of figures; all that can be had when not given.
+    class_field : str, optional
+        For figures of classes.
+
+    Raises
+    ------
+    UsageError
+        A figure is unknown or lacks what it needs, the manifest is none or of other files, or the files do not belong
+        together.
+    DocumentError
+        A file cannot be read, is not flat or has no records.
+    """
+    config = config or Config()
+    contract = None if manifest is None else read_contract(manifest)
+    names, lacking = _chosen(measures, contract, class_field)
+    files, notes = compare(
+        masked,
+        original,
+        contract=contract,
+        config=config,
+        known={} if contract is None else {"medoid_share": contract.medoid_share},
+        class_field=class_field,
+        progress=progress,
+    )
+    figures = measure(names, files, lambda name: progress(f"measuring {name}", 0))
+    return AssessResult(
+        masked=shown(masked),
+        original=shown(original),
+        records=len(files),
+        numeric=files.numeric,
+        categorical=files.categorical,
+        figures=tuple(map(FigureResult.of, figures)),
+        notes=(*notes, *lacking),
+    )
+
+
+def _chosen(
+    measures: Sequence[str] | None, contract: Contract | None, class_field: str | None
+) -> tuple[list[str], list[str]]:
+    """Return the figures to compute, and which ones cannot be had for want of what."""
+    here = {"manifest": contract is not None, "class": class_field is not None}
+    if measures is None:
+        lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
+        notes = [
+            f"needs {wants}: {', '.join(name for name, own in lacking.items() if own == wants)}"
+            for wants in dict.fromkeys(lacking.values())
+        ]
+        return [name for name in NAMES if name not in lacking], notes
+    for name in measures:
+        if name not in NAMES:
+            raise UsageError(f"unknown measure {name!r}", hint=did_you_mean(name, NAMES))
+        if wants := _wants(figure_of(name), here):
+            raise UsageError(f"{name} needs {wants}", hint="or ask for other measures")
+    return [name for name in NAMES if name in measures], []
+
+
+def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
+    """Say what a figure needs and nobody gave; empty where it has all."""
+    return " and ".join(_WANTED[need] for need in figure.needs if not here[need])

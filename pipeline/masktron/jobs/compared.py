@@ -1,0 +1,251 @@
+"""A masked file and its original, brought side by side: record by record, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config, Role, did_you_mean
+from masktron.errors import DocumentError, UsageError
+from masktron.jobs.common import Progress
+from masktron.kernels.distinct import codes_of
+from masktron.masking.ahead import usable_cores
+from masktron.measures.assessed import Assessed
+from masktron.read.layout import Shape
+from masktron.read.microdata import read_records
+from masktron.read.plain import survey_file
+from masktron.read.records import Column, Field, Records, Status
+from masktron.write.manifest import Contract, file_hash
+
+_UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED)
+
+
+def compare(
+    masked: Path,
+    original: Path,
+    *,
+    contract: Contract | None,
+    config: Config,
+    known: Mapping[str, float],
+    progress: Progress,
+    class_field: str | None = None,
+) -> tuple[Assessed, tuple[str, ...]]:
+    """Read both files and put each masked record beside its own original.
+
+    With a contract its fields, kinds, weight, missing codes, left-out records and order count. Without one the files
+    have to have the same records in the same order, and the settings say which fields are not masked.
+
+    Parameters
+    ----------
+    masked, original : Path
+    contract : Contract or None
+    config : Config
+    known : mapping of str to float
+        Figures that somebody has counted already.
+    progress : callable
+    class_field : str, optional
+        A field of the original that sorts records into classes.
+
+    Returns
+    -------
+    Assessed
+    notes : tuple of str
+        What was taken for granted.
+
+    Raises
+    ------
+    UsageError
+        The files do not belong together, or a field that was named is not there.
+    DocumentError
+        A file cannot be read, has no flat records, or no record at all.
+    """
+    if contract is not None:
+        _require_described(masked, original, contract)
+    missing = config.missing if contract is None else contract.missing
+    released = _read(masked, config.record, missing, progress)
+    source = _read(original, released.layout.record_tag, missing, progress)
+    fields = _declared(released, source, config) if contract is None else _contracted(released, source, contract)
+    rows, back = _places(released, source, contract)
+    before = {name: taken(source.columns[name], rows) for name in fields.names}
+    after = {
+        name: taken(released.columns[name], back)
+        if name in released.columns
+        else absent(source.columns[name].field, len(released))
+        for name in fields.names
+    }
+    classes = None if class_field is None else codes_of(taken(_known(source, class_field), rows).lexemes)
+    assessed = Assessed(
+        original=before,
+        masked=after,
+        numeric=fields.numeric,
+        codes={name: codes_of(column.lexemes) for name, column in after.items()},
+        weights=None if fields.weight is None else _weights(source, fields.weight, rows),
+        classes=classes,
+        blocks=() if contract is None else contract.blocks,
+        solved=frozenset(() if contract is None else (name for name, *_ in contract.solved)),
+        known=known,
+        workers=config.workers or usable_cores(),
+    )
+    return assessed, fields.notes
+
+
+def taken(column: Column, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
+    """Return some cells of a column, in the order of their positions."""
+    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
+
+
+def absent(field: Field, n: int) -> Column:
+    """Return a column of a field that the file does not show at all, since no record has a value of it."""
+    return Column(
+        field,
+        np.full(n, None, dtype=np.object_),
+        np.full(n, Status.ABSENT, dtype=np.uint8),
+        np.full(n, np.nan),
+        0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """Which fields are compared, and how; in the order of the original."""
+
+    names: tuple[str, ...]
+    numeric: tuple[str, ...]
+    weight: str | None
+    notes: tuple[str, ...]
+
+
+def _read(path: Path, record: str | None, missing: Mapping[str, frozenset[str]], progress: Progress) -> Records:
+    layout, shape, plain = survey_file(path, record=record, progress=progress)
+    _require_flat(path, shape)
+    progress(f"reading {path.name}", 0)
+    records = read_records(path, layout, missing=missing, plain=plain)
+    if not len(records):
+        raise DocumentError("the file has no records", where=str(path), hint="name the record element with --record")
+    return records
+
+
+def _require_flat(path: Path, shape: Shape) -> None:
+    if not shape.flat:
+        raise DocumentError(
+            f"the records are not flat: {shape.reason}",
+            where=f"{path}:{shape.line}",
+            hint="nested or repeated fields cannot be compared; write one record per person or unit",
+        )
+
+
+def _require_described(masked: Path, original: Path, contract: Contract) -> None:
+    """Refuse a manifest of other files: who is who would be wrong, and so would be every figure."""
+    for path, digest, what in ((masked, contract.output, "masked file"), (original, contract.original, "original")):
+        try:
+            found = file_hash(path)
+        except OSError as error:
+            raise DocumentError(f"cannot read the {what}: {error.strerror}", where=str(path)) from error
+        if found != digest:
+            raise UsageError(
+                f"this is not the {what} that the manifest describes (its SHA-256 differs)",
+                where=str(path),
+                hint="give the files and the manifest of one run of mask; masktron check says what else differs",
+            )
+
+
+def _places(
+    released: Records, source: Records, contract: Contract | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows of the original that were masked, and for each its row in the masked file."""
+    excluded = () if contract is None else contract.excluded
+    rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
+    order = None if contract is None else contract.order
+    if len(rows) != len(released) or (order is not None and len(order) != len(rows)):
+        raise UsageError(
+            f"{len(released)} masked records for {len(source)} of the original"
+            + (f", of which {len(excluded)} were left out" if excluded else ""),
+            where=str(released.source),
+            hint="the manifest tells which records were left out: --manifest FILE"
+            if contract is None
+            else "give the files and the manifest of one run of mask",
+        )
+    if order is None:
+        return rows, np.arange(len(rows))
+    return rows, np.argsort(np.array(order, dtype=np.intp))
+
+
+def _contracted(released: Records, source: Records, contract: Contract) -> _Fields:
+    """Fields as the manifest has them."""
+    lost = sorted({*contract.masked, *(() if contract.weight is None else (contract.weight,))} - {*source.columns})
+    if lost:
+        raise UsageError(
+            f"the manifest has the field {', '.join(lost)}, which the original does not have",
+            where=str(source.source),
+            hint="give the files and the manifest of one run of mask",
+        )
+    solved = dict.fromkeys(name for name, *_ in contract.solved)
+    notes = [
+        f"{', '.join(solved)}: left out of block_k, as other fields give it in each record; masktron check, which "
+        "has the rulebook, counts it where they do not"
+    ]
+    return _Fields(contract.masked, contract.numeric, contract.weight, tuple(notes if solved else ()))
+
+
+def _declared(released: Records, source: Records, config: Config) -> _Fields:
+    """All fields of both files that the settings do not keep from masking, by what they hold."""
+    for name in (*config.roles, *config.nominal, *config.ordinal):
+        _known(source, name)
+    common = [name for name in source.columns if name in released.columns]
+    weights = [name for name in common if config.roles.get(name) is Role.WEIGHT]
+    names = [
+        name
+        for name in common
+        if config.roles.get(name) not in _UNMASKED
+        and (source.columns[name].present.any() or released.columns[name].present.any())
+    ]
+    if not names:
+        raise UsageError(
+            "the two files have no field with values in common that could have been masked",
+            where=str(released.source),
+            hint="compare a masked file with its own original",
+        )
+    numeric = [
+        name
+        for name in names
+        if config.kind_of(name) is None and source.columns[name].numeric and not _texts(released.columns[name])
+    ]
+    kept = [name for name in common if name not in names]
+    gone = [name for name in source.columns if name not in released.columns]
+    notes = [
+        "without a manifest, record 1 of the masked file is taken for record 1 of the original, and so on",
+        f"compared without a manifest: {', '.join(names)}; a field that was not masked is left out with "
+        "--role FIELD=untouched",
+        *([f"not compared, since the settings keep them from masking: {', '.join(kept)}"] if kept else []),
+        *([f"not compared, since only the original has them: {', '.join(gone)}"] if gone else []),
+    ]
+    return _Fields(tuple(names), tuple(numeric), weights[0] if weights else None, tuple(notes))
+
+
+def _texts(column: Column) -> bool:
+    return bool((column.present & ~column.is_number).any())
+
+
+def _known(source: Records, name: str) -> Column:
+    if name not in source.columns:
+        raise UsageError(
+            f"the original has no field {name!r}",
+            where=str(source.source),
+            hint=did_you_mean(name, source.columns),
+        )
+    return source.columns[name]
+
+
+def _weights(source: Records, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = source.columns[name].values[rows]
+    if not (values > 0).all():
+        raise DocumentError(
+            f"the weight {name!r} is not a positive number in every record",
+            where=str(source.source),
+            hint="weights must be there and above 0; or give the field another role",
+        )
+    return values

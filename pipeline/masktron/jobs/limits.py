@@ -1,0 +1,34 @@
+"""Limits: bounds of figures that a masked file has to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from masktron.errors import UsageError
+from masktron.figures import figure_of
+from masktron.measures.figures import Measured
+
+
+def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> Iterator[str]:
+    """Name the limits that are not met, with both figures."""
+    for one in measured:
+        bound = limits.get(one.figure.name)
+        if bound is not None and not one.figure.meets(one.value, bound):
+            place = f" in {one.field}" if one.field else ""
+            yield f"{one.figure.name} is {one.value:g}{place}, the limit {bound:g}"
+
+
+def refuse_class_limits(limits: Iterable[str]) -> None:
+    """Refuse limits on figures of a class, which only `assess` is told.
+
+    Raises
+    ------
+    UsageError
+        Naming the figure.
+    """
+    for name in limits:
+        if "class" in figure_of(name).needs:
+            raise UsageError(
+                f"the limit {name} needs a field that is the class, and only assess is told which one",
+                hint="masktron assess --class FIELD shows the figure",
+            )

@@ -1,0 +1,134 @@
+"""Two files side by side, as the figures of `masktron.figures` need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.kernels.distinct import alike
+from masktron.measures.category_shares import CategoryShares, category_shares
+from masktron.measures.weighted_totals import WeightedTotal, weighted_totals
+from masktron.read.records import Column
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """An original and a masked file, field by field, and what is known of how one became the other.
+
+    Attributes
+    ----------
+    original, masked : mapping of str to Column
+        The compared fields: the same ones in the same order, row i of both of the same respondent.
+    numeric : tuple of str
+        Those that are compared as numbers; the others are categories.
+    codes : mapping of str to ndarray of int32, each of shape (n,)
+        The masked lexemes of each compared field, numbered by `masktron.kernels.distinct.codes_of`.
+    weights : ndarray of float64, shape (n,), or None
+        Survey weights.
+    classes : ndarray of int32, shape (n,), or None
+        The class of each record, numbered; -1 where it is missing.
+    blocks : tuple of tuple of str
+        Fields that were masked together; empty where nobody knows.
+    solved : frozenset of str
+        Fields that follow from others in each record, so that groups do not share them.
+    known : mapping of str to float
+        Figures that somebody else has counted.
+    workers : int
+        Threads that a measure may use; no figure depends on them.
+    """
+
+    original: Mapping[str, Column]
+    masked: Mapping[str, Column]
+    numeric: tuple[str, ...]
+    codes: Mapping[str, NDArray[np.int32]]
+    weights: NDArray[np.float64] | None = None
+    classes: NDArray[np.int32] | None = None
+    blocks: tuple[tuple[str, ...], ...] = ()
+    solved: frozenset[str] = frozenset()
+    known: Mapping[str, float] = MappingProxyType({})
+    workers: int = 1
+    _found: dict[object, Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.codes.values())))
+
+    @cached_property
+    def before(self) -> NDArray[np.float64]:
+        """Numbers of the original, shape (n, p), one column after the other; NaN where missing."""
+        return numbers_of(self.original, self.numeric)
+
+    @cached_property
+    def after(self) -> NDArray[np.float64]:
+        """Numbers of the masked file, as `before`."""
+        return numbers_of(self.masked, self.numeric)
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """The compared fields that are no numbers."""
+        return tuple(name for name in self.original if name not in self.numeric)
+
+    @cached_property
+    def totals(self) -> tuple[WeightedTotal, ...]:
+        """Weighted totals of the numbers, in their order."""
+        return weighted_totals(self.before, self.after, self.weights)
+
+    @cached_property
+    def categories(self) -> dict[str, CategoryShares]:
+        """Weighted counts of the categories of each field that is no number."""
+        return {
+            name: category_shares(_held(self.original[name]), _held(self.masked[name]), self.weights)
+            for name in self.categorical
+        }
+
+    @cached_property
+    def numeric_blocks(self) -> tuple[tuple[int, ...], ...]:
+        """Columns of the numbers of each block that has any."""
+        place = {name: at for at, name in enumerate(self.numeric)}
+        blocks = (tuple(place[name] for name in block if name in place) for block in self.blocks)
+        return tuple(block for block in blocks if block)
+
+    @cached_property
+    def groups(self) -> tuple[NDArray[np.intp], ...]:
+        """For each block the group of each record, shape (n,): those alike in its fields, as the file shows them."""
+        return tuple(
+            alike((self.codes[name] for name in block if name not in self.solved), len(self))[0]
+            for block in self.blocks
+        )
+
+    def once[T](self, measure: Callable[..., T], **options: object) -> T:
+        """Return what a measure finds on the numbers; several figures may ask, it is computed once.
+
+        Parameters
+        ----------
+        measure : callable
+            Of two arrays of shape (n, p), original and masked. A function of a module, not one made on the spot: it
+            is known again by itself.
+        **options
+            What else it takes; hashable.
+        """
+        key = measure, tuple(options.items())
+        if key not in self._found:
+            self._found[key] = measure(self.before, self.after, **options)
+        found: T = self._found[key]
+        return found
+
+
+def numbers_of(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.float64]:
+    """Put the numbers of some fields side by side, by column as all measures take them; shape (n, p)."""
+    values = np.empty((len(next(iter(columns.values())).values), len(names)), order="F")
+    for at, name in enumerate(names):
+        values[:, at] = columns[name].values
+    return values
+
+
+def _held(column: Column) -> NDArray[np.object_]:
+    """Return the lexemes of a column without those that mean 'missing'; shape (n,)."""
+    lexemes = column.lexemes.copy()
+    lexemes[~column.present] = None
+    return lexemes
