@@ -22,7 +22,15 @@ import masktron
 from masktron.masking.ahead import usable_cores
 from reproduction.data import Values, census_of_the_paper
 from reproduction.measured import Figures, Reading, figures
-from reproduction.scenarios import EDIT_AWARE, Broken, broken, edit_aware, edit_blind, edit_blind_blocks
+from reproduction.scenarios import (
+    EDIT_AWARE,
+    Broken,
+    broken,
+    by_antecedent,
+    edit_aware,
+    edit_blind,
+    edit_blind_blocks,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = range(1, 100)
@@ -44,24 +52,26 @@ class Scenario:
 
 
 S1 = Scenario("S1", "edit-aware", 37.223, 10, edit_aware, 16, EDIT_AWARE)
+ANTECEDENT = Scenario("S1 by antecedent", "edit-aware", 37.223, 10, by_antecedent, 16, EDIT_AWARE)
+"""S1 with another answer to a question that the paper leaves open."""
 S2 = Scenario("S2", "edit-blind", 34.531, 6, edit_blind, 13, edit_blind_blocks())
-SCENARIOS = (S1, S2)
+SCENARIOS = (S1, S2, ANTECEDENT)
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The figures of a scenario for k = 1, ..., 99."""
+    """The figures of a scenario, by rising k."""
 
     scenario: Scenario
     figures: tuple[Figures, ...]
 
     def at(self, k: int) -> Figures:
         """Return the figures for groups of k."""
-        return self.figures[SIZES.index(k)]
+        return next(one for one in self.figures if one.k == k)
 
     def least(self, reading: Reading) -> Figures:
-        """Return the figures where SCORE is least, the smallest k of several."""
-        return min(self.figures, key=reading.score)
+        """Return the figures of groups, so k of at least 2, where SCORE is least; the smallest k of several."""
+        return min((one for one in self.figures if one.k > 1), key=reading.score)
 
     def range(self, measure: Callable[[Figures], float], first: int, last: int) -> tuple[float, float]:
         """Return the least and the most of a measure for k from first to last."""
@@ -69,15 +79,16 @@ class Curve:
         return min(values), max(values)
 
 
-def curve(folder: Path, scenario: Scenario) -> Curve:
+def curve(folder: Path, scenario: Scenario, sizes: Sequence[int] = SIZES) -> Curve:
     """Mask and measure for every k, in a process for each core."""
     values = census_of_the_paper(folder)
     with ProcessPoolExecutor(usable_cores(), multiprocessing.get_context("spawn")) as pool:
-        found = pool.map(functools.partial(_point, values, scenario.name), SIZES, chunksize=4)
+        found = pool.map(functools.partial(point, values, scenario.name), sizes, chunksize=4)
         return Curve(scenario, tuple(found))
 
 
-def _point(values: Values, name: str, k: int) -> Figures:
+def point(values: Values, name: str, k: int) -> Figures:
+    """Mask V1 to V16 as in the scenario of this name, and measure."""
     scenario = next(one for one in SCENARIOS if one.name == name)
     own = values[:, : scenario.variables]
     return figures(own, scenario.mask(own, k), k, scenario.blocks)

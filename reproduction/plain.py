@@ -46,7 +46,7 @@ def pil(original: Values, masked: Values) -> Pil:
         _mean([_moved(_correlation(c, d) - _correlation(a, b), _variance_of_correlation(a, b))
                for (a, c), (b, d) in pairs]),
     ]  # fmt: skip
-    return Pil(*parts, total=_mean(parts))
+    return Pil(*parts, _mean(parts))
 
 
 def linkage(original: Values, masked: Values) -> float:
@@ -80,11 +80,6 @@ def by_deviation(original: Values, masked: Values) -> float:
 def by_ranks(original: Values, masked: Values) -> float:
     """Per cent of original values between the masked ones p % of the ranks below and above, p = 1, ..., 10."""
     return _mean([_in_ranks(x, y, width) for x, y in zip(original.T, masked.T, strict=True) for width in WIDTHS])
-
-
-def disclosure_risk(dbrl: float, interval: float) -> float:
-    """DR, the mean of distance-based linkage and interval disclosure."""
-    return (dbrl + interval) / 2
 
 
 def score(loss: float, risk: float) -> float:

@@ -1,8 +1,8 @@
 """The two scenarios of the edit paper: groups and aggregates that know its four edits, and such that do not.
 
-Source: edit-constraints-and-numerical-hybrid-2009, second paper, sections 3 to 5. Variables that share an edit are one
-block; "the remaining variables, the ones that are not involved in any edit constraint, are microaggregated together
-grouping them in groups of size 3". V3 stands in an edit by itself, so it is a block by itself.
+Source: edit-constraints-and-numerical-hybrid-2009, second paper, sections 3 to 5. Variables that share an edit are
+one block; "the remaining variables, the ones that are not involved in any edit constraint, are microaggregated
+together grouping them in groups of size 3". V3 stands in an edit by itself, so it is a block by itself.
 """
 
 from __future__ import annotations
@@ -46,10 +46,23 @@ def edit_aware(values: Values, k: int) -> Values:
     ndarray of float64, shape (n, 16)
         Aggregates as they are, not rounded to the grid of the data.
     """
+    return _in_blocks(values, k, _alternatives_shared(values, k))
+
+
+def by_antecedent(values: Values, k: int) -> Values:
+    """Mask as `edit_aware` does, with the records of V8 < 1115 apart, as section 3.4 of the paper has it.
+
+    They are four. For larger k they form one group with the others that are nearest to one of them, which the paper
+    does not say.
+    """
+    return _in_blocks(values, k, _antecedent_shared(values, k))
+
+
+def _in_blocks(values: Values, k: int, governed: NDArray[np.intp]) -> Values:
     masked = values.copy()
     for block in EDIT_AWARE:
         own = values[:, columns(block)]
-        labels = _governed(values, k) if block == GOVERNED else partition(standardise(own), k)
+        labels = governed if block == GOVERNED else partition(standardise(own), k)
         masked[:, columns(block)] = _aggregated(own, labels, GeometricMean() if block == PRODUCT else Mean())
     return masked
 
@@ -84,7 +97,7 @@ def broken(values: Values) -> Broken:
     )
 
 
-def _governed(values: Values, k: int) -> NDArray[np.intp]:
+def _alternatives_shared(values: Values, k: int) -> NDArray[np.intp]:
     """Groups of V8, V12 and V13 that share a disjunct of "V8 >= 1115 or V13 <= V12"."""
     alternatives = np.column_stack([column(values, 8) >= 1115, column(values, 13) <= column(values, 12)])
     alike = np.zeros(len(values), dtype=np.intp)
@@ -98,6 +111,21 @@ def _governed(values: Values, k: int) -> NDArray[np.intp]:
     if grouping.mixed.any():
         raise RuntimeError(f"at k = {k} a group shares no alternative of the rule for V8")
     return grouping.labels
+
+
+def _antecedent_shared(values: Values, k: int) -> NDArray[np.intp]:
+    """Groups of V8, V12 and V13, the records with V8 < 1115 apart, with company if they are fewer than k."""
+    points = standardise(values[:, columns(GOVERNED)])
+    rare = column(values, 8) < 1115
+    distances = np.square(points[:, None] - points[rare][None]).sum(axis=2).min(axis=1)
+    # their own distances are 0, so they come first
+    near = np.argsort(distances, kind="stable")[: max(k, np.count_nonzero(rare))]
+    apart = np.zeros(len(values), dtype=np.bool_)
+    apart[near] = True
+    labels = np.empty(len(values), dtype=np.intp)
+    labels[apart] = partition(points[apart], k)
+    labels[~apart] = partition(points[~apart], k) + labels[apart].max() + 1
+    return labels
 
 
 def _aggregated(values: Values, labels: NDArray[np.intp], aggregator: Aggregator) -> Values:
