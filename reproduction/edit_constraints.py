@@ -96,17 +96,16 @@ def point(values: Values, name: str, k: int) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class Breaks:
-    """Records of the masked file that break the edits, under each scenario, all 16 variables masked."""
+    """Records that break the edits where all 16 variables are masked edit-blind."""
 
     k: int
-    aware: Broken
     blind: Broken
 
 
 def breaks(folder: Path, sizes: Sequence[int] = RELEASED) -> tuple[Breaks, ...]:
-    """Count what each scenario breaks."""
+    """Count what masking breaks that knows no edits."""
     values = census_of_the_paper(folder)
-    return tuple(Breaks(k, broken(edit_aware(values, k)), broken(edit_blind(values, k))) for k in sizes)
+    return tuple(Breaks(k, broken(edit_blind(values, k))) for k in sizes)
 
 
 @dataclass(frozen=True, slots=True)

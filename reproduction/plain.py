@@ -37,7 +37,7 @@ def pil(original: Values, masked: Values) -> Pil:
     """Compute the loss of Mateo-Sanz, Domingo-Ferrer and Sebé (2005), densities by a normal kernel (Scott's rule)."""
     columns = list(zip(original.T, masked.T, strict=True))
     pairs = list(itertools.combinations(columns, 2))
-    parts = [
+    quantiles, means, variances, covariances, correlations = parts = (
         _mean([_quantiles(*both) for both in columns]),
         _mean([_moved(y.mean() - x.mean(), _moment(x, x, 1, 1) / len(x)) for x, y in columns]),
         _mean([_moved(_moment(y, y, 1, 1) - _moment(x, x, 1, 1), _variance_of_product(x, x)) for x, y in columns]),
@@ -45,8 +45,8 @@ def pil(original: Values, masked: Values) -> Pil:
                for (a, c), (b, d) in pairs]),
         _mean([_moved(_correlation(c, d) - _correlation(a, b), _variance_of_correlation(a, b))
                for (a, c), (b, d) in pairs]),
-    ]  # fmt: skip
-    return Pil(*parts, _mean(parts))
+    )  # fmt: skip
+    return Pil(quantiles, means, variances, covariances, correlations, _mean(parts))
 
 
 def linkage(original: Values, masked: Values) -> float:
