@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import gaussian_kde
+from scipy.stats import gaussian_kde, rankdata
 
 type Values = NDArray[np.float64]
 
@@ -51,11 +51,10 @@ def pil(original: Values, masked: Values) -> Pil:
 
 def linkage(original: Values, masked: Values) -> float:
     """Per cent of masked records whose nearest original is their own; t nearest ones count 1/t."""
-    centre, unit = original.mean(axis=0), original.std(axis=0)
-    known, released = (original - centre) / unit, (masked - centre) / unit
-    squares = np.zeros((len(known), len(known)))
-    for before, after in zip(known.T, released.T, strict=True):
-        squares += np.square(after[:, None] - before[None, :])
+    squares = np.zeros((len(original), len(original)))
+    for before, after in zip(original.T, masked.T, strict=True):
+        known, released = ((column - before.mean()) / before.std() for column in (before, after))
+        squares += np.square(released[:, None] - known[None, :])
     nearest = squares.min(axis=1)
     ties = np.count_nonzero(squares == nearest[:, None], axis=1)
     return 100 * float(np.where(squares.diagonal() == nearest, 1 / ties, 0).mean())
@@ -88,13 +87,14 @@ def score(loss: float, risk: float) -> float:
 
 
 def _in_ranks(x: Values, y: Values, width: int) -> float:
+    """Ranks are 1 to n; masked values that are equal have the mean of their ranks."""
     n = len(y)
-    order = np.argsort(y, kind="stable")
-    rank = np.empty(n, dtype=np.intp)
-    rank[order] = np.arange(n)
-    reach = n * width // 100
-    low, high = np.maximum(rank - reach, 0), np.minimum(rank + reach, n - 1)
-    return 100 * float(((y[order][low] <= x) & (x <= y[order][high])).mean())
+    own = rankdata(y, method="average")
+    near = 100 * np.abs(np.arange(1, n + 1) - own[:, None]) <= width * n
+    places = np.sort(y)
+    low = np.minimum(np.where(near, places, np.inf).min(axis=1), y)
+    high = np.maximum(np.where(near, places, -np.inf).max(axis=1), y)
+    return 100 * float(((low <= x) & (x <= high)).mean())
 
 
 def _quantiles(x: Values, y: Values) -> float:
