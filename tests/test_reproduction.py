@@ -140,7 +140,7 @@ def test_the_page_in_the_docs_has_these_figures(curves: tuple[Curve, Curve], sha
 
 def made_up(scenario: Scenario) -> Curve:
     return Curve(
-        scenario, tuple(Figures(k, k, 99 - k, 90 - k, 100 - k / 10, 80 - k / 2, 95 - k) for k in range(1, 100))
+        scenario, tuple(Figures(k, k, 99 - k, 100 - k, 100 - k / 10, 80 - k / 2, 95 - k) for k in range(1, 100))
     )
 
 
