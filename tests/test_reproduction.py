@@ -96,6 +96,27 @@ def test_groups_are_of_k_in_every_block(shared_data: Path, mask: object, k: int)
         assert sizes.min() >= k
 
 
+def governed_groups(masked: np.ndarray) -> list[np.ndarray]:
+    _, labels = np.unique(masked[:, [7, 11, 12]], axis=0, return_inverse=True)
+    return [labels.ravel() == label for label in range(labels.max() + 1)]
+
+
+@pytest.mark.parametrize("k", [2, 6, 30])
+def test_governed_groups_share_an_alternative(shared_data: Path, k: int) -> None:
+    values = census_of_the_paper(shared_data)
+    rare, below = values[:, 7] < 1115, values[:, 12] <= values[:, 11]
+    groups = governed_groups(edit_aware(values, k))
+    assert all(below[group].all() or not rare[group].any() for group in groups)
+
+
+@pytest.mark.parametrize(("k", "sizes"), [(2, [2, 2]), (3, [4]), (4, [4]), (6, [6]), (30, [30])])
+def test_records_of_the_antecedent_are_apart(shared_data: Path, k: int, sizes: list[int]) -> None:
+    values = census_of_the_paper(shared_data)
+    rare = values[:, 7] < 1115
+    groups = governed_groups(by_antecedent(values, k))
+    assert [np.count_nonzero(group) for group in groups if rare[group].any()] == sizes
+
+
 def test_what_the_counts_of_broken_records_see() -> None:
     fine = np.array([[1, 1, 10, 1, 6, 1, 1, 2000, 5, 4, 2, 3, 9, 9, 0.5, 3]], dtype=np.float64)
     assert broken(fine) == Broken(0, 0, 0, 0)
@@ -117,6 +138,9 @@ def test_blocks_of_the_scenarios() -> None:
 def test_the_files_have_the_variables_of_the_papers(shared_data: Path) -> None:
     values = census_of_the_paper(shared_data)
     assert values.shape == (1080, 16)
+    assert values[:, 13].tolist() == (values[:, 8] + values[:, 9]).tolist()
+    assert values[:, 14] * values[:, 10] == pytest.approx(1)
+    assert values[:, 15] * values[:, 10] == pytest.approx(values[:, 4])
     assert np.count_nonzero(values[:, 7] < 1115) == 4
     assert np.count_nonzero(values[:, 12] <= values[:, 11]) == 426
     assert np.count_nonzero(values[:, 2] <= values[:, 6]) == 139
@@ -140,7 +164,7 @@ def test_the_page_in_the_docs_has_these_figures(curves: tuple[Curve, Curve], sha
 
 def made_up(scenario: Scenario) -> Curve:
     return Curve(
-        scenario, tuple(Figures(k, k, 99 - k, 100 - k, 100 - k / 10, 80 - k / 2, 95 - k) for k in range(1, 100))
+        scenario, tuple(Figures(k, k, 99 - k, 100 - k, 100 - k / 10, 80 - k / 2, 99 - k) for k in range(1, 100))
     )
 
 
