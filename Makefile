@@ -14,7 +14,7 @@ CANDIDATES := python3.14 python3.13 python3.12 python3 python \
 SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; break; }; done)
 
-.PHONY: help install demo test test-full lint types format bench clean
+.PHONY: help install demo test test-full lint types format bench reproduce clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ bench: $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million rec
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
+
+reproduce: $(STAMP)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
+	@$(BIN)/python -m reproduction
 
 clean:  ## remove the environment and all that was generated
 	rm -rf $(VENV) demo-output bench-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
