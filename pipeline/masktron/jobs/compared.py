@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import Progress
+from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
-from masktron.masking.ahead import usable_cores
 from masktron.measures.assessed import Assessed
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records

@@ -7,8 +7,8 @@ from typing import Any
 
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
-from masktron.measures.dominance import largest_n, p_percent
 from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.dominance import largest_n, p_percent
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
 from masktron.measures.imputation_error import imputation_error
@@ -16,11 +16,11 @@ from masktron.measures.information_loss import information_loss
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
-from masktron.measures.score import disclosure_risk, score
-from masktron.measures.true_cells import true_cells
 from masktron.measures.pil import pil
-from masktron.measures.subdomains import subdomains
 from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.score import disclosure_risk, score
+from masktron.measures.subdomains import subdomains
+from masktron.measures.true_cells import true_cells
 from masktron.measures.unchanged import unchanged
 from masktron.measures.weighted_totals import weighted_totals
 
