@@ -48,7 +48,7 @@ class Pmse:
     records : int
         Respondents that were compared; fewer than the files have for a sample.
     converged : bool
-        False where the regression was given up: `value` is then not exact.
+        False where the regression was given up, so that `value` is not exact.
     """
 
     value: float
@@ -111,7 +111,7 @@ def pmse(
     Parameters
     ----------
     original, masked : ndarray of float64, shape (n, p)
-        Finite, or NaN where missing. The order of the records does not matter, except for which of them a sample has.
+        Finite, or NaN where missing. Only a sample depends on the order of the records.
     terms : {"squares", "cubic"}
     sample, seed : int
         Compare at most so many respondents, drawn without replacement; all with None.
@@ -203,8 +203,7 @@ def pmse_cart(
     if not n or not p:
         return PmseCart(0.0, 0.0, 0.0, permutations, n)
     rows = np.stack([_ranks(column) for column in np.concatenate([original, masked]).T], axis=1)
-    labels = np.arange(2 * n) >= n
-    rng = np.random.default_rng(seed)
+    labels, rng = np.arange(2 * n) >= n, np.random.default_rng(seed)
     value = _tree(rows, labels, seed)
     null = float(np.mean([_tree(rows, rng.permutation(labels), seed) for _ in range(permutations)]))
     return PmseCart(value, null, value / null if null else 0.0, permutations, n)
