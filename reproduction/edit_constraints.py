@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 import masktron
-from masktron.masking.ahead import usable_cores
 from reproduction.data import Values, census_of_the_paper
 from reproduction.measured import Figures, Reading, figures
 from reproduction.scenarios import (
@@ -82,7 +81,7 @@ class Curve:
 def curve(folder: Path, scenario: Scenario, sizes: Sequence[int] = SIZES) -> Curve:
     """Mask and measure for every k, in a process for each core."""
     values = census_of_the_paper(folder)
-    with ProcessPoolExecutor(usable_cores(), multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         found = pool.map(functools.partial(point, values, scenario.name), sizes, chunksize=4)
         return Curve(scenario, tuple(found))
 

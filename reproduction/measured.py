@@ -9,16 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from masktron.measures.interval_disclosure import by_deviation, by_ranks
+from masktron.measures.linkage import linkage
+from masktron.measures.linkage_variants import by_groups, by_knowledge
+from masktron.measures.pil import pil
+from masktron.measures.score import score
 from reproduction.data import MEASURED, Values
-from reproduction.plain import (
-    by_deviation,
-    by_groups,
-    by_knowledge,
-    by_ranks,
-    linkage,
-    pil,
-    score,
-)
 from reproduction.scenarios import groups_of
 
 KNOWN = 6

@@ -22,12 +22,23 @@ from masktron.figures import FIGURES, NAMES, figure_of
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
+from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.dominance import p_percent
 from masktron.measures.figures import COMPUTED, Measured, measure
+from masktron.measures.homogeneity import homogeneity
+from masktron.measures.il1s import il1s
 from masktron.measures.information_loss import information_loss
+from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
+from masktron.measures.linkage_variants import by_groups, by_knowledge, second
+from masktron.measures.pil import pil
+from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.subdomains import subdomains
+from masktron.measures.true_cells import true_cells
 from masktron.read.records import Column, Field
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "assess.schema.json"
+WITHOUT_CLASS = "needs a field that is the class (--class): homogeneous_groups, class_imbalance"
 WITHOUT_MANIFEST = [figure.name for figure in FIGURES if not figure.needs]
 
 
@@ -174,6 +185,71 @@ def test_a_file_that_was_not_masked_has_the_corner_of_every_figure() -> None:
     assert {one.figure.name: one.value for one in measure(expected, files(same, same))} == expected
 
 
+def test_figures_of_measures_by_name() -> None:
+    generator = np.random.default_rng(3)
+    before = generator.lognormal(size=(60, 3))
+    after = before.reshape(20, 3, 3).mean(axis=1).repeat(3, axis=0)
+    names = ["A", "B", "D"]
+    classes = np.arange(60, dtype=np.int32) % 2
+    assessed = files(
+        {name: values.tolist() for name, values in zip(names, before.T, strict=True)},
+        {name: values.tolist() for name, values in zip(names, after.T, strict=True)},
+        blocks=(("A", "B"), ("D",)),
+        classes=classes,
+    )
+    groups = np.arange(60) // 3
+    loss, bias, parts = pil(before, after), biases(before, after), subdomains(before, after)
+    totals = [p_percent(before[:, own], groups) for own in ([0, 1], [2])]
+    expected = {
+        "linkage_second": second(before, after),
+        "linkage_groups": by_groups(before, after, [[0, 1], [2]]),
+        "linkage_knowledge": by_knowledge(before, after, 3),
+        "interval_ranks": by_ranks(before, after),
+        "interval_deviation": by_deviation(before, after),
+        "disclosure_risk": (linkage(before, after) + by_ranks(before, after)) / 2,
+        "true_cells": true_cells(before, after).file,
+        "dominance": (2 * totals[0].sensitive + totals[1].sensitive) / 3,
+        "homogeneous_groups": homogeneity(groups, classes),
+        "class_imbalance": class_chi_square(groups, classes),
+        "il1s": il1s(before, after),
+        "pil": loss.total,
+        "score": (loss.total + (linkage(before, after) + by_ranks(before, after)) / 2) / 2,
+        "mean_bias": bias.abim,
+        "deviation_bias": bias.abisd,
+        "correlation_bias": bias.abico,
+        "subdomain_means": parts.means,
+        "subdomain_correlations": parts.correlations,
+        "pmse": pmse(before, after).value,
+        "pmse_ratio": pmse(before, after).ratio,
+        "pmse_cubic": pmse(before, after, "cubic").ratio,
+        "pmse_tree": pmse_cart(before, after).ratio,
+    }
+    found = {one.figure.name: one.value for one in measure(expected, assessed)}
+    assert found == pytest.approx(expected)
+    assert set(expected) | {one.name for one in FIGURES if one.unasked == math.inf} == set(NAMES)
+    texts = files({"K": ["x", "y"]}, {"K": ["x", "x"]}, blocks=(("K",),))
+    assert all(math.isnan(one.value) for one in measure(expected, texts) if one.figure.needs != ("manifest", "class"))
+
+
+def test_fields_with_negative_values_have_no_dominance() -> None:
+    values = {"A": [100, 3, 2, 9, 9, 9], "N": [-1, 100, 1, 9, 9, 9]}
+    alike = {name: [1, 1, 1, 2, 2, 2] for name in values}
+    (found,) = measure(["dominance"], files(values, alike, blocks=(("A", "N"),)))
+    assert found.value == 50.0
+    (found,) = measure(["dominance"], files({"N": values["N"]}, {"N": alike["N"]}, blocks=(("N",),)))
+    assert math.isnan(found.value)
+
+
+def test_figures_of_classes(survey: Survey, run: Runner) -> None:
+    result = survey.assess(class_field="C")
+    assert {"homogeneous_groups", "class_imbalance"} <= {figure.name for figure in result.figures}
+    assert 0 <= result["homogeneous_groups"] <= 100
+    # C is masked by itself, so that its groups are its classes or nearly
+    assert dict(figures_of(result))["class_imbalance"][1] == "C"
+    outcome = run("assess", survey.out, "--original", survey.data, "--manifest", survey.manifest, "--class", "C")
+    assert (outcome.code, "class_imbalance" in outcome.out) == (0, True)
+
+
 def test_what_others_have_counted_is_not_computed() -> None:
     assessed = files({"A": [1]}, {"A": [1]}, known={"block_k": 7.0, "medoid_share": 0.5})
     assert values_of(["block_k", "medoid_share"], assessed) == [(7.0, ""), (0.5, "")]
@@ -209,6 +285,7 @@ def test_blocks_as_columns_and_as_groups() -> None:
 def test_all_figures_with_a_manifest(survey: Survey) -> None:
     result = survey.assess()
     assert [figure.name for figure in result.figures] == [one.name for one in FIGURES if "class" not in one.needs]
+    assert result.notes == (WITHOUT_CLASS,)
     assert (set(result.numeric), result.categorical) == ({"A", "B", "T", "S"}, ("C",))
     assert result.records == 60
     assert result["block_k"] >= 4
@@ -225,7 +302,7 @@ def test_all_figures_with_a_manifest(survey: Survey) -> None:
 @pytest.mark.parametrize("settings", [{}, {"shuffle": True, "seed": 5}, {"grouping": "all"}])
 def test_mask_and_assess_have_the_same_figures(tmp_path: Path, settings: dict[str, Any]) -> None:
     survey = Survey(tmp_path, **settings)
-    quick = {figure.name for figure in FIGURES if figure.quick}
+    quick = {figure.name for figure in FIGURES if figure.unasked >= 60}
     assert {name: value for name, value in figures_of(survey.assess()).items() if name in quick} == figures_of(
         survey.result
     )
@@ -277,7 +354,7 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     said = "\n".join(bare.notes)
     assert "record 1 of the masked file is taken for record 1 of the original" in said
     assert "only the original has them: NAME" in said
-    assert "needs the manifest (--manifest): block_k, medoid_share" in said
+    assert "needs the manifest (--manifest): block_k, medoid_share, dominance, linkage_groups" in said
     assert bare["linkage"] > survey.result.linkage, "the key gives people away"
     told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "key", "W": "weight"}})
     known = figures_of(survey.assess())
@@ -317,7 +394,7 @@ def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, r
     assert outcome.code == 0
     text = " ".join(outcome.out.split())
     for figure in FIGURES:
-        assert figure.name in text
+        assert figure.name in text  # those of classes stand in a note
         assert "Of 100" in text
     everything = outcome.out + (tmp_path / "a.json").read_text()
     assert "Here most in A." in text
@@ -447,7 +524,7 @@ def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, 
 
 
 def test_mask_computes_what_costs_much_only_for_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dear = tuple(replace(one, quick=False) if one.name == "total_change" else one for one in FIGURES)
+    dear = tuple(replace(one, unasked=0) if one.name == "total_change" else one for one in FIGURES)
     monkeypatch.setattr("masktron.jobs.mask.FIGURES", dear)
     assert "total_change" not in figures_of(Survey(tmp_path).result)
     assert "total_change" in figures_of(Survey(tmp_path, limits={"total_change": 100}).result)

@@ -6,6 +6,7 @@ so that settings, messages and tables need not load any measure.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,8 +33,8 @@ class Figure:
         ``%``, ``records``, or empty for a bare number.
     needs : tuple of {"manifest", "class"}
         What has to be known besides the two files: the manifest, and which field is the class.
-    quick : bool
-        Whether `mask` computes it unasked: a few seconds for a million records.
+    unasked : float
+        Records up to which `mask` computes it unasked; for more it would take longer than a second or two.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Figure:
     meaning: str
     unit: str = "%"
     needs: tuple[Need, ...] = ()
-    quick: bool = False
+    unasked: float = 0
 
     def meets(self, value: float, bound: float) -> bool:
         """Whether a value is within a limit; a figure that does not exist (NaN) meets none."""
@@ -58,7 +59,7 @@ FIGURES: tuple[Figure, ...] = (
         "least this many records. It has to be the k that was asked for, or more; 3 to 10 are usual.",
         unit="records",
         needs=("manifest",),
-        quick=True,
+        unasked=math.inf,
     ),
     Figure(
         "medoid_share",
@@ -67,7 +68,16 @@ FIGURES: tuple[Figure, ...] = (
         "Of 100 groups of records, this many show the values of one real respondent, because no average obeyed the "
         "rules. 0 to 1 is usual.",
         needs=("manifest",),
-        quick=True,
+        unasked=math.inf,
+    ),
+    Figure(
+        "dominance",
+        "contract",
+        "lower",
+        "Of 100 totals of a group in a field, this many consist so much of one respondent that the second largest "
+        "can work out the largest value to within 10 per cent. 0 to 10 is usual, more among businesses, where a few "
+        "are very large. Fields with negative values are left out.",
+        needs=("manifest",),
     ),
     Figure(
         "whole_record_k",
@@ -77,7 +87,7 @@ FIGURES: tuple[Figure, ...] = (
         "that some record is like no other: usual where fields were masked block by block. One partition of all "
         "fields (--grouping all) gives k or more.",
         unit="records",
-        quick=True,
+        unasked=math.inf,
     ),
     Figure(
         "linkage",
@@ -86,7 +96,56 @@ FIGURES: tuple[Figure, ...] = (
         "The worst case: somebody holds all original numbers, and picks for each masked record the respondent who is "
         "most like it. Of 100 picks, this many are right. More than 90 is usual where fields were masked block by "
         "block; where whole records come in groups of k, it is at most 100 divided by k.",
-        quick=True,
+        unasked=math.inf,
+    ),
+    Figure(
+        "linkage_second",
+        "risk",
+        "lower",
+        "As linkage, but a pick also counts as right where the right respondent comes second: how many are nearly "
+        "found. Up to twice as high as linkage is usual.",
+    ),
+    Figure(
+        "linkage_groups",
+        "risk",
+        "lower",
+        "As linkage, but somebody knows the fields of one block only; the average over all blocks. Of 100 picks, "
+        "this many are right. Up to 100 divided by k is usual, since k records share the values of a block.",
+        needs=("manifest",),
+    ),
+    Figure(
+        "linkage_knowledge",
+        "risk",
+        "lower",
+        "As linkage, but somebody knows only the first number of each respondent, or the first two, and so on up to "
+        "six; the average of these cases. It depends on the order of the fields. Half of linkage or less is usual, "
+        "as who knows less finds less.",
+    ),
+    Figure(
+        "interval_ranks",
+        "risk",
+        "lower",
+        "Of 100 original numbers, this many are close to the published one: among the 1 to 10 per cent of "
+        "respondents with the nearest values (the average over these widths). 40 to 90 is usual. Where it is lower, "
+        "a published number tells less about the person.",
+        unasked=100_000,
+    ),
+    Figure(
+        "interval_deviation",
+        "risk",
+        "lower",
+        "Of 100 original numbers, this many are close to the published one: within 1 to 10 per cent of how widely "
+        "respondents are spread (the average over these widths). 15 to 80 is usual.",
+        unasked=100_000,
+    ),
+    Figure(
+        "disclosure_risk",
+        "risk",
+        "lower",
+        "One figure for both ways to learn from the file: the average of linkage (who is it?) and interval_ranks "
+        "(how near is the published number?). More than 90 is usual where fields were masked block by block, 25 to "
+        "60 where whole records come in groups.",
+        unasked=100_000,
     ),
     Figure(
         "unchanged",
@@ -94,7 +153,34 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "Of 100 values, this many are published exactly as the respondent gave them. A few are usual for amounts of "
         "money; most for small counts such as children, where neighbours are equal anyway.",
-        quick=True,
+        unasked=math.inf,
+    ),
+    Figure(
+        "true_cells",
+        "risk",
+        "lower",
+        "Of 100 published numbers, this many are the true value of some respondent in that field, though not always "
+        "of the record's own. 5 to 30 is usual; counts and other fields with few different values nearly always hit "
+        "somebody.",
+    ),
+    Figure(
+        "homogeneous_groups",
+        "risk",
+        "lower",
+        "Of 100 records, this many are in a group all of one class (such as a diagnosis): whoever knows the group "
+        "knows the class. This is the block where it is most. Few are usual where classes are equally frequent, "
+        "most where one is frequent or goes with the masked fields.",
+        needs=("manifest", "class"),
+    ),
+    Figure(
+        "class_imbalance",
+        "risk",
+        "lower",
+        "How far the classes within groups are from those of the whole file, in the block where it is most. 0: "
+        "every group mirrors the file. The number of classes less one is usual where the masked fields have nothing "
+        "to do with the class; more gives it away.",
+        unit="",
+        needs=("manifest", "class"),
     ),
     Figure(
         "information_loss",
@@ -103,7 +189,7 @@ FIGURES: tuple[Figure, ...] = (
         "How much of the differences between respondents is lost in the numbers. 0: nothing has moved; 100: as if "
         "everybody had the average. 1 to 15 is usual for groups of 3 to 10 records, more where many fields share "
         "one partition.",
-        quick=True,
+        unasked=math.inf,
     ),
     Figure(
         "total_change",
@@ -112,7 +198,7 @@ FIGURES: tuple[Figure, ...] = (
         "How far the total of a field over all respondents (all wages, say) has moved, up or down; this is the field "
         "where it has moved most. Survey weights count where they are known. Averages keep totals, so less than 0.5 "
         "is usual; medians move them further.",
-        quick=True,
+        unasked=math.inf,
     ),
     Figure(
         "category_change",
@@ -121,7 +207,105 @@ FIGURES: tuple[Figure, ...] = (
         "How far the shares of the categories of a field have moved: of 100 respondents, this many would have to "
         "change category to get the old shares back; this is the field where it is most. Less than 10 is usual. Rare "
         "categories are the first to get lost.",
-        quick=True,
+        unasked=math.inf,
+    ),
+    Figure(
+        "il1s",
+        "utility",
+        "lower",
+        "How far a number has moved on average, measured by how far two respondents usually are apart. 0: nothing "
+        "has moved; 100: as far as that. 2 to 20 is usual for groups of 3 to 10 records.",
+        unasked=math.inf,
+    ),
+    Figure(
+        "pil",
+        "utility",
+        "lower",
+        "How sure one can be that published results (percentiles, averages, spreads, how fields go together) differ "
+        "by more than the luck of drawing a sample. 0: no difference; 100: certain. 10 to 55 is usual, more in "
+        "large files, where luck plays a smaller part.",
+        unasked=100_000,
+    ),
+    Figure(
+        "score",
+        "utility",
+        "lower",
+        "Risk and damage in one figure, to compare ways of masking the same file: the average of disclosure_risk "
+        "and pil. 35 to 60 is usual; the original itself, with all risk and no damage, has about 50.",
+        unasked=100_000,
+    ),
+    Figure(
+        "mean_bias",
+        "utility",
+        "lower",
+        "By how many per cent the average of a field has changed, averaged over the numeric fields. Less than 0.1 "
+        "is usual for averages of groups, up to 2 with medians or weights.",
+        unasked=100_000,
+    ),
+    Figure(
+        "deviation_bias",
+        "utility",
+        "lower",
+        "By how many per cent the spread of a field (its standard deviation) has changed, averaged over the numeric "
+        "fields. 1 to 10 is usual: averages of groups are less spread than people.",
+        unasked=100_000,
+    ),
+    Figure(
+        "correlation_bias",
+        "utility",
+        "lower",
+        "By how many per cent the strength of the relation between two fields (their correlation) has changed, "
+        "averaged over all pairs. 1 to 20 is usual where all fields are related; 100 and more where some hardly "
+        "are, since a small number has soon doubled.",
+        unasked=100_000,
+    ),
+    Figure(
+        "subdomain_means",
+        "utility",
+        "lower",
+        "What somebody sees who studies only a tenth of the file: by how many per cent averages of random tenths "
+        "have changed. 1 to 10 is usual, more where a few respondents are very large.",
+    ),
+    Figure(
+        "subdomain_correlations",
+        "utility",
+        "lower",
+        "What somebody sees who studies only a tenth of the file: by how many per cent the strength of relations "
+        "between two fields has changed in random tenths. 3 is usual where all fields are related, 100 to 300 where "
+        "some hardly are, since a small number has soon doubled.",
+    ),
+    Figure(
+        "pmse",
+        "utility",
+        "lower",
+        "How well a statistical model can tell masked from original records. 0: not at all; 0.25: every single one. "
+        "0.002 to 0.15 is usual. It sees averages, spreads and relations only; pmse_cubic and pmse_tree see more.",
+        unit="",
+    ),
+    Figure(
+        "pmse_ratio",
+        "utility",
+        "lower",
+        "The same as a multiple of what a new sample of the same people would show by luck. 1: no difference can be "
+        "seen. For averages of groups 1 to 25 is usual with thousands of records, hundreds with a hundred thousand; "
+        "0 for methods that keep averages and relations exactly.",
+        unit="",
+    ),
+    Figure(
+        "pmse_cubic",
+        "utility",
+        "lower",
+        "As pmse_ratio, by a model that also sees lopsidedness, such as a few very large incomes. 1: no difference "
+        "can be seen; 1 to 25 is usual with thousands of records, hundreds with a hundred thousand.",
+        unit="",
+    ),
+    Figure(
+        "pmse_tree",
+        "utility",
+        "lower",
+        "As pmse_ratio, by a model that asks yes-or-no questions (a decision tree), and so sees what averages hide, "
+        "such as values that many records share. 1: no difference can be seen; 1 to 20 is usual.",
+        unit="",
     ),
 )
 """Every figure, in the order of tables: contract, risk, utility."""

@@ -302,7 +302,7 @@ class _Run:
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
         files = self._assessed(columns, codes, block_results)
-        wanted = [one.name for one in FIGURES if one.quick or one.name in self.config.limits]
+        wanted = [one.name for one in FIGURES if len(self.kept) <= one.unasked or one.name in self.config.limits]
         measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
         figure = {one.figure.name: one.value for one in measured}
         result = MaskResult(

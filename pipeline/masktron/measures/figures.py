@@ -8,13 +8,32 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.figures import Figure, figure_of
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
+from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.dominance import p_percent
+from masktron.measures.homogeneity import homogeneity
+from masktron.measures.il1s import il1s
 from masktron.measures.information_loss import information_loss
+from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
+from masktron.measures.linkage_variants import by_groups, by_knowledge, second
+from masktron.measures.pil import pil
+from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.score import DisclosureRisk, score
+from masktron.measures.subdomains import subdomains
+from masktron.measures.true_cells import true_cells
 from masktron.measures.unchanged import same_cells
+
+MOST_KNOWN = 6
+"""Numbers that the best informed intruder of `linkage_knowledge` knows, as in constrained microaggregation (2009)."""
+
+
+REGRESSED = 100_000
+"""Respondents of a larger file that regressions are fitted to, drawn with a fixed seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +93,50 @@ def measure(
     return tuple(found)
 
 
-def _linkage(files: Assessed) -> float:
-    return linkage(files.before, files.after, workers=files.workers) if files.numeric else math.nan
+def _of_numbers(function: Callable[[Assessed], float]) -> Callable[[Assessed], float]:
+    """Say nothing where there is no number, instead of what a measure says of no column."""
+    return lambda files: function(files) if files.numeric else math.nan
 
 
-def _information_loss(files: Assessed) -> float:
-    return files.once(information_loss) if files.numeric else math.nan
+def _linkage_groups(files: Assessed) -> float:
+    blocks = files.numeric_blocks
+    return files.once(by_groups, groups=blocks, workers=files.workers) if blocks else math.nan
+
+
+def _linkage_knowledge(files: Assessed) -> float:
+    return files.once(by_knowledge, known=min(len(files.numeric), MOST_KNOWN), workers=files.workers)
+
+
+def _disclosure_risk(files: Assessed) -> float:
+    return DisclosureRisk(files.once(linkage, workers=files.workers), files.once(by_ranks)).total
+
+
+def _dominance(files: Assessed) -> float:
+    """Join the shares of all blocks; contributions are original values, weighted where totals are."""
+    weights = 1.0 if files.weights is None else files.weights[:, np.newaxis]
+    totals = sensitive = 0.0
+    for block, groups in zip(files.blocks, files.groups, strict=True):
+        places = [at for at, name in enumerate(files.numeric) if name in block]
+        values = files.before[:, [at for at in places if not (files.before[:, at] < 0).any()]]
+        if values.shape[1]:
+            found = p_percent(values * weights, groups)
+            totals += found.totals
+            sensitive += found.totals * found.sensitive
+    return sensitive / totals if totals else math.nan
+
+
+def _by_class(
+    function: Callable[[NDArray[np.intp], NDArray[np.int32]], float],
+) -> Callable[[Assessed], float | Worst]:
+    """Look at the groups of each block."""
+
+    def worst(files: Assessed) -> float | Worst:
+        if files.classes is None:
+            return math.nan
+        blocks = zip(files.blocks, files.groups, strict=True)
+        return _worst({", ".join(block): function(groups, files.classes) for block, groups in blocks})
+
+    return worst
 
 
 def _block_k(files: Assessed) -> float:
@@ -124,11 +181,33 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "block_k": _block_k,
         "medoid_share": _medoid_share,
         "whole_record_k": _whole_record_k,
-        "linkage": _linkage,
+        "dominance": _dominance,
+        "linkage": _of_numbers(lambda files: files.once(linkage, workers=files.workers)),
+        "linkage_second": _of_numbers(lambda files: files.once(second, workers=files.workers)),
+        "linkage_groups": _linkage_groups,
+        "linkage_knowledge": _of_numbers(_linkage_knowledge),
+        "interval_ranks": _of_numbers(lambda files: files.once(by_ranks)),
+        "interval_deviation": _of_numbers(lambda files: files.once(by_deviation)),
+        "disclosure_risk": _of_numbers(_disclosure_risk),
         "unchanged": _unchanged,
-        "information_loss": _information_loss,
+        "true_cells": _of_numbers(lambda files: files.once(true_cells).file),
+        "homogeneous_groups": _by_class(homogeneity),
+        "class_imbalance": _by_class(class_chi_square),
+        "information_loss": _of_numbers(lambda files: files.once(information_loss)),
         "total_change": _total_change,
         "category_change": _category_change,
+        "il1s": _of_numbers(lambda files: files.once(il1s)),
+        "pil": _of_numbers(lambda files: files.once(pil).total),
+        "score": _of_numbers(lambda files: score(files.once(pil).total, _disclosure_risk(files))),
+        "mean_bias": _of_numbers(lambda files: files.once(biases).abim),
+        "deviation_bias": _of_numbers(lambda files: files.once(biases).abisd),
+        "correlation_bias": _of_numbers(lambda files: files.once(biases).abico),
+        "subdomain_means": _of_numbers(lambda files: files.once(subdomains).means),
+        "subdomain_correlations": _of_numbers(lambda files: files.once(subdomains).correlations),
+        "pmse": _of_numbers(lambda files: files.once(pmse, sample=REGRESSED).value),
+        "pmse_ratio": _of_numbers(lambda files: files.once(pmse, sample=REGRESSED).ratio),
+        "pmse_cubic": _of_numbers(lambda files: files.once(pmse, terms="cubic", sample=REGRESSED).ratio),
+        "pmse_tree": _of_numbers(lambda files: files.once(pmse_cart).ratio),
     }
 )
 """The function of each figure, by its name."""
