@@ -199,7 +199,7 @@ def test_what_is_compiled_ahead_is_what_is_called() -> None:
     ahead = [len(entry.signatures) for entry in entries]
     mdav.mdav(points, 3, of=10**6)
     univariate.univariate(points[:, 0], 3, of=10**6)
-    by_tree = import_module("masktron.measures.linkage")._credit_through_tree
+    by_tree = import_module("masktron.measures.linkage").credit_through_tree
     by_tree(points, points + 0.1, 2)
     assert [len(entry.signatures) for entry in entries] == ahead
 
