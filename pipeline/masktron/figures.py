@@ -83,8 +83,8 @@ FIGURES: tuple[Figure, ...] = (
         "whole_record_k",
         "risk",
         "higher",
-        "Every record is like at least this many records, itself included, in all masked fields at once. 1 means "
-        "that some record is like no other: usual where fields were masked block by block. One partition of all "
+        "Every record is the same as at least this many records, itself included, in all masked fields at once. 1 "
+        "means that some record has no double: usual where fields were masked block by block. One partition of all "
         "fields (--grouping all) gives k or more.",
         unit="records",
         unasked=math.inf,
@@ -103,7 +103,7 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "As linkage, but a pick also counts as right where the right respondent comes second: how many are nearly "
-        "found. Up to twice as high as linkage is usual.",
+        "found. Never less than linkage; up to twice as high is usual, hardly higher where linkage is near 100.",
     ),
     Figure(
         "linkage_groups",
@@ -118,24 +118,25 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "As linkage, but somebody knows only the first number of each respondent, or the first two, and so on up to "
-        "six; the average of these cases. It depends on the order of the fields. Half of linkage or less is usual, "
-        "as who knows less finds less.",
+        "six; the average of these cases. It depends on the order of the fields. Less than linkage is usual, as who "
+        "knows less finds less: up to two thirds of it where fields were masked block by block.",
     ),
     Figure(
         "interval_ranks",
         "risk",
         "lower",
-        "Of 100 original numbers, this many are close to the published one: among the 1 to 10 per cent of "
-        "respondents with the nearest values (the average over these widths). 40 to 90 is usual. Where it is lower, "
-        "a published number tells less about the person.",
+        "Of 100 original numbers, this many are close to the published one: when respondents are lined up by size, "
+        "at most 1 to 10 per cent of them stand between the two (the average over these widths). 40 to 90 is usual. "
+        "Where it is lower, a published number tells less about the person.",
         unasked=100_000,
     ),
     Figure(
         "interval_deviation",
         "risk",
         "lower",
-        "Of 100 original numbers, this many are close to the published one: within 1 to 10 per cent of how widely "
-        "respondents are spread (the average over these widths). 15 to 80 is usual.",
+        "Of 100 original numbers, this many are close to the published one: not further from it than 1 to 10 per "
+        "cent of the spread of the field, its standard deviation (the average over these widths). 15 to 80 is "
+        "usual.",
         unasked=100_000,
     ),
     Figure(
@@ -143,8 +144,8 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "One figure for both ways to learn from the file: the average of linkage (who is it?) and interval_ranks "
-        "(how near is the published number?). More than 90 is usual where fields were masked block by block, 25 to "
-        "60 where whole records come in groups.",
+        "(how near is the published number?). 65 to 95 is usual where fields were masked block by block, 25 to 60 "
+        "where whole records come in groups.",
         unasked=100_000,
     ),
     Figure(
@@ -195,9 +196,10 @@ FIGURES: tuple[Figure, ...] = (
         "total_change",
         "utility",
         "lower",
-        "How far the total of a field over all respondents (all wages, say) has moved, up or down; this is the field "
-        "where it has moved most. Survey weights count where they are known. Averages keep totals, so less than 0.5 "
-        "is usual; medians move them further.",
+        "How far the total of a field over all respondents (all wages, say) has moved, up or down; this is the "
+        "field where it has moved most. Survey weights count where they are known. Less than 0.5 is usual, as "
+        "averages keep totals but for rounding; medians, and the averages for fields that rules multiply, move them "
+        "further.",
         unasked=math.inf,
     ),
     Figure(
@@ -230,8 +232,9 @@ FIGURES: tuple[Figure, ...] = (
         "score",
         "utility",
         "lower",
-        "Risk and damage in one figure, to compare ways of masking the same file: the average of disclosure_risk "
-        "and pil. 35 to 60 is usual; the original itself, with all risk and no damage, has about 50.",
+        "Risk and damage in one figure, to compare ways of masking the same file: the average of disclosure_risk and "
+        "pil; the lower, the better. 35 to 60 is usual. The original itself, with all risk and no damage, has about "
+        "50: above that, damage has grown more than risk has fallen.",
         unasked=100_000,
     ),
     Figure(
@@ -255,7 +258,7 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "By how many per cent the strength of the relation between two fields (their correlation) has changed, "
-        "averaged over all pairs. 1 to 20 is usual where all fields are related; 100 and more where some hardly "
+        "averaged over all pairs. 1 to 30 is usual where most fields are related; 100 and more where some hardly "
         "are, since a small number has soon doubled.",
         unasked=100_000,
     ),
@@ -271,15 +274,16 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "What somebody sees who studies only a tenth of the file: by how many per cent the strength of relations "
-        "between two fields has changed in random tenths. 3 is usual where all fields are related, 100 to 300 where "
-        "some hardly are, since a small number has soon doubled.",
+        "between two fields has changed in random tenths. 3 is usual where all fields are closely related, 100 to "
+        "300 where some hardly are, be it by luck in a small tenth, since a small number has soon doubled.",
     ),
     Figure(
         "pmse",
         "utility",
         "lower",
         "How well a statistical model can tell masked from original records. 0: not at all; 0.25: every single one. "
-        "0.002 to 0.15 is usual. It sees averages, spreads and relations only; pmse_cubic and pmse_tree see more.",
+        "0.002 to 0.15 is usual; 0.25 where all original records obey a sum, say, that no rule demands and masking "
+        "broke. It sees averages, spreads and relations only; pmse_cubic and pmse_tree see more.",
         unit="",
     ),
     Figure(
@@ -287,8 +291,8 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "The same as a multiple of what a new sample of the same people would show by luck. 1: no difference can be "
-        "seen. For averages of groups 1 to 25 is usual with thousands of records, hundreds with a hundred thousand; "
-        "0 for methods that keep averages and relations exactly.",
+        "seen. 1 to 25 is usual with thousands of records, hundreds with a hundred thousand; 0 where averages and "
+        "relations are kept exactly. Where pmse is 0.25, it says nothing more.",
         unit="",
     ),
     Figure(
@@ -296,7 +300,8 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "As pmse_ratio, by a model that also sees lopsidedness, such as a few very large incomes. 1: no difference "
-        "can be seen; 1 to 25 is usual with thousands of records, hundreds with a hundred thousand.",
+        "can be seen; 1 to 25 is usual with thousands of records, hundreds with a hundred thousand. Where pmse is "
+        "0.25, it says nothing more, even if lower than pmse_ratio.",
         unit="",
     ),
     Figure(
