@@ -240,6 +240,40 @@ def test_fields_with_negative_values_have_no_dominance() -> None:
     assert math.isnan(found.value)
 
 
+def test_what_has_become_missing_everywhere_has_not_kept_its_information() -> None:
+    gone = files({"A": [1, 2, 3]}, {"A": [None, None, None]})
+    for one in measure(["information_loss", "il1s"], gone):
+        assert math.isnan(one.value)
+        assert list(over_limits([one], {one.figure.name: 1e9}))
+    half = files({"A": [1, 2, 3], "B": [1, 2, 3]}, {"A": [None, None, None], "B": [1, 2, 3]})
+    assert [one.value for one in measure(["information_loss", "il1s"], half)] == [0.0, 0.0]
+
+
+def test_a_file_without_loss_has_no_score() -> None:
+    (found,) = measure(["score"], files({"A": [None, None]}, {"A": [1, 2]}))
+    assert math.isnan(found.value)
+
+
+def test_too_few_records_for_a_tree() -> None:
+    before, after = list(range(20)), [1000] * 20
+    assert math.isnan(measure(["pmse_tree"], files({"A": before[1:]}, {"A": after[1:]}))[0].value)
+    assert measure(["pmse_tree"], files({"A": before}, {"A": after}))[0].value > 1
+
+
+def test_a_regression_that_was_given_up_has_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.kernels.logistic._STEPS", 1)
+    numbers = np.random.default_rng(1).lognormal(size=(2, 50)).tolist()
+    names = ["pmse", "pmse_ratio", "pmse_cubic"]
+    found = measure(names, files({"A": numbers[0]}, {"A": numbers[1]}))
+    assert all(math.isnan(one.value) for one in found)
+
+
+def test_figures_of_classes_without_a_class() -> None:
+    nobody = files({"A": [1, 2]}, {"A": [1, 1]}, blocks=(("A",),), classes=np.array([-1, -1], dtype=np.int32))
+    names = ["homogeneous_groups", "class_imbalance"]
+    assert all(math.isnan(one.value) for one in measure(names, nobody))
+
+
 def test_figures_of_classes(survey: Survey, run: Runner) -> None:
     result = survey.assess(class_field="C")
     assert {"homogeneous_groups", "class_imbalance"} <= {figure.name for figure in result.figures}
@@ -360,6 +394,18 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     known = figures_of(survey.assess())
     assert figures_of(told) == {name: known[name] for name in WITHOUT_MANIFEST}
     assert "the settings keep them from masking: Id, W" in "\n".join(told.notes)
+
+
+def test_a_number_that_only_excluded_records_have(tmp_path: Path) -> None:
+    rows = [{"K": "ab"[at % 2], "R": 5 if at == 4 else None, "S": 100 if at == 4 else at % 3} for at in range(20)]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", "S <= 50")
+    result = masktron.mask(
+        data, rules, tmp_path / "m.xml", k=4, invalid="exclude", nominal=["K"], roles={"S": "untouched"}
+    )
+    assert math.isnan(figures_of(result)["score"][0])
+    assessed = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json")
+    assert math.isnan(assessed["score"])
 
 
 def test_data_frames_are_compared_row_by_row() -> None:
