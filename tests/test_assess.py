@@ -274,6 +274,17 @@ def test_figures_of_classes_without_a_class() -> None:
     assert all(math.isnan(one.value) for one in measure(names, nobody))
 
 
+def test_a_missing_class_is_no_class(tmp_path: Path) -> None:
+    rows = [{"A": 10 * (at // 4), "C": ("x", "", "-9", None)[at % 4]} for at in range(40)]
+    data = write_data(tmp_path / "d.xml", rows)
+    masktron.mask(
+        data, write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "m.xml", k=4, nominal=["C"],
+        missing={"C": ["-9"]}, roles={"C": "untouched"},
+    )  # fmt: skip
+    result = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json", class_field="C")
+    assert (result["homogeneous_groups"], result["class_imbalance"]) == (100.0, 0.0)
+
+
 def test_figures_of_classes(survey: Survey, run: Runner) -> None:
     result = survey.assess(class_field="C")
     assert {"homogeneous_groups", "class_imbalance"} <= {figure.name for figure in result.figures}
@@ -394,6 +405,19 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     known = figures_of(survey.assess())
     assert figures_of(told) == {name: known[name] for name in WITHOUT_MANIFEST}
     assert "the settings keep them from masking: Id, W" in "\n".join(told.notes)
+
+
+def test_fields_of_one_file_only(tmp_path: Path) -> None:
+    original = write_data(tmp_path / "o.xml", [{"A": 1, "W": 1}, {"A": 2, "W": 3}])
+    masked = write_data(tmp_path / "m.xml", [{"A": 2, "Z": 1}, {"A": 2, "Z": 2}])
+    result = masktron.assess(masked, original, roles={"W": "weight"})
+    # 7 before, 8 after: the weight counts although it was not released
+    assert result["total_change"] == pytest.approx(100 / 7)
+    said = "\n".join(result.notes)
+    assert "only the original has them: W" in said
+    assert "only the masked file has them: Z" in said
+    with pytest.raises(UsageError, match="two fields are declared as the weight: A, W"):
+        masktron.assess(masked, original, roles={"A": "weight", "W": "weight"})
 
 
 def test_a_number_that_only_excluded_records_have(tmp_path: Path) -> None:
