@@ -621,6 +621,10 @@ def test_check_says_which_limits_it_could_not_check(survey: Survey, tmp_path: Pa
     assert (asked.code, "the limit linkage needs the original" in asked.err) == (2, True)
     with pytest.raises(UsageError, match="needs the original"):
         masktron.check(survey.out, survey.rules, limits={"linkage": 5})
+    named = run(*bare, "--original", survey.data, "--limit", "block_k=5", "--limit", "linkage=100")
+    assert (named.code, "the limit block_k needs the manifest" in named.err) == (2, True)
+    with pytest.raises(UsageError, match="the limit block_k needs the manifest"):
+        masktron.check(survey.out, survey.rules, original=survey.data, limits={"block_k": 5})
     half = run(*bare, "--original", survey.data)
     assert half.code == 1
     assert "not checked: the limit block_k: needs the manifest (--manifest)" in half.out
@@ -664,3 +668,6 @@ def test_the_sense_of_a_limit() -> None:
 
     assert [over("linkage", value, 5.0) for value in (4.9, 5.0, 5.1, math.nan)] == [False, False, True, True]
     assert [over("block_k", value, 5.0) for value in (4.0, 5.0, 6.0, math.nan)] == [True, False, False, True]
+    assert list(over_limits([Measured(figure_of("linkage"), 5.0000001)], {"linkage": 5.0})) == [
+        "linkage is 5.0000001, the limit 5.0"
+    ]
