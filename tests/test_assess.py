@@ -430,6 +430,16 @@ def test_a_number_that_only_excluded_records_have(tmp_path: Path) -> None:
     assert math.isnan(figures_of(result)["score"][0])
     assessed = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json")
     assert math.isnan(assessed["score"])
+    text = " ".join(repr(assessed).split())
+    assert "too little of what it is about" in text
+
+
+def test_the_table_says_why_there_is_no_figure() -> None:
+    frames = [pd.DataFrame({"Z": [0, 0, 0]}), pd.DataFrame({"Z": [1, 2, 3]})]
+    result = masktron.assess(frames[1], frames[0], measures=["total_change", "correlation_bias"])
+    text = " ".join(repr(result).split())
+    assert "nothing to tell: correlation_bias: the files have too little" in text
+    assert "no figure: total_change: Z had nothing before" in text
 
 
 def test_data_frames_are_compared_row_by_row() -> None:
@@ -465,7 +475,7 @@ def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, r
     text = " ".join(outcome.out.split())
     for figure in FIGURES:
         assert figure.name in text  # those of classes stand in a note
-        assert "Of 100" in text
+        assert (figure.meaning in text) is ("class" not in figure.needs)
     everything = outcome.out + (tmp_path / "a.json").read_text()
     assert "Here most in A." in text
     assert not re.search(r"name\d|word\d|70\d\d\d\d\d", everything)
@@ -519,6 +529,7 @@ def test_wrong_arguments(survey: Survey, tmp_path: Path, run: Runner) -> None:
     for call, says in (
         (lambda: survey.assess(measures="linkage"), "measures must be a list of names"),
         (lambda: survey.assess(measures=["linkage", 5]), "measures must be a list of names"),
+        (lambda: survey.assess(measures=5), "measures must be a list of names"),
         (lambda: survey.assess(class_field=5), "class_field must be a name"),
         (lambda: survey.assess(class_field="Cx"), "did you mean C"),
         (lambda: survey.assess(manifest=False, roles={"Idd": "key"}), "did you mean Id"),

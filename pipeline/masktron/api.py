@@ -282,7 +282,8 @@ def assess(
     """
     _texts(class_field=class_field)
     _no_frames(manifest, masked, original)
-    if isinstance(measures, str) or not all(isinstance(name, str) for name in measures or ()):
+    listed = measures is None or (isinstance(measures, Sequence) and not isinstance(measures, str))
+    if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
     with _file(masked, "masked") as path, _file(original, "original") as source:
         result = run_assess(
