@@ -453,6 +453,13 @@ def test_data_frames_are_compared_row_by_row() -> None:
     assert list(frame.columns) == ["name", "group", "value", "unit", "better", "field", "meaning"]
 
 
+def test_figures_of_a_sample_say_so(survey: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["pmse", "pmse_ratio", "pmse_tree"]
+    assert not survey.assess(measures=names).notes
+    monkeypatch.setattr("masktron.jobs.assess.SAMPLED", {"pmse": 59, "pmse_ratio": 59, "pmse_tree": 1234})
+    assert survey.assess(measures=names).notes == ("of 59 respondents, drawn at random: pmse, pmse_ratio",)
+
+
 def test_chosen_measures(survey: Survey, run: Runner) -> None:
     assert list(figures_of(survey.assess(measures=["unchanged", "linkage"]))) == ["linkage", "unchanged"]
     arguments = ("assess", survey.out, "--original", survey.data)

@@ -22,7 +22,7 @@ from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.pil import pil
-from masktron.measures.propensity import LEAF, Pmse, Terms, pmse, pmse_cart
+from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
 from masktron.measures.score import DisclosureRisk, score
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
@@ -34,6 +34,11 @@ MOST_KNOWN = 6
 
 REGRESSED = 100_000
 """Respondents of a larger file that regressions are fitted to, drawn with a fixed seed."""
+
+SAMPLED: Mapping[str, int] = MappingProxyType(
+    {"pmse": REGRESSED, "pmse_ratio": REGRESSED, "pmse_cubic": REGRESSED, "pmse_tree": CART_RECORDS}
+)
+"""Respondents that a figure is computed from at most."""
 
 
 @dataclass(frozen=True, slots=True)
