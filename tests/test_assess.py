@@ -240,6 +240,51 @@ def test_fields_with_negative_values_have_no_dominance() -> None:
     assert math.isnan(found.value)
 
 
+def test_what_has_become_missing_everywhere_has_not_kept_its_information() -> None:
+    gone = files({"A": [1, 2, 3]}, {"A": [None, None, None]})
+    for one in measure(["information_loss", "il1s"], gone):
+        assert math.isnan(one.value)
+        assert list(over_limits([one], {one.figure.name: 1e9}))
+    half = files({"A": [1, 2, 3], "B": [1, 2, 3]}, {"A": [None, None, None], "B": [1, 2, 3]})
+    assert [one.value for one in measure(["information_loss", "il1s"], half)] == [0.0, 0.0]
+
+
+def test_a_file_without_loss_has_no_score() -> None:
+    (found,) = measure(["score"], files({"A": [None, None]}, {"A": [1, 2]}))
+    assert math.isnan(found.value)
+
+
+def test_too_few_records_for_a_tree() -> None:
+    before, after = list(range(20)), [1000] * 20
+    assert math.isnan(measure(["pmse_tree"], files({"A": before[1:]}, {"A": after[1:]}))[0].value)
+    assert measure(["pmse_tree"], files({"A": before}, {"A": after}))[0].value > 1
+
+
+def test_a_regression_that_was_given_up_has_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.kernels.logistic._STEPS", 1)
+    numbers = np.random.default_rng(1).lognormal(size=(2, 50)).tolist()
+    names = ["pmse", "pmse_ratio", "pmse_cubic"]
+    found = measure(names, files({"A": numbers[0]}, {"A": numbers[1]}))
+    assert all(math.isnan(one.value) for one in found)
+
+
+def test_figures_of_classes_without_a_class() -> None:
+    nobody = files({"A": [1, 2]}, {"A": [1, 1]}, blocks=(("A",),), classes=np.array([-1, -1], dtype=np.int32))
+    names = ["homogeneous_groups", "class_imbalance"]
+    assert all(math.isnan(one.value) for one in measure(names, nobody))
+
+
+def test_a_missing_class_is_no_class(tmp_path: Path) -> None:
+    rows = [{"A": 10 * (at // 4), "C": ("x", "", "-9", None)[at % 4]} for at in range(40)]
+    data = write_data(tmp_path / "d.xml", rows)
+    masktron.mask(
+        data, write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "m.xml", k=4, nominal=["C"],
+        missing={"C": ["-9"]}, roles={"C": "untouched"},
+    )  # fmt: skip
+    result = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json", class_field="C")
+    assert (result["homogeneous_groups"], result["class_imbalance"]) == (100.0, 0.0)
+
+
 def test_figures_of_classes(survey: Survey, run: Runner) -> None:
     result = survey.assess(class_field="C")
     assert {"homogeneous_groups", "class_imbalance"} <= {figure.name for figure in result.figures}
@@ -362,6 +407,41 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     assert "the settings keep them from masking: Id, W" in "\n".join(told.notes)
 
 
+def test_fields_of_one_file_only(tmp_path: Path) -> None:
+    original = write_data(tmp_path / "o.xml", [{"A": 1, "W": 1}, {"A": 2, "W": 3}])
+    masked = write_data(tmp_path / "m.xml", [{"A": 2, "Z": 1}, {"A": 2, "Z": 2}])
+    result = masktron.assess(masked, original, roles={"W": "weight"})
+    # 7 before, 8 after: the weight counts although it was not released
+    assert result["total_change"] == pytest.approx(100 / 7)
+    said = "\n".join(result.notes)
+    assert "only the original has them: W" in said
+    assert "only the masked file has them: Z" in said
+    with pytest.raises(UsageError, match="two fields are declared as the weight: A, W"):
+        masktron.assess(masked, original, roles={"A": "weight", "W": "weight"})
+
+
+def test_a_number_that_only_excluded_records_have(tmp_path: Path) -> None:
+    rows = [{"K": "ab"[at % 2], "R": 5 if at == 4 else None, "S": 100 if at == 4 else at % 3} for at in range(20)]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", "S <= 50")
+    result = masktron.mask(
+        data, rules, tmp_path / "m.xml", k=4, invalid="exclude", nominal=["K"], roles={"S": "untouched"}
+    )
+    assert math.isnan(figures_of(result)["score"][0])
+    assessed = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json")
+    assert math.isnan(assessed["score"])
+    text = " ".join(repr(assessed).split())
+    assert "too little of what it is about" in text
+
+
+def test_the_table_says_why_there_is_no_figure() -> None:
+    frames = [pd.DataFrame({"Z": [0, 0, 0]}), pd.DataFrame({"Z": [1, 2, 3]})]
+    result = masktron.assess(frames[1], frames[0], measures=["total_change", "correlation_bias"])
+    text = " ".join(repr(result).split())
+    assert "nothing to tell: correlation_bias: the files have too little" in text
+    assert "no figure: total_change: Z had nothing before" in text
+
+
 def test_data_frames_are_compared_row_by_row() -> None:
     before = pd.DataFrame({"A": [1, 2, 30, 40], "K": ["x", "x", "y", "z"]})
     after = pd.DataFrame({"A": [1.5, 1.5, 35, 35], "K": ["x", "x", "y", "y"]})
@@ -371,6 +451,13 @@ def test_data_frames_are_compared_row_by_row() -> None:
     frame = result.to_frame()
     assert frame.set_index("name").loc["whole_record_k", "value"] == 2.0
     assert list(frame.columns) == ["name", "group", "value", "unit", "better", "field", "meaning"]
+
+
+def test_figures_of_a_sample_say_so(survey: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["pmse", "pmse_ratio", "pmse_tree"]
+    assert not survey.assess(measures=names).notes
+    monkeypatch.setattr("masktron.jobs.assess.SAMPLED", {"pmse": 59, "pmse_ratio": 59, "pmse_tree": 1234})
+    assert survey.assess(measures=names).notes == ("of 59 respondents, drawn at random: pmse, pmse_ratio",)
 
 
 def test_chosen_measures(survey: Survey, run: Runner) -> None:
@@ -395,7 +482,7 @@ def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, r
     text = " ".join(outcome.out.split())
     for figure in FIGURES:
         assert figure.name in text  # those of classes stand in a note
-        assert "Of 100" in text
+        assert (figure.meaning in text) is ("class" not in figure.needs)
     everything = outcome.out + (tmp_path / "a.json").read_text()
     assert "Here most in A." in text
     assert not re.search(r"name\d|word\d|70\d\d\d\d\d", everything)
@@ -449,6 +536,7 @@ def test_wrong_arguments(survey: Survey, tmp_path: Path, run: Runner) -> None:
     for call, says in (
         (lambda: survey.assess(measures="linkage"), "measures must be a list of names"),
         (lambda: survey.assess(measures=["linkage", 5]), "measures must be a list of names"),
+        (lambda: survey.assess(measures=5), "measures must be a list of names"),
         (lambda: survey.assess(class_field=5), "class_field must be a name"),
         (lambda: survey.assess(class_field="Cx"), "did you mean C"),
         (lambda: survey.assess(manifest=False, roles={"Idd": "key"}), "did you mean Id"),
@@ -551,6 +639,10 @@ def test_check_says_which_limits_it_could_not_check(survey: Survey, tmp_path: Pa
     assert (asked.code, "the limit linkage needs the original" in asked.err) == (2, True)
     with pytest.raises(UsageError, match="needs the original"):
         masktron.check(survey.out, survey.rules, limits={"linkage": 5})
+    named = run(*bare, "--original", survey.data, "--limit", "block_k=5", "--limit", "linkage=100")
+    assert (named.code, "the limit block_k needs the manifest" in named.err) == (2, True)
+    with pytest.raises(UsageError, match="the limit block_k needs the manifest"):
+        masktron.check(survey.out, survey.rules, original=survey.data, limits={"block_k": 5})
     half = run(*bare, "--original", survey.data)
     assert half.code == 1
     assert "not checked: the limit block_k: needs the manifest (--manifest)" in half.out
@@ -594,3 +686,6 @@ def test_the_sense_of_a_limit() -> None:
 
     assert [over("linkage", value, 5.0) for value in (4.9, 5.0, 5.1, math.nan)] == [False, False, True, True]
     assert [over("block_k", value, 5.0) for value in (4.0, 5.0, 6.0, math.nan)] == [True, False, False, True]
+    assert list(over_limits([Measured(figure_of("linkage"), 5.0000001)], {"linkage": 5.0})) == [
+        "linkage is 5.0000001, the limit 5.0"
+    ]

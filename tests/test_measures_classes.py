@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.measures import biases, class_chi_square
 from masktron.measures.classes import Biases
+from masktron.measures.subdomains import subdomains
 
 RNG = np.random.default_rng(8)
 ORIGINAL = RNG.lognormal(size=(80, 3))
@@ -103,6 +104,14 @@ def test_zero_in_the_original() -> None:
     noisy = np.array([[0.1], [0.2], [-0.3]])
     assert noisy.mean() != 0
     assert math.isnan(biases(noisy, noisy + 1).abim)
+
+
+def test_numbers_near_the_largest() -> None:
+    """A mean from 0 to 1e308 has no relative bias, though the size of what was added up is no double."""
+    before, after = np.array([[-1e308], [1e308]]), np.array([[1e308], [1e308]])
+    assert np.isnan(biases(before, after).abim)
+    assert biases(before, before).abim == 0.0
+    assert subdomains(before, before, share=1.0).means == 0.0
 
 
 def test_uncorrelated_variables() -> None:

@@ -256,6 +256,19 @@ def test_a_sample_has_the_same_respondents_of_both_files(measure: Callable[..., 
     assert measure(SKEWED, masked, sample=400, seed=9) == measure(SKEWED, masked, sample=None, seed=9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_cells_that_only_masking_made_missing(seed: int) -> None:
+    """They separate a few records, in whose directions rounding would go on for ever."""
+    generator = np.random.default_rng(seed)
+    original = np.exp(0.1 * generator.normal(size=(40, 4)))
+    original[:, 2] = original[:, 0] + original[:, 1]
+    masked = original + 1e-9 * generator.normal(size=original.shape)
+    masked[generator.random(masked.shape) < 0.1] = np.nan
+    found = pmse(original, masked)
+    assert found.converged
+    assert 0 < found.certain < 100
+
+
 def test_an_unfinished_regression_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "_STEPS", 1)
     assert not pmse(SKEWED, SKEWED + NOISE).converged

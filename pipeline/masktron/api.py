@@ -16,7 +16,7 @@ import pandas as pd
 from masktron.config import Config, config_from, limits_from
 from masktron.errors import MasktronError, UsageError
 from masktron.jobs.assess import run_assess
-from masktron.jobs.check import require_original, run_check
+from masktron.jobs.check import require_inputs, run_check
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
@@ -214,7 +214,7 @@ def check(
         As for `validate`.
     limits : mapping of str to float, optional
         Bounds of the figures of `assess`, by name: the most, or the least where a higher value is better. They need
-        the original.
+        the original, and some the manifest.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def check(
     _texts(record=record, phase=phase)
     _no_frames(manifest, masked, original)
     figures = limits_from({} if limits is None else limits)
-    require_original(figures, original)
+    require_inputs(figures, original, manifest)
     bounds = thresholds({} if max_failures is None else max_failures)
     with _file(masked, "masked") as path, _optional_file(original, "original") as source:
         result = run_check(
@@ -282,7 +282,8 @@ def assess(
     """
     _texts(class_field=class_field)
     _no_frames(manifest, masked, original)
-    if isinstance(measures, str) or not all(isinstance(name, str) for name in measures or ()):
+    listed = measures is None or (isinstance(measures, Sequence) and not isinstance(measures, str))
+    if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
     with _file(masked, "masked") as path, _file(original, "original") as source:
         result = run_assess(

@@ -355,7 +355,7 @@ def check(
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.config import parse_limits
-    from masktron.jobs.check import require_original, run_check
+    from masktron.jobs.check import require_inputs, run_check
     from masktron.report.tables import check_tables
     from masktron.thresholds import parse_thresholds, thresholds
 
@@ -364,7 +364,7 @@ def check(
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
     settings = _settings(config, limit=limit, record=record, phase=phase)
-    require_original(parse_limits(limit or []), original)
+    require_inputs(parse_limits(limit or []), original, manifest)
     with _progress() as progress:
         result = run_check(
             masked,

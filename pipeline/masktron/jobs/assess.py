@@ -10,7 +10,7 @@ from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.common import Progress, no_progress
 from masktron.jobs.compared import compare
-from masktron.measures.figures import measure
+from masktron.measures.figures import SAMPLED, measure
 from masktron.results import AssessResult, FigureResult, shown
 from masktron.write.manifest import Contract, read_contract
 
@@ -69,8 +69,17 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
-        notes=(*notes, *lacking),
+        notes=(*notes, *_sampled(names, len(files)), *lacking),
     )
+
+
+def _sampled(names: Sequence[str], records: int) -> list[str]:
+    """Say which figures are of a sample of the respondents."""
+    sizes = {name: SAMPLED[name] for name in names if SAMPLED.get(name, records) < records}
+    return [
+        f"of {size:,} respondents, drawn at random: {', '.join(name for name, own in sizes.items() if own == size)}"
+        for size in dict.fromkeys(sizes.values())
+    ]
 
 
 def _chosen(

@@ -107,17 +107,19 @@ def run_check(
     )
 
 
-def require_original(limits: Iterable[str], original: object | None) -> None:
-    """Refuse limits that somebody asks for by name where nothing can be compared.
+def require_inputs(limits: Collection[str], original: object | None, manifest: object | None) -> None:
+    """Refuse limits that somebody asks for by name where they cannot be checked.
 
     Raises
     ------
     UsageError
-        There is a limit and no original. Limits of the settings are listed as not checked instead.
+        There is a limit and no original, or one that needs the manifest and none. Limits of the settings are listed
+        as not checked instead.
     """
-    names = ", ".join(limits)
-    if names and original is None:
-        raise UsageError(f"the limit {names} needs the original", hint="give it: --original FILE")
+    if limits and original is None:
+        raise UsageError(f"the limit {', '.join(limits)} needs the original", hint="give it: --original FILE")
+    if manifest is None and (names := [name for name in limits if "manifest" in figure_of(name).needs]):
+        raise UsageError(f"the limit {', '.join(names)} needs the manifest", hint="give it: --manifest FILE")
 
 
 class _Audit:

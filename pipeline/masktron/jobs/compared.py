@@ -14,7 +14,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import Progress
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
-from masktron.measures.assessed import Assessed
+from masktron.measures.assessed import Assessed, held
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
@@ -77,7 +77,7 @@ def compare(
         else absent(source.columns[name].field, len(released))
         for name in fields.names
     }
-    classes = None if class_field is None else codes_of(taken(_known(source, class_field), rows).lexemes)
+    classes = None if class_field is None else codes_of(held(taken(_known(source, class_field), rows)))
     assessed = Assessed(
         original=before,
         masked=after,
@@ -196,7 +196,10 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     for name in (*config.roles, *config.nominal, *config.ordinal):
         _known(source, name)
     common = [name for name in source.columns if name in released.columns]
-    weights = [name for name in common if config.roles.get(name) is Role.WEIGHT]
+    # those of the original count, whether or not they were released
+    weights = [name for name in source.columns if config.roles.get(name) is Role.WEIGHT]
+    if len(weights) > 1:
+        raise UsageError(f"two fields are declared as the weight: {', '.join(weights)}", hint="keep one of them")
     names = [
         name
         for name in common
@@ -216,12 +219,14 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     ]
     kept = [name for name in common if name not in names]
     gone = [name for name in source.columns if name not in released.columns]
+    new = [name for name in released.columns if name not in source.columns]
     notes = [
         "without a manifest, record 1 of the masked file is taken for record 1 of the original, and so on",
         f"compared without a manifest: {', '.join(names)}; a field that was not masked is left out with "
         "--role FIELD=untouched",
         *([f"not compared, since the settings keep them from masking: {', '.join(kept)}"] if kept else []),
         *([f"not compared, since only the original has them: {', '.join(gone)}"] if gone else []),
+        *([f"not compared, since only the masked file has them: {', '.join(new)}"] if new else []),
     ]
     return _Fields(tuple(names), tuple(numeric), weights[0] if weights else None, tuple(notes))
 

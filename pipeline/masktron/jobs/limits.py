@@ -15,7 +15,11 @@ def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> It
         bound = limits.get(one.figure.name)
         if bound is not None and not one.figure.meets(one.value, bound):
             place = f" in {one.field}" if one.field else ""
-            yield f"{one.figure.name} is {one.value:g}{place}, the limit {bound:g}"
+            value, limit = f"{one.value:g}", f"{bound:g}"
+            if value == limit:
+                # they differ in digits that are not shown
+                value, limit = repr(one.value), repr(bound)
+            yield f"{one.figure.name} is {value}{place}, the limit {limit}"
 
 
 def refuse_class_limits(limits: Iterable[str]) -> None:

@@ -82,7 +82,7 @@ class Assessed:
     def categories(self) -> dict[str, CategoryShares]:
         """Weighted counts of the categories of each field that is no number."""
         return {
-            name: category_shares(_held(self.original[name]), _held(self.masked[name]), self.weights)
+            name: category_shares(held(self.original[name]), held(self.masked[name]), self.weights)
             for name in self.categorical
         }
 
@@ -127,8 +127,8 @@ def numbers_of(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[n
     return values
 
 
-def _held(column: Column) -> NDArray[np.object_]:
-    """Return the lexemes of a column without those that mean 'missing'; shape (n,)."""
+def held(column: Column) -> NDArray[np.object_]:
+    """Return the lexemes of a column without the cells that hold no value: empty, or a code for it; shape (n,)."""
     lexemes = column.lexemes.copy()
     lexemes[~column.present] = None
     return lexemes

@@ -73,10 +73,11 @@ def biases(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Biases
         raise UsageError("an infinite value has no mean")
     known = standardise(original)
     released = standardise(masked, known.origins)
-    size = np.abs(known.origins) + known.deviations
     upper = np.triu_indices(original.shape[1], 1)
     before, after = (pair_moments(file.units).correlations[upper] for file in (known, released))
     with np.errstate(over="ignore", invalid="ignore"):
+        # an infinite size would make every mean 0
+        size = np.minimum(np.abs(known.origins) + known.deviations, np.finfo(np.float64).max)
         kinds = (
             relative_changes(known.origins + known.means, known.origins + released.means, size),
             relative_changes(known.deviations, released.deviations, 0.0),

@@ -22,7 +22,7 @@ from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.pil import pil
-from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
 from masktron.measures.score import DisclosureRisk, score
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
@@ -34,6 +34,11 @@ MOST_KNOWN = 6
 
 REGRESSED = 100_000
 """Respondents of a larger file that regressions are fitted to, drawn with a fixed seed."""
+
+SAMPLED: Mapping[str, int] = MappingProxyType(
+    {"pmse": REGRESSED, "pmse_ratio": REGRESSED, "pmse_cubic": REGRESSED, "pmse_tree": CART_RECORDS}
+)
+"""Respondents that a figure is computed from at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,16 @@ def _of_numbers(function: Callable[[Assessed], float]) -> Callable[[Assessed], f
     return lambda files: function(files) if files.numeric else math.nan
 
 
+def _of_cells(function: Callable[[Assessed], float]) -> Callable[[Assessed], float]:
+    """Say nothing where no cell has a number in both files: what became missing has not kept its information."""
+    return _of_numbers(lambda files: function(files) if _share_a_cell(files) else math.nan)
+
+
+def _share_a_cell(files: Assessed) -> bool:
+    columns = zip(files.before.T, files.after.T, strict=True)
+    return any(not (np.isnan(before) | np.isnan(after)).all() for before, after in columns)
+
+
 def _linkage_groups(files: Assessed) -> float:
     blocks = files.numeric_blocks
     return files.once(by_groups, groups=blocks, workers=files.workers) if blocks else math.nan
@@ -109,6 +124,33 @@ def _linkage_knowledge(files: Assessed) -> float:
 
 def _disclosure_risk(files: Assessed) -> float:
     return DisclosureRisk(files.once(linkage, workers=files.workers), files.once(by_ranks)).total
+
+
+def _score(files: Assessed) -> float:
+    """A file of which the original has no numbers left has no loss, and so no score."""
+    loss = files.once(pil).total
+    return math.nan if math.isnan(loss) else score(loss, _disclosure_risk(files))
+
+
+def _pmse(files: Assessed, terms: Terms = "squares") -> Pmse | None:
+    """What the regression tells; None where it was given up, so that a value would be a guess."""
+    found = files.once(pmse, terms=terms, sample=REGRESSED)
+    return found if found.converged else None
+
+
+def _pmse_value(files: Assessed) -> float:
+    found = _pmse(files)
+    return math.nan if found is None else found.value
+
+
+def _pmse_ratio(files: Assessed, terms: Terms = "squares") -> float:
+    found = _pmse(files, terms)
+    return math.nan if found is None else found.ratio
+
+
+def _pmse_tree(files: Assessed) -> float:
+    """A tree that cannot have two leaves sees nothing, whatever was masked."""
+    return math.nan if len(files) < LEAF else files.once(pmse_cart).ratio
 
 
 def _dominance(files: Assessed) -> float:
@@ -131,7 +173,7 @@ def _by_class(
     """Look at the groups of each block."""
 
     def worst(files: Assessed) -> float | Worst:
-        if files.classes is None:
+        if files.classes is None or not (files.classes >= 0).any():
             return math.nan
         blocks = zip(files.blocks, files.groups, strict=True)
         return _worst({", ".join(block): function(groups, files.classes) for block, groups in blocks})
@@ -193,21 +235,21 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "true_cells": _of_numbers(lambda files: files.once(true_cells).file),
         "homogeneous_groups": _by_class(homogeneity),
         "class_imbalance": _by_class(class_chi_square),
-        "information_loss": _of_numbers(lambda files: files.once(information_loss)),
+        "information_loss": _of_cells(lambda files: files.once(information_loss)),
         "total_change": _total_change,
         "category_change": _category_change,
-        "il1s": _of_numbers(lambda files: files.once(il1s)),
+        "il1s": _of_cells(lambda files: files.once(il1s)),
         "pil": _of_numbers(lambda files: files.once(pil).total),
-        "score": _of_numbers(lambda files: score(files.once(pil).total, _disclosure_risk(files))),
+        "score": _of_numbers(_score),
         "mean_bias": _of_numbers(lambda files: files.once(biases).abim),
         "deviation_bias": _of_numbers(lambda files: files.once(biases).abisd),
         "correlation_bias": _of_numbers(lambda files: files.once(biases).abico),
         "subdomain_means": _of_numbers(lambda files: files.once(subdomains).means),
         "subdomain_correlations": _of_numbers(lambda files: files.once(subdomains).correlations),
-        "pmse": _of_numbers(lambda files: files.once(pmse, sample=REGRESSED).value),
-        "pmse_ratio": _of_numbers(lambda files: files.once(pmse, sample=REGRESSED).ratio),
-        "pmse_cubic": _of_numbers(lambda files: files.once(pmse, terms="cubic", sample=REGRESSED).ratio),
-        "pmse_tree": _of_numbers(lambda files: files.once(pmse_cart).ratio),
+        "pmse": _of_numbers(_pmse_value),
+        "pmse_ratio": _of_numbers(_pmse_ratio),
+        "pmse_cubic": _of_numbers(lambda files: _pmse_ratio(files, "cubic")),
+        "pmse_tree": _of_numbers(_pmse_tree),
     }
 )
 """The function of each figure, by its name."""

@@ -19,7 +19,9 @@ MIXED_UP_TO = 7
 """Variables up to which "cubic" has all products of three (119 terms); with more it has cubes alone."""
 CART_RECORDS = 10_000
 PERMUTATIONS = 20
-_DEPTH, _LEAF, _CERTAIN = 8, 20, 1e-6
+LEAF = 20
+"""Rows of both files in a leaf of the tree, at least; fewer respondents than that make no tree."""
+_DEPTH, _CERTAIN = 8, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Pmse:
     records : int
         Respondents that were compared; fewer than the files have for a sample.
     converged : bool
-        False where the regression was given up, so that `value` is not exact.
+        False where the regression was given up, so that `value` may be too small.
     """
 
     value: float
@@ -246,5 +248,5 @@ def _ranks(column: NDArray[np.float64]) -> NDArray[np.float32]:
 def _tree(rows: NDArray[np.float32], labels: NDArray[np.bool_], seed: int) -> float:
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 -- a second, for this measure alone
 
-    tree = DecisionTreeClassifier(max_depth=_DEPTH, min_samples_leaf=_LEAF, random_state=seed)  # type: ignore[no-untyped-call]
+    tree = DecisionTreeClassifier(max_depth=_DEPTH, min_samples_leaf=LEAF, random_state=seed)  # type: ignore[no-untyped-call]
     return _distance(tree.fit(rows, labels).predict_proba(rows)[:, -1])

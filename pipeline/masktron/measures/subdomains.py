@@ -125,7 +125,7 @@ def variations(
     known = standardise(original)
     released = standardise(masked, known.origins)
     unit = np.where(known.deviations > 0, known.deviations, 1.0)
-    size = (np.abs(known.origins) + np.nan_to_num(known.deviations)) / unit
+    size = np.abs(known.origins) / unit + np.nan_to_num(known.deviations) / unit
     p = original.shape[1]
     first, second = np.triu_indices(p, 1)
     changes = [np.full((samples, width), np.nan) for width in (p, p, p, p, len(first), len(first))]

@@ -306,10 +306,12 @@ def assess_tables(result: AssessResult) -> list[RenderableType]:
         table.add_row(about, figure.name, _valued(figure), figure.meaning + worst)
         last = figure.group
     compared = f"{_count(len(result.numeric), 'number')} and {_count(len(result.categorical), 'field')} of categories"
-    nothing = [figure.name for figure in result.figures if math.isnan(figure.value)]
+    nothing = ", ".join(one.name for one in result.figures if math.isnan(one.value) and not one.field)
+    unlike = [figure for figure in result.figures if math.isnan(figure.value) and figure.field]
     return [
         table,
-        *_notes("nothing to tell", (f"{', '.join(nothing)}: no field of that kind was masked",) if nothing else ()),
+        *_notes("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
+        *_notes("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
         *_notes("note", result.notes),
         f"{plain(result.masked)} against {plain(result.original)}: {_count(result.records, 'record')}, {compared}",
     ]
