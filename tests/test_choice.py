@@ -369,11 +369,13 @@ def test_geometric_factors_are_taken_where_they_exist(tmp_path: Path, settled_by
 
     def look(settle: Settle, block: Block) -> Settle:
         def changed(views: Views, block: Block, grouping: Grouping) -> Settled:
+            from masktron.aggregators.mean import Mean
             from masktron.masking.targets import targets
 
             if block.aggregator == "derive_geometric":
                 data = views.coded(block.variables)
-                seen["targets"] = targets(views, block, data, grouping)
+                means = Mean().aggregate(data, grouping.labels, views.weights)
+                seen["targets"] = targets(views, block, data, grouping, means)
                 seen["values"], seen["labels"] = data, grouping.labels
             return settle(views, block, grouping)
 

@@ -14,7 +14,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import Progress
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
-from masktron.measures.assessed import Assessed, held
+from masktron.measures.assessed import Assessed
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
@@ -77,7 +77,7 @@ def compare(
         else absent(source.columns[name].field, len(released))
         for name in fields.names
     }
-    classes = None if class_field is None else codes_of(held(taken(_known(source, class_field), rows)))
+    classes = None if class_field is None else codes_of(taken(_known(source, class_field), rows).held)
     assessed = Assessed(
         original=before,
         masked=after,

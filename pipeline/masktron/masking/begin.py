@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from masktron.kernels import distinct
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.judging import Judging, Written, taken
 from masktron.masking.patterns import Patterns
@@ -122,10 +122,7 @@ class Beginning:
         return np.setdiff1d(np.arange(len(groups)), owners)
 
     def _finish(self, groups: NDArray[np.intp], stage: str) -> None:
-        for position in range(len(self._block.variables)):
-            codes, distinct = pd.factorize(self.begun.lexemes[groups, position])
-            numbers = numbers_of(np.array([*distinct.tolist(), None], dtype=np.object_))
-            self.begun.numbers[groups, position] = numbers[codes]
+        self.begun.numbers[groups] = numbers_of(self.begun.lexemes[groups])
         self.begun.done[groups] = True
         self.begun.exits[groups] = stage
 
@@ -150,9 +147,6 @@ class Beginning:
         contexts = [{name: text for name, text in one.items() if name not in loose} for one in pattern.contexts]
         return replace(pattern, contexts=contexts[:1] if loose else contexts, solved=loose)
 
-    def _codes(self, name: str) -> NDArray[np.intp]:
-        return np.asarray(pd.factorize(self._views.columns[name].lexemes)[0], dtype=np.intp)
-
     def _kinds(self, cases: Patterns) -> Iterator[NDArray[np.intp]]:
         """Yield the groups of each kind."""
         groups = np.flatnonzero(self._open & ~self.begun.done)
@@ -161,7 +155,7 @@ class Beginning:
         columns = [*cases.codes[self._contexts.first[groups]].T, *self._contexts.kinds(groups)]
         for position, name in enumerate(self._block.variables):
             if name not in self._views.numeric and cases.middles is not None:
-                columns.append(self._codes(name)[cases.middles[groups, position]])
+                columns.append(distinct.codes_of(self._views.columns[name].lexemes)[cases.middles[groups, position]])
         labels = self._grouping.labels
         for satisfied in cases.satisfied:
             if satisfied.shape[1] > 1:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
 from masktron.constraints import Linear
+from masktron.kernels import distinct
 from masktron.masking.views import Views
 from masktron.methods.grouping import Grouping, codes_of
 from masktron.plan import Block
@@ -33,9 +33,7 @@ class GroupContexts:
     def __init__(self, views: Views, block: Block, grouping: Grouping, limits: Collection[str]) -> None:
         self._views = views
         self._block = block
-        self._codes = {
-            name: np.asarray(pd.factorize(views.columns[name].lexemes)[0], dtype=np.intp) for name in block.conditions
-        }
+        self._codes = {name: distinct.codes_of(views.columns[name].lexemes) for name in block.conditions}
         self._grouping = grouping
         self.first = grouping.first
         self._varying = {name: grouping.varying(own[:, None]) for name, own in self._codes.items()}
@@ -53,7 +51,7 @@ class GroupContexts:
                 fine &= ~varying
         return fine
 
-    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.int32]]:
         """Return codes of the unmasked fields of some groups, without the loose ones."""
         return [own[self.first[groups]] for name, own in self._codes.items() if name not in self.loose]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from masktron.kernels import distinct
 from masktron.masking.views import Views
 from masktron.methods.grouping import Grouping, codes_of
 from masktron.settle.prototypes import Settled
@@ -75,10 +75,7 @@ def _coded(views: Views, name: str, settled: Settled, at: int) -> tuple[NDArray[
     """Return the values of a field in the records and in the prototypes, as numbers; NaN where there is none."""
     if name in views.numeric:
         return views.values[name], views.without_codes(name, settled.numbers[:, at])
-    column = views.columns[name]
-    shown = column.lexemes.copy()
-    shown[~column.present] = None
-    codes = pd.factorize(np.concatenate([shown, settled.lexemes[:, at]]))[0]
+    codes = distinct.codes_of(np.concatenate([views.columns[name].held, settled.lexemes[:, at]]))
     own, written = codes[: views.n], codes[views.n :]
     # What no record has is no value: a missing code, or an empty text.
     known = np.isin(written, own[own >= 0])

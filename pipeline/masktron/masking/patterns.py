@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.masking.views import Views, pattern_of
+from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.settle.hunt import MAX_CONTEXTS, Pattern, Texts
 
@@ -52,13 +52,13 @@ class Patterns:
         views: Views,
         block: Block,
         *,
+        codes: NDArray[np.intp],
         targets: NDArray[np.float64],
         centres: NDArray[np.float64],
         middles: NDArray[np.intp] | None,
         pooled: NDArray[np.bool_],
     ) -> Patterns:
         """Collect what the patterns of all groups need."""
-        codes = np.stack([pattern_of(views.columns[name]) for name in block.variables], axis=1)
         numbers = {name: values for name in block.variables if (values := _known(views, name)).size}
         box = {name: (float(values.min()), float(values.max())) for name, values in numbers.items()}
         satisfied = [views.satisfied_by(form) for form in views.forms(block)]

@@ -23,7 +23,7 @@ from masktron.masking.per_record import Reduction, Reductions
 from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.methods.grouping import Grouping
-from masktron.plan import DERIVE_GEOMETRIC, Block
+from masktron.plan import Block
 from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
 from masktron.settle.hunt import Hunt, Pattern
@@ -121,11 +121,11 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         choices = middles
     members = grouping.members
     centres = Mean().aggregate(usable, grouping.labels, views.weights)
-    plain = isinstance(aggregator, Mean) and not block.one_signed and block.aggregator != DERIVE_GEOMETRIC
     cases = Patterns.of(
         views,
         block,
-        targets=centres if plain else targets(views, block, usable, grouping),
+        codes=patterns,
+        targets=targets(views, block, usable, grouping, centres),
         centres=centres,
         middles=middles,
         pooled=beyond,

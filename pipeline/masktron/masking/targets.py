@@ -14,7 +14,9 @@ from masktron.methods.grouping import Grouping
 from masktron.plan import DERIVE_GEOMETRIC, Block
 
 
-def targets(views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
+def targets(
+    views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping, means: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Aggregate the groups of a block.
 
     Where groups of the geometric mean mix signs, which only mixed groups do, the arithmetic mean stands in for it.
@@ -23,27 +25,30 @@ def targets(views: Views, block: Block, values: NDArray[np.float64], grouping: G
     ----------
     values : ndarray of float64, shape (n, p)
         Numbers and codes of categories, in the order of the block; in no group missing in some records only.
+    means : ndarray of float64, shape (groups, p)
+        Their arithmetic means.
 
     Returns
     -------
     ndarray of float64, shape (groups, p)
     """
     if block.aggregator == DERIVE_GEOMETRIC:
-        return _geometric_factors(views, block, values, grouping)
+        return _geometric_factors(views, block, values, grouping, means)
     aggregator = aggregator_of(block)
     if not block.one_signed:
-        return aggregator.aggregate(values, grouping.labels, views.weights)
+        plain = isinstance(aggregator, Mean)
+        return means if plain else aggregator.aggregate(values, grouping.labels, views.weights)
     unlike = grouping.varying(np.nan_to_num(np.sign(values)))
     one_signed = np.where(unlike[grouping.labels, None], 0.0, values)
     return np.where(
         unlike[:, None],
-        Mean().aggregate(values, grouping.labels, views.weights),
+        means,
         aggregator.aggregate(one_signed, grouping.labels, views.weights),
     )
 
 
 def _geometric_factors(
-    views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping
+    views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping, means: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Geometric means of what products multiply, where that has one sign and no zero; arithmetic means elsewhere.
 
@@ -68,5 +73,5 @@ def _geometric_factors(
     return np.where(
         factors,
         GeometricMean().aggregate(strict, grouping.labels, views.weights),
-        Mean().aggregate(values, grouping.labels, views.weights),
+        means,
     )

@@ -82,7 +82,7 @@ class Assessed:
     def categories(self) -> dict[str, CategoryShares]:
         """Weighted counts of the categories of each field that is no number."""
         return {
-            name: category_shares(held(self.original[name]), held(self.masked[name]), self.weights)
+            name: category_shares(self.original[name].held, self.masked[name].held, self.weights)
             for name in self.categorical
         }
 
@@ -125,10 +125,3 @@ def numbers_of(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[n
     for at, name in enumerate(names):
         values[:, at] = columns[name].values
     return values
-
-
-def held(column: Column) -> NDArray[np.object_]:
-    """Return the lexemes of a column without the cells that hold no value: empty, or a code for it; shape (n,)."""
-    lexemes = column.lexemes.copy()
-    lexemes[~column.present] = None
-    return lexemes

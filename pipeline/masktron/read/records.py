@@ -101,6 +101,13 @@ class Column:
         return mask
 
     @property
+    def held(self) -> NDArray[np.object_]:
+        """The lexemes without the cells that hold no value, empty or a code for it: None in their place."""
+        lexemes = self.lexemes.copy()
+        lexemes[~self.present] = None
+        return lexemes
+
+    @property
     def is_number(self) -> NDArray[np.bool_]:
         """Mask of the cells that hold a number."""
         return ~np.isnan(self.values)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
@@ -152,8 +153,11 @@ class Begun:
 
 def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
     """Read lexemes as numbers, as `masktron.read.lexical.parse_number` does; NaN for None. Any shape."""
-    flat = [math.nan if text is None else parse_number(text) for text in lexemes.ravel().tolist()]
-    return np.array(flat, dtype=np.float64).reshape(lexemes.shape)
+    codes, distinct = pd.factorize(lexemes.ravel())
+    # the code of None is -1, which takes the last entry
+    numbers = np.array([*map(parse_number, distinct.tolist()), math.nan])
+    read: NDArray[np.float64] = numbers[codes].reshape(lexemes.shape)
+    return read
 
 
 def settle(task: Task, judge: Judge, begun: Begun | None = None) -> Settled:
