@@ -23,8 +23,8 @@ from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from masktron.kernels.univariate import univariate
 from masktron.measures.information_loss import information_loss
-from masktron.methods.kdcut import Cuts
-from masktron.methods.partitioner import Partitioner
+from masktron.partitions.kdcut import Cuts
+from masktron.partitions.partitioner import Partitioner
 
 type Points = NDArray[np.float64]
 type Labels = NDArray[np.intp]

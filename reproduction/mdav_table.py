@@ -8,7 +8,7 @@ from pathlib import Path
 
 from masktron.aggregators.mean import Mean
 from masktron.measures.information_loss import information_loss
-from masktron.methods.mdav import partition, standardise
+from masktron.partitions.mdav import partition, standardise
 from reproduction.data import Values, census, eia
 
 PRINTED: Mapping[str, Mapping[int, float]] = {

@@ -21,7 +21,7 @@ Each table has a reference, ours, and ours divided by it; below stands why they 
 MDAV = """\
 ## MDAV
 
-Information loss, 100 SSE/SST, of `masktron.methods.mdav` and arithmetic means with all variables in one block,
+Information loss, 100 SSE/SST, of `masktron.partitions.mdav` and arithmetic means with all variables in one block,
 against the reference figures for this algorithm on these two files. They agree in every digit of the reference.
 """
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from masktron.aggregators.base import Aggregator
 from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
-from masktron.methods.disjuncts import Disjuncts
-from masktron.methods.grouping import group_records
-from masktron.methods.mdav import partition, standardise
+from masktron.grouping.disjuncts import Disjuncts
+from masktron.grouping.records import group_records
+from masktron.partitions.mdav import partition, standardise
 from reproduction.data import MEASURED, Values, column, columns
 
 EDIT_AWARE = ((9, 10, 14), (5, 15, 16), (8, 12, 13), (3,), (1, 2, 4), (6, 7, 11))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.aggregators import Medoid
-from masktron.methods.mdav import standardise
+from masktron.partitions.mdav import standardise
 
 
 @given(

@@ -42,9 +42,9 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.methods.company import nearest_company
-from masktron.methods.disjuncts import Bound, Disjuncts
-from masktron.methods.grouping import group_records
+from masktron.grouping.company import nearest_company
+from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.records import group_records
 from masktron.plan import make_plan
 from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts, Role

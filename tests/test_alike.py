@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.methods import alike
-from masktron.methods.alike import group_alike, spread
-from masktron.methods.disjuncts import Bound, Disjuncts
-from masktron.methods.mdav import partition
-from masktron.methods.members import codes_of
+from masktron.grouping import alike
+from masktron.grouping.alike import group_alike, spread
+from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.members import codes_of
+from masktron.partitions.mdav import partition
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -23,10 +23,10 @@ from cli_runner import write_data, write_rules
 from masktron import masking
 from masktron.constraints import Monomial
 from masktron.errors import InfeasibleError
+from masktron.grouping.records import Grouping
 from masktron.masking.choice import COPIED_MARGIN, _filled, _means
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records

@@ -19,7 +19,7 @@ from rich.console import RenderableType
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
-from masktron.methods.kdcut import Cut
+from masktron.partitions.kdcut import Cut
 from masktron.report.tables import explain_tables, mask_tables, render, validate_tables
 from masktron.results import CutResult
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masktron.methods import company as module
-from masktron.methods.company import nearest_company
-from masktron.methods.disjuncts import Disjuncts
+from masktron.grouping import company as module
+from masktron.grouping.company import nearest_company
+from masktron.grouping.disjuncts import Disjuncts
 
 
 @settings(max_examples=300)

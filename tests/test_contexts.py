@@ -11,11 +11,11 @@ import pytest
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config
+from masktron.grouping.records import Grouping
 from masktron.jobs.common import open_job
 from masktron.masking import contexts, prototypes
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping
 from masktron.plan import make_plan
 from masktron.read.microdata import read_records
 from masktron.roles import resolve_roles

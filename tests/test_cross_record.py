@@ -22,9 +22,9 @@ from masktron.classify.display import render_cross_record
 from masktron.config import Role
 from masktron.constraints import CrossRecordEdit, Tally
 from masktron.errors import InfeasibleError
+from masktron.grouping.records import Grouping
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.masking.conditions import Condition, Part
-from masktron.methods.grouping import Grouping
 from pairs.judge import smallest_group, table, violations
 from pairs.spelling import SCH
 from pairs.values import multiplies_up, written

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.methods.disjuncts import Bound, Disjuncts
-from masktron.methods.members import Members, codes_of
+from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.members import Members, codes_of
 
 FIRST = np.array([[1, 0], [1, 1], [0, 1], [0, 1]], dtype=bool)
 ALL = np.arange(4)

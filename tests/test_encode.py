@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.methods.encode import encode_nominal, encode_ordinal
+from masktron.partitions.encode import encode_nominal, encode_ordinal
 
 
 def test_different_categories_are_at_distance_one() -> None:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masktron.grouping import exchange
+from masktron.grouping.alike import spread
+from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.exchange import exchange_records
+from masktron.grouping.members import codes_of
 from masktron.kernels.exchange import compile_exchange, exchange_pass, exchange_ready
 from masktron.kernels.mdav import TREE_FROM
-from masktron.methods import exchange
-from masktron.methods.alike import spread
-from masktron.methods.disjuncts import Bound, Disjuncts
-from masktron.methods.exchange import exchange_records
-from masktron.methods.mdav import partition
-from masktron.methods.members import codes_of
+from masktron.partitions.mdav import partition
 
 
 def members(labels: np.ndarray) -> list[np.ndarray]:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.methods import fitting as fitting_module
-from masktron.methods.fitting import Fitting
-from masktron.methods.members import Members, codes_of
+from masktron.grouping import fitting as fitting_module
+from masktron.grouping.fitting import Fitting
+from masktron.grouping.members import Members, codes_of
 
 BONDS = np.array([0, 0, 1, 1, 2])
 VALUE = np.array([1, 2, 2, 3, 5])

@@ -22,7 +22,7 @@ from masktron.kernels import linkage as kernel_linkage
 from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
 from masktron.kernels.linkage_search import credit_links
 from masktron.kernels.ready import kernels_kept
-from masktron.methods.partitioner import Partitioner
+from masktron.partitions.partitioner import Partitioner
 from masktron.read.judge import SMALLEST
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records

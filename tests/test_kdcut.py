@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron.methods.kdcut import Cut, Cuts, kd_cut
+from masktron.partitions.kdcut import Cut, Cuts, kd_cut
 
 
 def slow_cut(points: NDArray[np.float64], most: int, k: int, own: list[int]) -> list[list[int]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.integers import as_integers
 from masktron.kernels.mdav import mdav
-from masktron.methods.mdav import partition, standardise
+from masktron.partitions.mdav import partition, standardise
 
 EIA = [
     "UTILITYID",

@@ -15,7 +15,7 @@ from masktron.measures import disclosure_risk, linkage, score
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.score import INTERVALS, LINKAGES, DisclosureRisk, interval_by_name, linkage_by_name
-from masktron.methods.mdav import partition, standardise
+from masktron.partitions.mdav import partition, standardise
 
 RNG = np.random.default_rng(8)
 ORIGINAL = np.round(RNG.lognormal(size=(120, 4)), 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.methods.members import Members, codes_of
+from masktron.grouping.members import Members, codes_of
 
 
 @given(st.integers(0, 2**32 - 1))

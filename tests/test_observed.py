@@ -16,10 +16,10 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.constraints import Atom, Linear, Member, Monomial, Product
 from masktron.errors import InfeasibleError
+from masktron.grouping.records import Grouping
 from masktron.masking import MaskedBlock
 from masktron.masking.observed import Exposure, refuse_observed
 from masktron.masking.pinned import settled_by
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block, Candidate
 from masktron.settle.prototypes import Settled
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import masktron.kernels.mdav as mdav_kernel
-import masktron.methods.partitioner as module
+import masktron.partitions.partitioner as module
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
-from masktron.methods.kdcut import Cuts, kd_cut
-from masktron.methods.mdav import standardise
-from masktron.methods.partitioner import Partitioner, compiles_first, within_groups
+from masktron.partitions.kdcut import Cuts, kd_cut
+from masktron.partitions.mdav import standardise
+from masktron.partitions.partitioner import Partitioner, compiles_first, within_groups
 
 
 def cloud(n: int, d: int, seed: int = 1) -> NDArray[np.float64]:
@@ -189,7 +189,7 @@ def test_nothing_waits_for_a_thread_that_an_interrupt_would_have_to_wait_for(mon
 
 def test_small_files_never_load_the_compiler() -> None:
     code = (
-        "import sys, numpy as np; from masktron.methods.partitioner import Partitioner, compiles_first\n"
+        "import sys, numpy as np; from masktron.partitions.partitioner import Partitioner, compiles_first\n"
         "points = np.random.default_rng(1).normal(size=(2000, 2))\n"
         "Partitioner(100)(points, 5); Partitioner()(points[:, :1], 5)\n"
         "print(compiles_first(19_999, 3, (1, 3)), 'numba' in sys.modules)"
@@ -200,7 +200,7 @@ def test_small_files_never_load_the_compiler() -> None:
 
 def test_large_files_wait_for_what_they_need_alone(tmp_path: Path) -> None:
     code = (
-        "import numpy as np; from masktron.methods.partitioner import Partitioner, compiles_first\n"
+        "import numpy as np; from masktron.partitions.partitioner import Partitioner, compiles_first\n"
         "print(compiles_first(30_000, 5, (1,)), compiles_first(30_000, 5, (3,)))\n"
         "Partitioner()(np.arange(30_000.0)[:, None], 5)\n"
         "print(compiles_first(30_000, 5, (1,)), compiles_first(30_000, 5, (1, 3)), compiles_first(30_000, 5))"

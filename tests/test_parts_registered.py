@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("aggregators", "methods", "measures")
-NOT_PARTS = {"__init__", "assessed", "base", "figures"}
+PACKAGES = ("aggregators", "partitions", "grouping", "methods", "measures")
+NOT_PARTS = {"__init__", "assessed", "base", "contracts", "figures", "parameters"}
 TESTS = Path(__file__).parent
 
 

@@ -16,7 +16,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
 from masktron.kernels.univariate_path import first_of_groups, last_groups
-from masktron.methods.univariate import optimal_univariate
+from masktron.partitions.univariate import optimal_univariate
 
 
 def test_parts_of_many_numbers_are_compiled_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

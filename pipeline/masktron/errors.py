@@ -73,7 +73,7 @@ class DocumentError(MasktronError, ValueError):
     exit_code = Exit.DOCUMENT
 
 
-class InfeasibleError(MasktronError):
+class InfeasibleError(MasktronError, ValueError):
     """The rules and the protection contract cannot both be kept."""
 
     exit_code = Exit.INFEASIBLE

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from masktron.evaluation.findings import Evaluation, Finding
     from masktron.measures.figures import Measured
-    from masktron.methods.kdcut import Cut
+    from masktron.partitions.kdcut import Cut
     from masktron.preflight.findings import Coverage, Preflight, Tie
     from masktron.read.rulebook import Check, Rulebook
     from masktron.thresholds import Threshold

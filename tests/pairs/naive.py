@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.grouping import Grouping
-from masktron.methods.mdav import partition as mdav
+from masktron.grouping.records import Grouping
+from masktron.partitions.mdav import partition as mdav
 from masktron.plan import Block
 from masktron.read.records import Column
 from masktron.settle.prototypes import Settled

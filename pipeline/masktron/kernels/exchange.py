@@ -1,4 +1,4 @@
-"""One pass of exchanges between groups, compiled: what `masktron.methods.exchange` does in Python, step for step.
+"""One pass of exchanges between groups, compiled: what `masktron.grouping.exchange` does in Python, step for step.
 
 Every sum runs over dimensions, members, rules and columns in order, as there, so that both decide alike to the last
 bit. The members of a group stand in ascending order in a stretch of `pool`; a group that outgrows its stretch moves
@@ -17,7 +17,7 @@ from masktron.kernels.compiling import is_compiled, kernel
 
 
 class Rules(NamedTuple):
-    """Disjuncts as in `masktron.methods.disjuncts.Disjuncts`; `starts` ends with the number of columns."""
+    """Disjuncts as in `masktron.grouping.disjuncts.Disjuncts`; `starts` ends with the number of columns."""
 
     holds: NDArray[np.bool_]
     starts: NDArray[np.int64]

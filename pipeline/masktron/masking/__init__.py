@@ -10,6 +10,7 @@ from typing import Self
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError
+from masktron.grouping.records import Grouping
 from masktron.kernels.cores import usable_cores
 from masktron.masking.ahead import Ahead
 from masktron.masking.choice import choose
@@ -19,8 +20,7 @@ from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import compile_for, compiles_first, group
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
-from masktron.methods.grouping import Grouping
-from masktron.methods.partitioner import Partitioner
+from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook

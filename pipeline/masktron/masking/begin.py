@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.grouping.records import Grouping, codes_of
 from masktron.kernels import distinct
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.judging import Judging, Written, taken
 from masktron.masking.patterns import Patterns
 from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping, codes_of
 from masktron.plan import Block
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.hunt import Hunt, Pattern

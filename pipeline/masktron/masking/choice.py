@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.grouping.records import Grouping
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import Exposure, exposure_of
 from masktron.masking.per_record import refuse_torn
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled, numbers_of
 

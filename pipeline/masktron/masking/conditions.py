@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Relation, Tally
-from masktron.methods.grouping import Grouping
+from masktron.grouping.records import Grouping
 from masktron.read.lexical import parse_number
 from masktron.settle.grid import LONG
 from masktron.settle.spread import common_measure

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
 from masktron.constraints import Linear
+from masktron.grouping.records import Grouping, codes_of
 from masktron.kernels import distinct
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping, codes_of
 from masktron.plan import Block
 
 FEW = 64

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.grouping.records import Grouping, codes_of
 from masktron.kernels import distinct
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping, codes_of
 from masktron.settle.prototypes import Settled
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.grouping.records import Grouping
 from masktron.masking.observed import Exposure
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
 

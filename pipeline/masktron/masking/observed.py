@@ -35,10 +35,10 @@ from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.errors import InfeasibleError
+from masktron.grouping.records import Grouping
 from masktron.masking.held import Held
 from masktron.masking.pinned import Pinned
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping
 from masktron.plan import DERIVED, Block
 from masktron.settle.prototypes import Settled
 

@@ -21,7 +21,7 @@ from masktron.classify.relations import polynomial_of
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product
 from masktron.errors import InfeasibleError
 from masktron.masking.views import Views
-from masktron.methods.mdav import standardise
+from masktron.partitions.mdav import standardise
 from masktron.plan import Block
 
 APART = 1e-9

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from masktron.aggregators.base import variables_of
 from masktron.classify.forms import satisfied
 from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomial, Product, Range, Untranslated
+from masktron.grouping.records import Grouping
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.read.lexical import parse_number
 from masktron.settle.prototypes import Settled

@@ -16,13 +16,13 @@ from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
 from masktron.classify.elimination import is_equality
 from masktron.constraints import Form
+from masktron.grouping.records import Grouping
 from masktron.masking.begin import Beginning
 from masktron.masking.judging import Judging
 from masktron.masking.patterns import Patterns
 from masktron.masking.per_record import Reduction, Reductions
 from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
-from masktron.methods.grouping import Grouping
 from masktron.plan import Block
 from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales

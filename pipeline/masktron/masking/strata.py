@@ -14,17 +14,17 @@ from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Atom, Form, Linear
+from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.records import Grouping, codes_of, group_records
 from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.per_record import Reductions, solved_parts, tying
 from masktron.masking.tallies import Tallies
 from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
-from masktron.methods.disjuncts import Bound, Disjuncts
-from masktron.methods.grouping import Grouping, codes_of, group_records
-from masktron.methods.kdcut import Cuts
-from masktron.methods.partitioner import AFFORDABLE, within_groups
-from masktron.methods.partitioner import compile_for as compile_partitioning
-from masktron.methods.partitioner import compiles_first as partitioning_compiles_first
+from masktron.partitions.kdcut import Cuts
+from masktron.partitions.partitioner import AFFORDABLE, within_groups
+from masktron.partitions.partitioner import compile_for as compile_partitioning
+from masktron.partitions.partitioner import compiles_first as partitioning_compiles_first
 from masktron.plan import Block, Partition, Plan
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from masktron.classify.forms import ALWAYS, satisfied, variables_of
 from masktron.constraints import CrossRecordEdit, Relation, Tally, TallyBound
+from masktron.grouping.records import codes_of
 from masktron.masking.conditions import Columns, Condition, Part
 from masktron.masking.outside import Outside
 from masktron.masking.views import Views, distinct_lexemes, lexeme_codes
-from masktron.methods.grouping import codes_of
 from masktron.read.lexical import parse_number
 
 

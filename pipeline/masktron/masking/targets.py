@@ -9,8 +9,8 @@ from masktron.aggregators.base import variables_of
 from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
 from masktron.constraints import Polynomial, Product
+from masktron.grouping.records import Grouping
 from masktron.masking.views import Views, aggregator_of
-from masktron.methods.grouping import Grouping
 from masktron.plan import DERIVE_GEOMETRIC, Block
 
 

@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.grouping.records import Grouping
 from masktron.masking.conditions import Condition
 from masktron.masking.tallies import Tallies
 from masktron.masking.views import Views
-from masktron.methods.grouping import Grouping
 from masktron.plan import Partition
 from masktron.settle.lattice import FINER
 

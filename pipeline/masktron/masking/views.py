@@ -19,9 +19,9 @@ from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.methods.encode import encode_nominal, encode_ordinal
-from masktron.methods.mdav import standardise
-from masktron.methods.partitioner import Partitioner
+from masktron.partitions.encode import encode_nominal, encode_ordinal
+from masktron.partitions.mdav import standardise
+from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Plan
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column, Records, Status

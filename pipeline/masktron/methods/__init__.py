@@ -1,26 +1,28 @@
-"""Masking methods: which records form a group, and in which space they are near."""
+"""Masking methods, one module each: what they need, promise and preserve, and what they do to arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from masktron.errors import UsageError
+from masktron.methods.base import Method
+from masktron.methods.mdav import Mdav
 
-from masktron.methods.alike import group_alike
-from masktron.methods.company import nearest_company
-from masktron.methods.disjuncts import Disjuncts
-from masktron.methods.encode import encode_nominal
-from masktron.methods.exchange import exchange_records
-from masktron.methods.fitting import Fitting
-from masktron.methods.grouping import group_records
-from masktron.methods.kdcut import kd_cut
-from masktron.methods.mdav import partition
-from masktron.methods.members import Members
-from masktron.methods.mixed import Groups
-from masktron.methods.partitioner import Partitioner
-from masktron.methods.univariate import optimal_univariate
-
-ALL: tuple[Callable[..., Any], ...] = (
-    partition, Members, encode_nominal, Disjuncts, nearest_company, exchange_records, group_alike, Fitting, Groups,
-    group_records, optimal_univariate, kd_cut, Partitioner,
+ALL: tuple[type[Method], ...] = (
+    Mdav,
 )  # fmt: skip
-"""The entry of every module."""
+"""Every method; the first is the default."""
+
+
+def method_named(name: str) -> type[Method]:
+    """Return the method of a name.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    for method in ALL:
+        if method.name == name:
+            return method
+    raise UsageError(
+        f"there is no method {name!r}", hint=f"one of {', '.join(one.name for one in ALL)}; see `masktron methods`"
+    )

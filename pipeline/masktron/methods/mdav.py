@@ -1,85 +1,40 @@
-"""Microaggregation by MDAV: standardised variables, and the partition of records in groups of at least k."""
+"""MDAV: groups around the records that are farthest from the mean."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
-from masktron.errors import InfeasibleError, UsageError
-from masktron.kernels.mdav import mdav
-from masktron.kernels.standardise import standardised
-
-_LARGEST = 1e150
-"""Squares of differences of larger coordinates overflow."""
+from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.methods.parameters import Parameter
+from masktron.partitions.partitioner import partition_whole
 
 
-def standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move and scale every column to zero mean and unit variance.
-
-    The variance is the population variance (divisor n). A constant column becomes zeros, so that it says nothing
-    about distance. Missing values are left out of mean and variance, and stay missing.
+class Mdav(Partitioning):
+    """Maximum distance to average vector; the univariate optimum where records differ in one variable alone.
 
     Parameters
     ----------
-    values : ndarray of float64, shape (n, p)
-        Finite numbers, or NaN where missing.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, p)
-
-    Raises
-    ------
-    UsageError
-        A value is infinite.
-    """
-    _require(~np.isinf(values), "an infinite value cannot be standardised", "correct or exclude the record")
-    return standardised(values)
-
-
-def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    """Partition records in groups of k to 2k - 1 by MDAV.
-
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, d)
-        Coordinates in which Euclidean distance is meant, usually from `standardise` or `masktron.methods.encode`.
     k : int
-        Minimum group size, at least 1.
+        Smallest number of records in a group, at least 2.
 
-    Returns
-    -------
-    ndarray of intp, shape (n,)
-        Group labels 0 to g - 1.
-
-    Raises
-    ------
-    InfeasibleError
-        There are fewer than k records.
-    UsageError
-        k is below 1, or a coordinate is missing, infinite or too large to be squared.
+    Notes
+    -----
+    Source: Domingo-Ferrer and Torra (2005); Domingo-Ferrer and Gonzalez-Nicolas (2010), section 2.2. Groups hold k
+    records, the last ones k to 2k - 1; the last step is for 2k to 3k - 1 records.
     """
-    require_groups(points, k)
-    return mdav(points, k)
 
+    name: ClassVar[str] = "mdav"
+    title: ClassVar[str] = "MDAV microaggregation"
+    says: ClassVar[str] = "Groups of k near records, formed from the outside in, share their aggregate."
+    when: ClassVar[str] = "The default: little loss, fast, and k records are identical in each block."
+    source: ClassVar[str] = "Domingo-Ferrer and Torra 2005; Domingo-Ferrer and Gonzalez-Nicolas 2010, section 2.2"
+    preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K,)
 
-def require_groups(points: NDArray[np.float64], k: int) -> None:
-    """Refuse what cannot be partitioned in groups of at least k, with the errors of `partition`."""
-    if k < 1:
-        raise UsageError(f"a group of {k} records is asked for", hint="give k of at least 1")
-    if k > len(points):
-        raise InfeasibleError(
-            f"{len(points)} records cannot form a group of {k}",
-            hint="lower k, or pool these records with others",
-        )
-    hint = "group records with the same missing variables apart"
-    _require(np.isfinite(points), "a missing or infinite coordinate has no distance to others", hint)
-    if points.size and np.abs(points).max() > _LARGEST:
-        raise UsageError("coordinates are too large for squared distances", hint="standardise them first")
+    def __init__(self, k: int = 5) -> None:
+        self.k = k
 
-
-def _require(fine: NDArray[np.bool_], what: str, hint: str) -> None:
-    if fine.all():
-        return
-    record, column = np.argwhere(~fine)[0].tolist()
-    raise UsageError(what, where=f"record {record + 1}, column {column + 1}", hint=hint)
+    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+        """Partition points by MDAV; see `Partitioning.partition`."""
+        del classes, shares
+        return partition_whole(points, int(self.k))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.kernels import mdav as kernel
 from masktron.kernels import univariate
-from masktron.methods.kdcut import Cut, Cuts, kd_cut
-from masktron.methods.mdav import require_groups
+from masktron.partitions.kdcut import Cut, Cuts, kd_cut
+from masktron.partitions.mdav import require_groups
 
 type Labels = NDArray[np.intp]
 
@@ -24,11 +24,11 @@ AFFORDABLE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Partitioner:
-    """Partitions records in groups of k to 2k - 1; with the contract of `masktron.methods.mdav.partition`.
+    """Partitions records in groups of k to 2k - 1; with the contract of `masktron.partitions.mdav.partition`.
 
     Constant columns are no dimension. Records that differ in one column get the optimum
-    (`masktron.methods.univariate`), however many they are; others get MDAV. More than `most` records that differ in
-    several columns are cut first (`masktron.methods.kdcut`), and each block is partitioned alone.
+    (`masktron.partitions.univariate`), however many they are; others get MDAV. More than `most` records that differ
+    in several columns are cut first (`masktron.partitions.kdcut`), and each block is partitioned alone.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.univariate import univariate
-from masktron.methods.mdav import require_groups
+from masktron.partitions.mdav import require_groups
 
 
 def optimal_univariate(values: NDArray[np.float64], k: int) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.members import Members
+from masktron.grouping.members import Members
 
 _PAIRS = 1_000_000
 """Pairs that are judged at once."""

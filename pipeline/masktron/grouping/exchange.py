@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from masktron.grouping.disjuncts import Disjuncts
 from masktron.kernels.mdav import TREE_FROM
-from masktron.methods.disjuncts import Disjuncts
 
 NEAR = 8
 """Groups, nearest first, with which a record may be exchanged for less spread."""

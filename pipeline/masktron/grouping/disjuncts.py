@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.members import Members
+from masktron.grouping.members import Members
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.company import nearest_company
-from masktron.methods.disjuncts import Disjuncts
-from masktron.methods.exchange import counts_of, exchange_records, means, squares
-from masktron.methods.mdav import partition
-from masktron.methods.members import Members, codes_of
+from masktron.grouping.company import nearest_company
+from masktron.grouping.disjuncts import Disjuncts
+from masktron.grouping.exchange import counts_of, exchange_records, means, squares
+from masktron.grouping.members import Members, codes_of
+from masktron.partitions.mdav import partition
 
 type Labels = NDArray[np.intp]
 type Partitioner = Callable[[NDArray[np.float64], int], Labels]

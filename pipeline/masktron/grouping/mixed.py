@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.grouping.alike import Partitioner, group_alike
+from masktron.grouping.disjuncts import Disjuncts
+from masktron.grouping.exchange import squares
+from masktron.grouping.fitting import Fitting
+from masktron.grouping.members import Members, codes_of
 from masktron.kernels.mdav import TREE_FROM
-from masktron.methods.alike import Partitioner, group_alike
-from masktron.methods.disjuncts import Disjuncts
-from masktron.methods.exchange import squares
-from masktron.methods.fitting import Fitting
-from masktron.methods.members import Members, codes_of
 
 HARD = 300
 """More leftover records than this are no exceptions: they do not choose their company, which takes long."""

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.methods.disjuncts import Bound, Disjuncts
-from masktron.methods.grouping import Grouping, codes_of, group_records
-from masktron.methods.mdav import partition
+from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.records import Grouping, codes_of, group_records
+from masktron.partitions.mdav import partition
 
 
 @st.composite

@@ -1,7 +1,7 @@
 """Variables of any kind as points, so that Euclidean distance means the distance of each kind.
 
 Squared distances of several variables add up: put their columns side by side. Numbers are standardised, by
-`masktron.methods.mdav.standardise`; categories are encoded here.
+`masktron.partitions.mdav.standardise`; categories are encoded here.
 
 Source of the distances: Domingo-Ferrer and Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through
 microaggregation, Data Mining and Knowledge Discovery 11.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.methods.mdav import standardise
+from masktron.partitions.mdav import standardise
 
 _MOST_CELLS = 50_000_000
 """Bound on records times categories: 400 MB of coordinates."""

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.disjuncts import Disjuncts
+from masktron.grouping.disjuncts import Disjuncts
 
 CASES = 200
 """Choices of disjuncts that are looked at, nearest company first, before the search turns greedy."""

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.alike import Partitioner
-from masktron.methods.disjuncts import Disjuncts
-from masktron.methods.fitting import Fits, Fitting
-from masktron.methods.kdcut import Cut
-from masktron.methods.mdav import partition
-from masktron.methods.members import Members, codes_of
-from masktron.methods.mixed import HARD, Groups, Parts
+from masktron.grouping.alike import Partitioner
+from masktron.grouping.disjuncts import Disjuncts
+from masktron.grouping.fitting import Fits, Fitting
+from masktron.grouping.members import Members, codes_of
+from masktron.grouping.mixed import HARD, Groups, Parts
+from masktron.partitions.kdcut import Cut
+from masktron.partitions.mdav import partition
 
 __all__ = ["ATTEMPTS", "Grouping", "codes_of", "group_records"]
 

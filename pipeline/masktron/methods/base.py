@@ -1,0 +1,207 @@
+"""What every masking method declares, and what it does to arrays.
+
+A method knows no rules. It partitions points, or draws values for records; `masktron.masking` asks it for that within
+the strata that the rules make, and settles what comes out. `masktron.estimators` makes a transformer of scikit-learn
+of each. Constructors therefore store their arguments as they are, and `check` refuses what is wrong.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.contracts import Contract, IdenticalGroups
+from masktron.methods.parameters import Parameter
+from masktron.partitions.mdav import standardise
+
+type Floats = NDArray[np.float64]
+type Labels = NDArray[np.intp]
+
+K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
+"""The parameter that `mask` takes from ``-k``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """What a method made of some records.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n, p)
+        Row i belongs to the respondent of row i.
+    labels : ndarray of intp, shape (n,), or None
+        Groups that the values were made for, 0 to g - 1; None where there are none.
+    notes : tuple of str
+        What the user has to know of this run, one sentence each: components that were regularised, larger groups.
+    """
+
+    values: Floats
+    labels: Labels | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Method(ABC):
+    """A masking method.
+
+    Attributes
+    ----------
+    name : str
+        What ``--method`` takes.
+    title, says, when, source : str
+        What it is called, what it does and when to choose it, in one sentence each; paper, section and equation.
+    preserves : tuple of str
+        What stays as it was, and how exactly; before settle moves a value.
+    parameters : tuple of Parameter
+        In the order of the constructor, without `random_state`.
+    needs_class : bool
+        Whether it asks for a class of each record: an attribute that is confidential and is not masked.
+    categories : bool
+        Whether it draws categories as well as numbers.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    says: ClassVar[str]
+    when: ClassVar[str]
+    source: ClassVar[str]
+    preserves: ClassVar[tuple[str, ...]]
+    parameters: ClassVar[tuple[Parameter, ...]]
+    needs_class: ClassVar[bool] = False
+    categories: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def contract(self) -> Contract:
+        """What it promises with its parameters."""
+
+    def check(self) -> Self:
+        """Refuse parameters that are wrong; return the method itself.
+
+        Raises
+        ------
+        UsageError
+            Naming the parameter.
+        """
+        for parameter in self.parameters:
+            parameter.check(getattr(self, parameter.name))
+        return self
+
+    def require_class(self, *, given: bool) -> None:
+        """Refuse to go on without the class that the method needs.
+
+        Raises
+        ------
+        UsageError
+        """
+        if self.needs_class and not given:
+            raise UsageError(
+                f"{self.name} needs the class of each record",
+                hint="name its field: --param class=FIELD; in Python, give y to fit or fit_transform",
+            )
+
+    def least(self, variables: int) -> int:
+        """Return the fewest records, with that many variables, that it can mask together."""
+        del variables
+        return int(getattr(self, "k", 2))
+
+    @abstractmethod
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Mask the records of an array.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n, p)
+            Finite; categories as codes.
+        generator : numpy.random.Generator
+            All randomness comes from it. A method that has none does not touch it.
+        classes : ndarray of intp, shape (n, c), optional
+            Codes of c class attributes of each record, from 0; for methods that need a class.
+        nominal : ndarray of bool, shape (p,), optional
+            Columns that hold codes of categories; for methods that draw categories. None where all are numbers.
+
+        Raises
+        ------
+        InfeasibleError
+            There are too few records, or what the method promises cannot be had, with the reason.
+        """
+
+
+class Partitioning(Method):
+    """A method whose records share one prototype in each group; the rules decide which aggregate that is.
+
+    Attributes
+    ----------
+    k : int
+    """
+
+    k: int
+
+    @property
+    def contract(self) -> Contract:
+        """Identical groups of at least k."""
+        return IdenticalGroups(int(self.k))
+
+    @abstractmethod
+    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+        """Partition points into groups of at least k.
+
+        Parameters
+        ----------
+        points : ndarray of float64, shape (n, d)
+            Standardised coordinates, n >= k.
+        classes : ndarray of intp, shape (n, c), optional
+        shares : ndarray of float64, shape (classes,), optional
+            Shares of the classes among the records of the whole file, where these are a part of it; those of these
+            records when not given. With several class attributes, of their combinations.
+
+        Returns
+        -------
+        ndarray of intp, shape (n,)
+            Labels 0 to g - 1.
+        """
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Replace the records of each group by their mean."""
+        del generator, nominal
+        require_records(len(values), self.least(values.shape[1]), self.name)
+        labels = self.partition(standardise(values), classes=classes)
+        return Drawn(group_means(values, labels)[labels], labels)
+
+
+def require_records(n: int, least: int, name: str) -> None:
+    """Refuse too few records.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    if n < least:
+        raise InfeasibleError(
+            f"{name} needs {least} records, and there are n_samples = {n}",
+            hint="mask more records together, or ask for a smaller k or fewer variables",
+        )
+
+
+def group_means(values: Floats, labels: Labels) -> Floats:
+    """Return the mean of each group, shape (g, p)."""
+    sizes = np.bincount(labels)
+    return np.stack([np.bincount(labels, column) for column in values.T], axis=1) / sizes[:, None]

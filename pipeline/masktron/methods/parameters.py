@@ -1,0 +1,123 @@
+"""Parameters of methods: declared once, read from texts, checked, and explained to the user."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from masktron.errors import UsageError
+
+type ParameterKind = Literal["integer", "number", "choice", "flag", "fields"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a method.
+
+    Attributes
+    ----------
+    name : str
+        As in the constructor of the method.
+    kind : {"integer", "number", "choice", "flag", "fields"}
+        ``fields`` are names of fields on the command line, and positions of columns in Python.
+    says : str
+        What it does, in one sentence.
+    low, high : float
+        Bounds of a number, themselves admitted unless `above_low`.
+    choices : tuple of str
+        Values of a choice.
+    optional : bool
+        Whether None may stand for it, spelled ``auto`` on the command line.
+    above_low : bool
+        Whether `low` itself is not admitted.
+    """
+
+    name: str
+    kind: ParameterKind
+    says: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    above_low: bool = False
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text of the command line stands for.
+
+        Raises
+        ------
+        UsageError
+            It stands for none.
+        """
+        if self.optional and text == "auto":
+            return None
+        try:
+            match self.kind:
+                case "integer":
+                    return int(text)
+                case "number":
+                    return float(text)
+                case "flag":
+                    return {"true": True, "false": False}[text.lower()]
+                case "fields":
+                    return tuple(part.strip() for part in text.split(","))
+                case "choice":
+                    return text
+        except (ValueError, KeyError):
+            raise self._wrong(text) from None
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that the parameter cannot have.
+
+        Raises
+        ------
+        UsageError
+        """
+        if value is None and self.optional:
+            return
+        match self.kind:
+            case "integer":
+                fine = _is_number(value) and value == int(value) and self._within(value)
+            case "number":
+                fine = _is_number(value) and self._within(value)
+            case "choice":
+                fine = value in self.choices
+            case "flag":
+                fine = isinstance(value, bool)
+            case "fields":
+                fine = isinstance(value, Iterable) and not isinstance(value, str)
+        if not fine:
+            raise self._wrong(value)
+
+    @property
+    def admits(self) -> str:
+        """What it may be, in words."""
+        match self.kind:
+            case "choice":
+                words = " or ".join(self.choices)
+            case "flag":
+                words = "true or false"
+            case "fields":
+                words = "names of fields, separated by commas"
+            case _:
+                words = " ".join(("a whole number" if self.kind == "integer" else "a number", *self._bounds()))
+        return f"{words}, or auto" if self.optional else words
+
+    def _bounds(self) -> Iterable[str]:
+        if self.low > -math.inf:
+            yield f"{'above' if self.above_low else 'from'} {self.low:g}"
+        if self.high < math.inf:
+            yield f"to {self.high:g}"
+
+    def _within(self, value: float) -> bool:
+        return self.low <= value <= self.high and not (self.above_low and value == self.low)
+
+    def _wrong(self, value: object) -> UsageError:
+        return UsageError(f"{self.name} must be {self.admits}, not {value!r}", hint=self.says)
+
+
+def _is_number(value: object) -> bool:
+    # numbers of numpy register with numbers.Real, but bool does as well
+    return not isinstance(value, bool) and hasattr(value, "__float__") and math.isfinite(float(value))

@@ -1,0 +1,67 @@
+"""Every method is a transformer of scikit-learn: its own checks are run on each."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from masktron import estimators, methods
+
+MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
+ORDER_COUNTS = frozenset[str]()
+"""Methods that mask the records of the check's array in another way when they come in another order."""
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    found = {"check_methods_subset_invariance": MASKED_TOGETHER}
+    if estimator.name in ORDER_COUNTS:
+        found["check_methods_sample_order_invariance"] = MASKED_TOGETHER
+    return found
+
+
+def instances() -> list[Any]:
+    return [kind() for kind in estimators.ALL]
+
+
+@parametrize_with_checks(instances(), expected_failed_checks=expected_failures)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_every_method_is_an_estimator_of_the_same_name() -> None:
+    assert [kind.__name__ for kind in estimators.ALL] == [method.__name__ for method in methods.ALL]
+    assert all(issubclass(kind, method) for kind, method in zip(estimators.ALL, methods.ALL, strict=True))
+
+
+@pytest.mark.parametrize("kind", estimators.ALL, ids=lambda kind: kind.__name__)
+def test_parameters_are_those_that_the_method_declares(kind: Any) -> None:
+    declared = {parameter.name for parameter in kind.parameters}
+    assert set(kind().get_params()) - {"random_state"} == declared
+    kind().check()
+    copy = clone(kind())
+    assert copy.get_params() == kind().get_params()
+
+
+@pytest.mark.parametrize("kind", methods.ALL, ids=lambda kind: kind.__name__)
+def test_every_method_is_declared_in_full(kind: Any) -> None:
+    texts = (kind.name, kind.title, kind.says, kind.when, kind.source, *kind.preserves, kind().contract.says)
+    assert all(text.strip() == text != "" for text in texts)
+    module = importlib.import_module(kind.__module__)
+    assert module.__name__ == f"masktron.methods.{kind.name}"
+    assert "Source:" in (kind.__doc__ or "")
+
+
+@pytest.mark.parametrize("kind", estimators.ALL, ids=lambda kind: kind.__name__)
+def test_the_same_seed_gives_the_same_bytes(kind: Any) -> None:
+    generator = np.random.default_rng(5)
+    points = generator.normal(size=(120, 3))
+    classes = generator.integers(0, 2, size=120)
+    seed = {"random_state": 3} if "random_state" in kind().get_params() else {}
+    first, second = (kind(**seed).fit_transform(points, classes) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+    assert not np.array_equal(first, points)
