@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
@@ -12,6 +13,10 @@ from reproduction.mdav_table import mdav_table
 from reproduction.measured import DOCUMENTED
 from reproduction.page import Results, page
 from reproduction.plots import loss_against_risk
+from reproduction.section import Section
+
+SECTIONS: tuple[Callable[[Path, Path], Section], ...] = ()
+"""What follows the first paper: each is given the folder of the data and that of the page."""
 
 
 def main() -> int:
@@ -33,16 +38,18 @@ def main() -> int:
         name = f"edit-constraints-2009-{one.scenario.name.lower()}.svg"
         loss_against_risk(one, DOCUMENTED, options.docs / "figures" / name)
     target = options.docs / "reproduction.md"
-    target.write_text(page(results), encoding="utf-8")
-    missed = [mark for mark in results.marks if not mark.reached]
+    sections = [section(options.data, options.docs) for section in SECTIONS]
+    target.write_text("\n".join([page(results), *(section.text for section in sections)]), encoding="utf-8")
+    marks = [*results.marks, *(mark for section in sections for mark in section.marks)]
+    missed = [mark for mark in marks if not mark.reached]
     for mark in missed:
         print(
             f"not reached: {mark.what}: {mark.ours:.3f}, not within {mark.within} of {mark.reference}",
             file=sys.stderr,
         )
-    reached = len(results.marks) - len(missed)
+    reached = len(marks) - len(missed)
     taken = time.perf_counter() - start
-    print(f"{target}: {reached} of {len(results.marks)} figures reached, in {taken:.0f} seconds")
+    print(f"{target}: {reached} of {len(marks)} figures reached, in {taken:.0f} seconds")
     return 1 if missed else 0
 
 
