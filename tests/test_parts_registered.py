@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGES = ("aggregators", "partitions", "grouping", "methods", "measures")
-NOT_PARTS = {"__init__", "assessed", "base", "contracts", "figures", "parameters"}
+NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters"}
 TESTS = Path(__file__).parent
 
 

@@ -103,6 +103,16 @@ Limits = Annotated[
         "is better, such as linkage=5 or block_k=5; repeatable.",
     ),
 ]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Masking method: see masktron methods.", show_default="mdav"),
+]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param", metavar="NAME=VALUE", help="A parameter of the method: see masktron methods NAME; repeatable."
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
 
@@ -243,6 +253,8 @@ def mask(
     rules: Rules,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.xml", help="The masked file.")],
     k: K = None,
+    method: MethodOption = None,
+    param: Params = None,
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
@@ -297,6 +309,7 @@ def mask(
     json: Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
+    from masktron.config import parse_params
     from masktron.files import manifest_beside
     from masktron.jobs.mask import run_mask
     from masktron.jobs.originals import InvalidOriginalError
@@ -327,7 +340,7 @@ def mask(
         limit=limit,
         record=record,
         phase=phase,
-    )
+    ).choosing(method, parse_params(param or []))
     try:
         with _progress() as progress:
             result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)

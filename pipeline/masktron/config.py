@@ -46,7 +46,11 @@ class Kind(StrEnum):
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 
+type Param = str | int | float | bool | tuple[str | int, ...] | None
+"""Value of a parameter of a method; None stands for ``auto``."""
+
 ALL_FIELDS = "*"
+SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` their parameters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,10 @@ class Config:
     max_failures : mapping of rule id to str
         Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
         ``*`` for the hard rules that it does not name. `mask` does not read it.
+    method : str
+        Masking method, by name; `mask` knows which there are (`masktron methods`).
+    params : mapping of str to value
+        Its parameters: texts, numbers, true or false, or lists of names. What they may be, `mask` checks.
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
         many as there are cores when None. The written file is the same for any number.
@@ -117,6 +125,8 @@ class Config:
     max_observed_share: float = 1.0
     max_block_records: int | None = None
     max_failures: Mapping[str, str] = field(default_factory=dict)
+    method: str = "mdav"
+    params: Mapping[str, Param] = field(default_factory=dict)
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -153,6 +163,12 @@ class Config:
                 f"max_block_records must be at least 3k = {3 * self.k}, not {self.max_block_records}",
                 "some ten thousand are usual: the smaller the blocks, the higher the information loss",
             )
+        _require(
+            isinstance(self.method, str) and bool(self.method),
+            f"method must be a name, not {self.method!r}",
+            SEE_METHODS,
+        )
+        object.__setattr__(self, "params", _params(self.params, ""))
         texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
         object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
@@ -166,6 +182,15 @@ class Config:
         if name in self.ordinal:
             return Kind.ORDINAL
         return Kind.NOMINAL if name in self.nominal else None
+
+    def choosing(self, method: str | None, params: Mapping[str, Any]) -> Config:
+        """Return a copy with a method, or the same one, and more parameters.
+
+        Parameters stand for a method: where another one is chosen, those that stood beside the former go with it.
+        """
+        name = self.method if method is None else method
+        kept = self.params if name == self.method else {}
+        return replace(self, method=name, params={**kept, **params})
 
     def updated(self, **changes: Any) -> Config:
         """Return a copy in which every argument that is not None replaces the setting."""
@@ -199,7 +224,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     where : str
         Stands before every message.
     base : Config, optional
-        What holds for the settings that `table` does not name.
+        What holds for the settings that `table` does not name; parameters only for the method that they stand beside.
 
     Raises
     ------
@@ -213,8 +238,11 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
             raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
         convert = _CONVERTERS.get(name)
         settings[name] = value if convert is None else convert(value, where)
+    base = base or Config()
+    if settings.get("method", base.method) != base.method:
+        settings.setdefault("params", {})
     try:
-        return replace(base or Config(), **settings)
+        return replace(base, **settings)
     except UsageError as error:
         raise UsageError(error.what, where=where, hint=error.hint) from error
 
@@ -267,6 +295,28 @@ def parse_limits(assignments: Iterable[str]) -> dict[str, float]:
                 f"{assignment!r} is not of the form NAME=NUMBER", hint="for example: --limit linkage=50"
             ) from None
     return _limits(limits, "--limit")
+
+
+def parse_params(assignments: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VALUE`` options; the method reads the values.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, or a name comes twice.
+    """
+    params: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, value = (part.strip() for part in assignment.partition("="))
+        _require(
+            bool(name and equals and value),
+            f"{assignment!r} is not of the form NAME=VALUE",
+            "for example: --param share=0.1",
+            "--param",
+        )
+        _require(name not in params, f"{name} is given twice", f"several values have commas: {name}=A,B", "--param")
+        params[name] = value
+    return params
 
 
 def parse_missing(codes: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -406,6 +456,29 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _params(value: Any, where: str) -> dict[str, Param]:
+    _require(isinstance(value, Mapping), f"params must be a table NAME = value, not {value!r}", SEE_METHODS, where)
+    return {_param_name(name, where): _param(name, entry, where) for name, entry in value.items()}
+
+
+def _param_name(name: object, where: str) -> str:
+    _require(isinstance(name, str) and bool(name), f"params: {name!r} is not the name of a parameter", where=where)
+    return str(name)
+
+
+def _param(name: str, value: Any, where: str) -> Param:
+    if isinstance(value, list | tuple) and all(isinstance(v, str | int) and not isinstance(v, bool) for v in value):
+        return tuple(value)
+    _require(
+        value is None or isinstance(value, str | bool | int) or _is_number(value),
+        f"params.{name} must be a text, a number, true, false or a list of names, not {value!r}",
+        SEE_METHODS,
+        where,
+    )
+    checked: Param = value
+    return checked
+
+
 def _limits(value: Any, where: str) -> dict[str, float]:
     _require(isinstance(value, Mapping), "limits must be a table NAME = number", where=where)
     for name, bound in value.items():
@@ -424,6 +497,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "limits": _limits,
     "nominal": _nominal,
     "ordinal": _ordinal,
+    "params": _params,
 }
 
 

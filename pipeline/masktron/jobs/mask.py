@@ -32,6 +32,7 @@ from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.measures.unchanged import unchanged
+from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
@@ -90,6 +91,7 @@ def run_mask(
     """
     config = config or Config()
     refuse_class_limits(config.limits)
+    chosen(config.method, config.params, config.k)
     manifest = manifest or manifest_beside(out)
     refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
     _refuse_foreign_manifest(manifest, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.mdav import Mdav
@@ -23,6 +24,5 @@ def method_named(name: str) -> type[Method]:
     for method in ALL:
         if method.name == name:
             return method
-    raise UsageError(
-        f"there is no method {name!r}", hint=f"one of {', '.join(one.name for one in ALL)}; see `masktron methods`"
-    )
+    hint = did_you_mean(name, [method.name for method in ALL])
+    raise UsageError(f"there is no method {name!r}", hint=f"{hint}; `masktron methods` explains them")

@@ -1,0 +1,124 @@
+"""A method from settings: the name and the parameters that a user gave, as texts or as typed values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from masktron.config import did_you_mean
+from masktron.errors import UsageError
+from masktron.methods import method_named
+from masktron.methods.base import Method
+from masktron.methods.parameters import Parameter
+
+CLASS = ("class", "classes")
+"""Names under which the fields with the class of each record are given."""
+ELSEWHERE = {
+    "k": "the smallest group is set by -k, or k in masktron.toml and in Python",
+    "random_state": "the seed is set by --seed, or seed in masktron.toml and in Python",
+}
+"""What is no parameter here, since it stands for a whole run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The method of a run.
+
+    Attributes
+    ----------
+    method : Method
+        With its parameters, checked.
+    class_fields : tuple of str
+        Fields with the class of each record, in the order given; none for methods that need no class.
+    """
+
+    method: Method
+    class_fields: tuple[str, ...] = ()
+
+
+def chosen(name: str, params: Mapping[str, object], k: int) -> Chosen:
+    """Build a method from settings.
+
+    Parameters
+    ----------
+    name : str
+    params : mapping of str to value
+        By name of the parameter. Texts are read as on the command line, whatever the parameter; other values are
+        taken as they are. ``class`` (or ``classes``) names the class fields, for methods that need a class.
+    k : int
+        Smallest group, for methods that form groups.
+
+    Returns
+    -------
+    Chosen
+
+    Raises
+    ------
+    UsageError
+        There is no such method or parameter, a value is none that the parameter can have, or the class is missing.
+    """
+    kind = method_named(name)
+    own = {parameter.name: parameter for parameter in kind.parameters}
+    values = {key: _value(own[key], value) for key, value in params.items() if key in own and key not in ELSEWHERE}
+    given = {key: value for key, value in params.items() if key in ELSEWHERE or key not in own}
+    class_fields = _class_fields(kind, given)
+    _require_known(kind, [key for key in given if not (kind.needs_class and key in CLASS)])
+    if "k" in own:
+        values["k"] = k
+    method = kind(**values).check()
+    method.require_class(given=bool(class_fields))
+    return Chosen(method, class_fields)
+
+
+def _value(parameter: Parameter, value: object) -> Any:
+    if isinstance(value, str):
+        value = parameter.read(value)
+    parameter.check(value)
+    if parameter.kind == "integer" and isinstance(value, float):
+        value = int(value)
+    if parameter.kind == "fields" and not _names(value):
+        raise UsageError(f"{parameter.name} must be {parameter.admits}, not {value!r}", hint=parameter.says)
+    return value
+
+
+def _names(value: object) -> bool:
+    """Whether a value is a sequence of names, or None for all that the method takes by itself."""
+    return value is None or (
+        isinstance(value, list | tuple)
+        and len(value) > 0
+        and all(isinstance(name, str) and name for name in value)
+        and len({*value}) == len(value)
+    )
+
+
+def _class_fields(kind: type[Method], given: Mapping[str, object]) -> tuple[str, ...]:
+    named = [key for key in CLASS if key in given]
+    if not named or not kind.needs_class:
+        return ()
+    if len(named) > 1:
+        raise UsageError("class and classes are both given", hint="name all class fields in one: class=A,B")
+    value = given[named[0]]
+    fields = tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+    if fields is None or not _names(fields):
+        raise UsageError(
+            f"{named[0]} must name one field or more, each once, not {value!r}", hint="for example: class=REGION,SEX"
+        )
+    assert isinstance(fields, list | tuple)  # noqa: S101 -- names are
+    return tuple(fields)
+
+
+def _require_known(kind: type[Method], others: list[str]) -> None:
+    """Refuse parameters that the method does not have."""
+    for key in others:
+        if key in ELSEWHERE:
+            raise UsageError(f"{key} is not given as a parameter of {kind.name}", hint=ELSEWHERE[key])
+        if key in CLASS:
+            raise UsageError(f"{kind.name} has no use for a class", hint="leave it out; see `masktron methods`")
+        known = [one.name for one in kind.parameters if one.name not in ELSEWHERE]
+        if kind.needs_class:
+            known.append(CLASS[0])
+        raise UsageError(
+            f"{kind.name} has no parameter {key!r}",
+            hint=did_you_mean(key, known) if known else f"{kind.name} has no parameters besides those of the run",
+        )

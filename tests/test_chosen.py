@@ -1,0 +1,242 @@
+"""A method from settings: what is read, what is checked, and what is refused with a hint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import masktron
+from cli_runner import Runner, numbers, write_data, write_rules
+from masktron import methods
+from masktron.config import Config, config_from, load_config, parse_params
+from masktron.errors import UsageError
+from masktron.methods.base import Drawn, K, Method
+from masktron.methods.chosen import chosen
+from masktron.methods.contracts import Contract, ModelDrawn, PartitionedSynthesis
+from masktron.methods.mdav import Mdav
+from masktron.methods.parameters import Parameter
+
+
+class Drawing(Method):
+    """A method with a parameter of each kind."""
+
+    name: ClassVar[str] = "drawing"
+    title: ClassVar[str] = "Drawing"
+    says: ClassVar[str] = "It draws."
+    when: ClassVar[str] = "In tests."
+    source: ClassVar[str] = "none"
+    preserves: ClassVar[tuple[str, ...]] = ("nothing",)
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        K,
+        Parameter("share", "number", "Share of the variance.", low=0, high=1, above_low=True),
+        Parameter("runs", "integer", "Number of runs.", low=1, optional=True),
+        Parameter("family", "choice", "Family.", choices=("full", "diagonal")),
+        Parameter("exact", "flag", "Whether moments are exact."),
+        Parameter("order", "fields", "Order of the fields.", optional=True),
+    )
+    needs_class: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        k: int = 3,
+        share: float = 0.15,
+        runs: int | None = None,
+        family: str = "full",
+        exact: bool = False,
+        order: tuple[str, ...] | None = None,
+    ) -> None:
+        self.k = k
+        self.share = share
+        self.runs = runs
+        self.family = family
+        self.exact = exact
+        self.order = order
+
+    @property
+    def contract(self) -> Contract:
+        return PartitionedSynthesis(self.k)
+
+    def mask(self, values: Any, generator: np.random.Generator, **kwargs: Any) -> Drawn:
+        raise NotImplementedError
+
+
+class Plain(Drawing):
+    """A method of the whole file, without a class; `classes` is a number of its own."""
+
+    name: ClassVar[str] = "plain"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("classes", "integer", "Latent classes.", low=1),)
+    needs_class: ClassVar[bool] = False
+
+    def __init__(self, classes: int = 2) -> None:
+        self.classes = classes
+
+    @property
+    def contract(self) -> Contract:
+        return ModelDrawn()
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "ALL", (Mdav, Drawing, Plain))
+
+
+def test_the_default_is_mdav_with_the_k_of_the_run() -> None:
+    config = Config(k=7)
+    choice = chosen(config.method, config.params, config.k)
+    assert isinstance(choice.method, Mdav)
+    assert (choice.method.k, choice.class_fields) == (7, ())
+
+
+def test_texts_and_typed_values_say_the_same() -> None:
+    texts = {
+        "share": "0.5",
+        "runs": "12",
+        "family": "diagonal",
+        "exact": "true",
+        "order": "B, A",
+        "class": "REGION,SEX",
+    }
+    typed = {
+        "share": 0.5,
+        "runs": 12.0,
+        "family": "diagonal",
+        "exact": True,
+        "order": ["B", "A"],
+        "classes": ["REGION", "SEX"],
+    }
+    for params in (texts, typed):
+        choice = chosen("drawing", params, 4)
+        method: Any = choice.method
+        assert choice.class_fields == ("REGION", "SEX")
+        assert (method.k, method.share, method.runs, method.family, method.exact) == (4, 0.5, 12, "diagonal", True)
+        assert type(method.runs) is int
+        assert tuple(method.order) == ("B", "A")
+    free: Any = chosen("drawing", {"class": "X", "runs": "auto", "order": "auto"}, 4).method
+    assert (free.runs, free.order, free.share) == (None, None, 0.15)
+
+
+def test_a_parameter_of_the_method_comes_before_the_class() -> None:
+    choice = chosen("plain", {"classes": "5"}, 4)
+    assert vars(choice.method) == {"classes": 5}
+    assert choice.class_fields == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "says"),
+    [
+        ("drawnig", {}, "there is no method 'drawnig'\n  -> did you mean drawing?"),
+        ("zzz", {}, "known: mdav, drawing, plain"),
+        ("mdav", {"k": 5}, "set by -k"),
+        ("plain", {"k": "5"}, "set by -k"),
+        ("drawing", {"class": "A", "k": 5}, "set by -k"),
+        ("drawing", {"class": "A", "random_state": 1}, "set by --seed"),
+        ("mdav", {"shar": 1}, "no parameters besides those of the run"),
+        ("drawing", {"class": "A", "shar": 1}, "did you mean share?"),
+        ("drawing", {"class": "A", "colour": 1}, "known: share, runs, family, exact, order, class"),
+        ("mdav", {"class": "A"}, "mdav has no use for a class"),
+        ("plain", {"class": "A"}, "plain has no use for a class"),
+        ("drawing", {}, "needs the class of each record\n  -> name its field: --param class=FIELD"),
+        ("drawing", {"class": "A", "classes": "B"}, "both given"),
+        ("drawing", {"class": ""}, "one field or more"),
+        ("drawing", {"class": "A,,B"}, "one field or more"),
+        ("drawing", {"class": "A,A"}, "each once"),
+        ("drawing", {"class": 3}, "one field or more"),
+        ("drawing", {"class": None}, "one field or more"),
+        ("drawing", {"class": (1, 2)}, "one field or more"),
+        ("drawing", {"class": "A", "share": "much"}, "share must be a number above 0 to 1, not 'much'"),
+        ("drawing", {"class": "A", "share": 0}, "share must be a number above 0 to 1, not 0"),
+        ("drawing", {"class": "A", "share": "nan"}, "share must be a number"),
+        ("drawing", {"class": "A", "share": True}, "share must be a number"),
+        ("drawing", {"class": "A", "runs": "1.5"}, "runs must be a whole number from 1, or auto, not '1.5'"),
+        ("drawing", {"class": "A", "runs": 1.5}, "runs must be a whole number from 1, or auto, not 1.5"),
+        ("drawing", {"class": "A", "family": "round"}, "family must be full or diagonal, not 'round'"),
+        ("drawing", {"class": "A", "exact": "yes"}, "exact must be true or false, not 'yes'"),
+        ("drawing", {"class": "A", "exact": 1}, "exact must be true or false, not 1"),
+        ("drawing", {"class": "A", "order": "A,A"}, "order must be names of fields"),
+        ("drawing", {"class": "A", "order": (1, 2)}, "order must be names of fields"),
+    ],
+)
+def test_what_is_wrong_is_refused(name: str, params: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        chosen(name, params, 4)
+    assert says in str(caught.value)
+
+
+# settings
+
+
+def test_a_file_names_method_and_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text(
+        'k = 4\nmethod = "drawing"\n[params]\nclass = ["REGION"]\nshare = 0.5\nruns = "auto"\nexact = true\n'
+    )
+    config = load_config(path)
+    assert config.params == {"class": ("REGION",), "share": 0.5, "runs": "auto", "exact": True}
+    choice = chosen(config.method, config.params, config.k)
+    assert (choice.method.name, choice.class_fields) == ("drawing", ("REGION",))
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"method": 3}, "method must be a name, not 3"),
+        ({"method": ""}, "method must be a name"),
+        ({"params": ["share"]}, "params must be a table"),
+        ({"params": {3: 1}}, "params: 3 is not the name of a parameter"),
+        ({"params": {"share": {"a": 1}}}, "params.share must be a text, a number, true, false or a list of names"),
+        ({"params": {"share": float("nan")}}, "params.share must be"),
+        ({"params": {"order": ["A", True]}}, "params.order must be"),
+        ({"params": {"order": [["A"]]}}, "params.order must be"),
+    ],
+)
+def test_wrong_settings_are_refused(table: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config_from(table, where="masktron.toml")
+    assert says in str(caught.value)
+    assert str(caught.value).startswith("masktron.toml")
+
+
+def test_parameters_go_with_their_method() -> None:
+    config = Config(method="drawing", params={"class": "A", "share": 0.5})
+    assert config.choosing(None, {"runs": "2"}).params == {"class": "A", "share": 0.5, "runs": "2"}
+    assert config.choosing("drawing", {"share": "1"}).params == {"class": "A", "share": "1"}
+    assert config.choosing("plain", {"classes": "3"}).params == {"classes": "3"}
+    assert config_from({"method": "plain"}, base=config).params == {}
+    assert config_from({"method": "drawing"}, base=config).params == config.params
+    assert config_from({"k": 3}, base=config).params == config.params
+
+
+def test_options_have_a_name_and_a_value() -> None:
+    assert parse_params(["a=1", " b = x=y", "c=A,B"]) == {"a": "1", "b": "x=y", "c": "A,B"}
+    for option in ("a", "=1", "a=", "", "="):
+        with pytest.raises(UsageError, match="not of the form NAME=VALUE"):
+            parse_params([option])
+    with pytest.raises(UsageError, match="class is given twice"):
+        parse_params(["class=A", "class=B"])
+
+
+# before anything is read
+
+
+def test_mask_refuses_before_it_reads_anything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Runner(capsys)
+    files = (tmp_path / "none.xml", "--rules", tmp_path / "none.sch", "--out", tmp_path / "o.xml")
+    outcome = run("mask", *files, "--method", "mdva")
+    assert outcome.code == 2
+    assert "did you mean mdav?" in outcome.err
+    outcome = run("mask", *files, "--method", "drawing", "--param", "share=2", "--param", "class=A")
+    assert outcome.code == 2
+    assert "share must be a number above 0 to 1" in outcome.err
+    assert run("mask", *files, "--param", "share").code == 2
+    with pytest.raises(UsageError, match="set by -k"):
+        masktron.mask(tmp_path / "none.xml", tmp_path / "none.sch", tmp_path / "o.xml", params={"k": 3})
+
+
+def test_mdav_by_name_is_the_default(tmp_path: Path) -> None:
+    data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
+    masktron.mask(data, rules, tmp_path / "a.xml", k=4, manifest=tmp_path / "a.json")
+    masktron.mask(data, rules, tmp_path / "b.xml", k=4, method="mdav", params={}, manifest=tmp_path / "b.json")
+    assert (tmp_path / "a.xml").read_bytes() == (tmp_path / "b.xml").read_bytes()
