@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from masktron.jobs import mask as job
-from masktron.masking import MaskedBlock, Repair
+from masktron.masking import Masked
 from masktron.read.records import Records
 
 
@@ -18,9 +18,8 @@ class Spy:
         self.mask_records = job.mask_records
         monkeypatch.setattr(job, "mask_records", self)
 
-    def __call__(
-        self, records: Records, *arguments: Any, **options: Any
-    ) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+    def __call__(self, records: Records, *arguments: Any, **options: Any) -> Masked:
         self.records = records
-        self.blocks, repairs = self.mask_records(records, *arguments, **options)
-        return self.blocks, repairs
+        masked = self.mask_records(records, *arguments, **options)
+        self.blocks = masked.blocks
+        return masked

@@ -51,7 +51,10 @@ DERIVE_GEOMETRIC = "derive_geometric"
 DERIVE_PER_RECORD = "derive_per_record"
 """Derive for the *grouped* variables of a block; those that equalities tie to unmasked fields are solved in each
 record from its own. Groups share the grouped variables only, so it is used where the other aggregators fail."""
-DERIVED = frozenset({DERIVE, DERIVE_GEOMETRIC, DERIVE_PER_RECORD})
+DRAWN = "drawn"
+"""A value of its own for every record, from a method that draws. Settled record by record; nothing vouches for it but
+the engine."""
+DERIVED = frozenset({DERIVE, DERIVE_GEOMETRIC, DERIVE_PER_RECORD, DRAWN})
 """The ways to aggregate that no theorem covers."""
 
 
@@ -143,9 +146,20 @@ class Block:
         """Whether groups must not mix signs: the theorem of the geometric mean asks for that."""
         return self.aggregator == GeometricMean.name
 
+    @property
+    def drawn(self) -> bool:
+        """Whether every record has values of its own."""
+        return self.aggregator == DRAWN
+
     def choosing(self, position: int) -> Block:
         """Return the block with another of its candidates in use."""
         return replace(self, chosen=position)
+
+    def drawing(self, method: str) -> Block:
+        """Return the block with values that a method draws for each record."""
+        return replace(
+            self, candidates=(Candidate(DRAWN, f"{method} draws, and settle moves"),), refusals=(), chosen=0
+        )
 
 
 @dataclass(frozen=True, slots=True)

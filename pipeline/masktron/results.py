@@ -469,6 +469,7 @@ class BlockResult:
     Attributes
     ----------
     groups : int
+        Of records that share one prototype; the number of records where each has values of its own.
     min_group : int
         Smallest number of records that share one prototype as written; solved fields apart.
     exits : mapping of str to int
@@ -509,6 +510,11 @@ class BlockResult:
     candidates: tuple[CandidateResult, ...] = ()
     solved: tuple[SolvedResult, ...] = ()
     cut: CutResult | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every record has values of its own, so that there are no groups."""
+        return self.aggregator == "drawn"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -759,6 +765,74 @@ class EngineResult:
 
 
 @dataclass(frozen=True, slots=True)
+class MomentResult:
+    """Mean and variance of a drawn number: as the method drew it, and as it is written.
+
+    Attributes
+    ----------
+    mean_drawn, mean_written : float
+        Mean less that of the original, in standard deviations of the original.
+    variance_drawn, variance_written : float
+        Divided by that of the original.
+    """
+
+    name: str
+    mean_drawn: float
+    mean_written: float
+    variance_drawn: float
+    variance_written: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "field": self.name,
+            "mean_drawn": _number(self.mean_drawn),
+            "mean_written": _number(self.mean_written),
+            "variance_drawn": _number(self.variance_drawn),
+            "variance_written": _number(self.variance_written),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DrawResult:
+    """What a method that draws did, and what keeping the rules made of it.
+
+    Attributes
+    ----------
+    strata : int
+        Parts of the file in which it drew: by alternatives of rules, and by what is missing.
+    groups, smallest : int or None
+        Groups of the method, and records of the smallest; None where it forms none.
+    moments : tuple of MomentResult
+        One for each drawn number.
+    correlation_drawn, correlation_written : float
+        Largest difference of a correlation of two of them to that of the original.
+    unmoved : int
+        Records that came out as they went in, although they were drawn anew.
+    """
+
+    strata: int
+    groups: int | None
+    smallest: int | None
+    moments: tuple[MomentResult, ...]
+    correlation_drawn: float
+    correlation_written: float
+    unmoved: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "strata": self.strata,
+            "groups": self.groups,
+            "smallest": self.smallest,
+            "moments": [moment.as_dict() for moment in self.moments],
+            "correlation_drawn": _number(self.correlation_drawn),
+            "correlation_written": _number(self.correlation_written),
+            "unmoved": self.unmoved,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class MaskResult:
     """A masked file and what is known of it.
 
@@ -786,6 +860,11 @@ class MaskResult:
         Those that cost little, and those that have a limit; `assess` has all.
     excluded : tuple of int
         Positions (from 0) of original records left out since they break a rule: confidential.
+    method : str
+    promise : str
+        The protection contract of the method, in a sentence.
+    draw : DrawResult or None
+        For methods that draw values for each record.
     """
 
     output: str
@@ -810,6 +889,9 @@ class MaskResult:
     repairs: tuple[RepairResult, ...] = ()
     figures: tuple[FigureResult, ...] = ()
     excluded: tuple[int, ...] = field(default=(), repr=False)
+    method: str = "mdav"
+    promise: str = ""
+    draw: DrawResult | None = None
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -826,6 +908,8 @@ class MaskResult:
             "output": self.output,
             "manifest": self.manifest,
             "valid": self.valid,
+            "method": self.method,
+            "promise": self.promise,
             "records_in": self.records_in,
             "records_out": self.records_out,
             "k": self.k,
@@ -839,6 +923,7 @@ class MaskResult:
             "violations": self.violations,
             "blocks": [block.as_dict() for block in self.blocks],
             "repairs": [repair.as_dict() for repair in self.repairs],
+            "draw": None if self.draw is None else self.draw.as_dict(),
             "figures": [figure.as_dict() for figure in self.figures],
             "rules": [rule.as_dict() for rule in self.rules],
             "engines": [engine.as_dict() for engine in self.engines],

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import masktron.jobs.mask as job
 from masktron import masking
 from masktron.config import Role
-from masktron.masking import MaskedBlock, Repair
+from masktron.masking import Masked, MaskedBlock, Repair
 from masktron.settle.prototypes import Settled
 from pairs.naive import blind_groups, raw_prototypes
 
@@ -66,18 +66,16 @@ def _unmended(_: Any, blocks: Any) -> tuple[list[MaskedBlock], tuple[Repair, ...
     return list(blocks), ()
 
 
-def _underived(
-    records: Any, plan: Any, *arguments: Any, **options: Any
-) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+def _underived(records: Any, plan: Any, *arguments: Any, **options: Any) -> Masked:
     """Mask as ever, then replace what was derived."""
     numeric = {fact.name for fact in plan.fields if fact.numeric}
     weight = plan.by_role(Role.WEIGHT)
     weights = records.columns[weight[0]].values if weight else None
-    blocks, repairs = _mask_records(records, plan, *arguments, **options)
-    naive = [
+    masked = _mask_records(records, plan, *arguments, **options)
+    naive = tuple(
         replace(one, settled=raw_prototypes(records.columns, numeric, weights, one.block, one.grouping.labels))
         if one.block.aggregator.startswith("derive")
         else one
-        for one in blocks
-    ]
-    return naive, repairs
+        for one in masked.blocks
+    )
+    return replace(masked, blocks=naive)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,33 @@ from masktron.partitions.mdav import partition
 type Labels = NDArray[np.intp]
 type Partitioner = Callable[[NDArray[np.float64], int], Labels]
 """Partitions points, shape (n, d), in groups of at least k: labels 0 to g - 1, shape (n,)."""
+
+
+@runtime_checkable
+class RecordPartitioner(Protocol):
+    """A partitioner that looks at more of the records than their points: it has to be told which they are.
+
+    Attributes
+    ----------
+    by_points : bool
+        Whether less spread of the points is all that it is after, so that records may change places for that.
+    """
+
+    by_points: bool
+
+    def restricted(self, records: NDArray[np.intp]) -> RecordPartitioner:
+        """Return the partitioner of some of its records, by position."""
+        ...
+
+    def __call__(self, points: NDArray[np.float64], k: int) -> Labels:
+        """Partition points."""
+        ...
+
+
+def restricted(partitioner: Partitioner, records: NDArray[np.intp]) -> Partitioner:
+    """Return what partitions some of the records of a partitioner."""
+    return partitioner.restricted(records) if isinstance(partitioner, RecordPartitioner) else partitioner
+
 
 RARE = 2
 """Strata with fewer than RARE * k records, which would form one far-flung group, are attached instead."""
@@ -78,6 +106,8 @@ def group_alike(
         )
     ]
     labels = min(ways, key=lambda way: (int((way < 0).sum()), spread(points, way)))
+    if isinstance(partitioner, RecordPartitioner) and not partitioner.by_points:
+        return labels
     exchanged = exchange_records(points, labels, k, disjuncts, repair=False, compiled=compiled)
     return _attached(points, exchanged, k, disjuncts)
 
@@ -110,7 +140,7 @@ def _strata_first(
     for code in np.flatnonzero(sizes >= k):
         rest = np.flatnonzero(free & (stratum == code))
         if disjuncts.unlimited().admissible(rest):
-            labels[rest] = groups + partitioner(points[rest], k)
+            labels[rest] = groups + restricted(partitioner, rest)(points[rest], k)
             groups = int(labels[rest].max()) + 1
     return labels
 
@@ -222,7 +252,7 @@ def _split(
     own = Members.of(labels)
     for group in np.flatnonzero(own.sizes >= 2 * k).tolist():
         members = own[group]
-        parts = partitioner(points[members], k)
+        parts = restricted(partitioner, members)(points[members], k)
         if len(disjuncts.owners) and not disjuncts.rows(members).admissible_groups(Members.of(parts)).all():
             continue
         labels[members[parts > 0]] = groups - 1 + parts[parts > 0]

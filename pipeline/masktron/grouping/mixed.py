@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.alike import Partitioner, group_alike
+from masktron.grouping.alike import Partitioner, group_alike, restricted
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.exchange import squares
 from masktron.grouping.fitting import Fitting
@@ -75,7 +75,7 @@ class Groups:
 
     def _add_partition(self, records: NDArray[np.intp]) -> None:
         """Partition records into mixed groups."""
-        labels = self.partitioner(self.points[records], self.k)
+        labels = restricted(self.partitioner, records)(self.points[records], self.k)
         self.labels[records] = len(self.mixed) + labels
         self.mixed += [True] * (int(labels.max()) + 1)
 
@@ -116,7 +116,7 @@ class Groups:
         if known is None or not np.array_equal(known, records):
             points = self.points[np.ix_(records, self.known[records].any(axis=0))]
             many = len(self.points) >= TREE_FROM  # a part of many records can be small
-            labels = group_alike(points, self.k, disjuncts, self.partitioner, compiled=many)
+            labels = group_alike(points, self.k, disjuncts, restricted(self.partitioner, records), compiled=many)
             self.parts[code] = records, labels
         taken = labels >= 0
         self.labels[records[taken]] = len(self.mixed) + labels[taken]
@@ -208,7 +208,8 @@ class Groups:
         own = Members.of(self.labels)
         for group in np.flatnonzero(np.array(self.mixed, dtype=np.bool_) & (own.sizes >= 2 * self.k)).tolist():
             members = own[group]
-            parts = [members[part] for part in Members.of(self.partitioner(self.points[members], self.k))]
+            formed = restricted(self.partitioner, members)(self.points[members], self.k)
+            parts = [members[part] for part in Members.of(formed)]
             if not self.fits.witnesses(members).any() or all(self.fits.witnesses(part).any() for part in parts):
                 self.mixed[group] = not self._vouched(parts[0])
                 for part in parts[1:]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.classify.forms import form_of
-from masktron.config import Config, Role
+from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
@@ -24,14 +24,16 @@ from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
-from masktron.masking import MaskedBlock, Repair, Trial, compile_for, compiles_first, mask_records
+from masktron.masking import Masked, MaskedBlock, Perturbed, Trial, compile_for, compiles_first, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.assessed import Assessed, numbers_of
 from masktron.measures.figures import Measured, measure
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
+from masktron.measures.moment_shift import MomentShift
 from masktron.measures.unchanged import unchanged
+from masktron.methods.base import Method
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import Shape
@@ -43,14 +45,16 @@ from masktron.results import (
     CandidateResult,
     CategoryResult,
     CutResult,
+    DrawResult,
     FigureResult,
     MaskResult,
+    MomentResult,
     RepairResult,
     SolvedResult,
     TotalResult,
     shown,
 )
-from masktron.roles import resolve_roles
+from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
@@ -90,8 +94,8 @@ def run_mask(
         The written file would break a rule or its contract; it is not published.
     """
     config = config or Config()
+    method = chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
-    chosen(config.method, config.params, config.k)
     manifest = manifest or manifest_beside(out)
     refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
     _refuse_foreign_manifest(manifest, out)
@@ -108,7 +112,8 @@ def run_mask(
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released)
-    run = _Run(job, config, plan, records, _kept(records, originals), originals)
+    run = _Run(job, config, method.method, plan, records, _kept(records, originals), originals)
+    classes = _classes(run.kept, fields, method.class_fields)
     if compiles_first(len(run.kept), plan, job.edits) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
         from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
@@ -116,19 +121,22 @@ def run_mask(
         progress(said_of_compiling(kept=kernels_kept()), 0)
         compile_for(len(run.kept), plan, job.edits)
         compile_linking(len(run.kept))
-    blocks, repairs = mask_records(
+    masked = mask_records(
         run.kept,
         plan,
         job.edits,
         job.rulebook,
         original=data,
         max_observed_share=config.max_observed_share,
+        method=method.method,
+        seed=config.seed,
+        classes=classes,
         keep_missing=config.keep_missing,
         workers=config.workers,
         max_block_records=config.max_block_records,
         progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
     )
-    return run.publish(blocks, repairs, out, manifest, progress)
+    return run.publish(masked, out, manifest, progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +145,7 @@ class _Run:
 
     job: Job
     config: Config
+    method: Method
     plan: Plan
     records: Records
     kept: Records
@@ -148,14 +157,7 @@ class _Run:
         loose = {*self.plan.released, *(index for index, _ in self.plan.not_applicable)}
         return [check.index for check in self.job.rulebook.checks if check.index not in loose]
 
-    def publish(
-        self,
-        blocks: Sequence[MaskedBlock],
-        repairs: Sequence[Repair],
-        out: Path,
-        manifest: Path,
-        progress: Progress,
-    ) -> MaskResult:
+    def publish(self, made: Masked, out: Path, manifest: Path, progress: Progress) -> MaskResult:
         """Write to temporary files, verify, and only then give them their names."""
         order = self._order()
         with atomic_path(out) as temporary, atomic_path(manifest) as confidential:
@@ -163,7 +165,7 @@ class _Run:
                 self.records.source,
                 temporary,
                 self.job.layout,
-                self._replacements(blocks),
+                self._replacements(made.blocks),
                 removed=self.plan.by_role(Role.IDENTIFIER),
                 keep=self.originals.keep,
                 order=None if order is None else self._source_order(order),
@@ -185,9 +187,9 @@ class _Run:
                     plain=plain,
                     asking=asking,
                 )
-            result, measured = self._result(blocks, repairs, masked, verdict, order, out, manifest, progress)
+            result, measured = self._result(made, masked, verdict, order, out, manifest, progress)
             self._verify(result, measured)
-            plan = self.plan.choosing(masked.block for masked in blocks)
+            plan = self.plan.choosing(masked.block for masked in made.blocks)
             write_plain(confidential, self._manifest(result, plan, temporary, order))
         return result
 
@@ -267,7 +269,7 @@ class _Run:
                     + "\n  ".join(engine.notes),
                     where=str(self.records.source),
                 )
-        if result.min_group < self.config.k:
+        if _smallest(result.blocks, result.draw) < self.config.k and _in_groups(result.blocks, result.draw):
             raise ViolationError(
                 f"a group of {result.min_group} records is smaller than k = {self.config.k}; nothing is published",
                 where=str(self.records.source),
@@ -283,8 +285,7 @@ class _Run:
 
     def _result(
         self,
-        blocks: Sequence[MaskedBlock],
-        repairs: Sequence[Repair],
+        made: Masked,
         masked: Records,
         verdict: Revalidation,
         order: NDArray[np.intp] | None,
@@ -302,7 +303,9 @@ class _Run:
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
+        blocks = made.blocks
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
+        draw = None if made.perturbed is None else _draw_result(made.perturbed)
         files = self._assessed(columns, codes, block_results)
         wanted = [one.name for one in FIGURES if len(self.kept) <= one.unasked or one.name in self.config.limits]
         measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
@@ -313,7 +316,7 @@ class _Run:
             records_in=len(self.records),
             records_out=len(masked),
             k=self.config.k,
-            min_group=min(block.min_group for block in block_results),
+            min_group=_smallest(block_results, draw),
             whole_record_k=int(figure["whole_record_k"]),
             linkage=figure["linkage"],
             information_loss=figure["information_loss"],
@@ -330,7 +333,8 @@ class _Run:
             ),
             blocks=block_results,
             repairs=tuple(
-                RepairResult(checks[repair.rule].id, repair.before, repair.after, repair.groups) for repair in repairs
+                RepairResult(checks[repair.rule].id, repair.before, repair.after, repair.groups)
+                for repair in made.repairs
             ),
             rules=results,
             engines=verdict.engines,
@@ -339,10 +343,14 @@ class _Run:
             notes=(
                 *notes_of(self.job),
                 *self.originals.notes,
+                *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
                 *privacy_notes(blocks, self.kept.columns, columns),
             ),
             figures=tuple(map(FigureResult.of, measured)),
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
+            method=self.method.name,
+            promise=self.method.contract.says,
+            draw=draw,
         )
         return result, measured
 
@@ -426,6 +434,97 @@ class _Run:
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
         }
+
+
+def _in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:
+    """Whether anything was masked by groups of records."""
+    return any(not block.drawn for block in blocks) or (draw is not None and draw.smallest is not None)
+
+
+def _smallest(blocks: Sequence[BlockResult], draw: DrawResult | None) -> int:
+    """Records of the smallest group: of those that share their values, and of those for which values were drawn.
+
+    Where there are no groups at all, the smallest number of records that share values of a block.
+    """
+    sizes = [block.min_group for block in blocks if not block.drawn]
+    if draw is not None and draw.smallest is not None:
+        sizes.append(draw.smallest)
+    return min(sizes or [block.min_group for block in blocks])
+
+
+def _draw_result(perturbed: Perturbed) -> DrawResult:
+    sizes = None if perturbed.labels is None else np.bincount(perturbed.labels)
+    shift = perturbed.shift
+    return DrawResult(
+        strata=perturbed.strata,
+        groups=None if sizes is None else len(sizes),
+        smallest=None if sizes is None else int(sizes.min()),
+        moments=tuple(
+            map(
+                MomentResult,
+                perturbed.numbers,
+                shift.means_drawn,
+                shift.means_written,
+                shift.variances_drawn,
+                shift.variances_written,
+            )
+        ),
+        correlation_drawn=shift.correlation_drawn,
+        correlation_written=shift.correlation_written,
+        unmoved=perturbed.unmoved,
+    )
+
+
+def _draw_notes(perturbed: Perturbed, blocks: Sequence[BlockResult]) -> Iterator[str]:
+    """Say what the method says, and what settle took away from what it keeps."""
+    yield from perturbed.notes
+    moved = sum(
+        sum(count for name, count in block.exits.items() if name != "rounded") for block in blocks if block.drawn
+    )
+    if moved:
+        far = max((abs(m - d) for m, d in _moved_means(perturbed.shift)), default=0.0)
+        yield (
+            f"to keep the rules, {moved} drawn records of a block were moved by more than rounding; that moved means "
+            f"by up to {far:.2g} standard deviations, so that what the method keeps holds only so far"
+        )
+    if perturbed.unmoved:
+        yield (
+            f"{perturbed.unmoved} records come out as they went in, since the rules leave them nothing else: look at "
+            "them before the file is released"
+        )
+
+
+def _moved_means(shift: MomentShift) -> Iterator[tuple[float, float]]:
+    for written, drawn in zip(shift.means_written, shift.means_drawn, strict=True):
+        if not np.isnan(written - drawn):
+            yield written, drawn
+
+
+def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) -> NDArray[np.intp] | None:
+    """Return the class of each record in some fields, shape (n, c); what is missing is a class of its own.
+
+    Raises
+    ------
+    UsageError
+        A field is not there, or is masked or removed.
+    """
+    roles = {fact.name: fact.role for fact in fields}
+    for name in names:
+        if name not in roles:
+            raise UsageError(
+                f"the class {name!r} is a field that the file does not have",
+                where=str(kept.source),
+                hint=did_you_mean(name, roles),
+            )
+        if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER):
+            raise UsageError(
+                f"the class {name!r} has the role {roles[name]}",
+                where=str(kept.source),
+                hint=f"a class is written as it is: --role {name}=untouched",
+            )
+    if not names:
+        return None
+    return np.stack([codes_of(kept.columns[name].lexemes) for name in names], axis=1).astype(np.intp)
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.records import Grouping
 from masktron.kernels.cores import usable_cores
 from masktron.masking.ahead import Ahead
 from masktron.masking.choice import choose
+from masktron.masking.drawing import Drawing
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed
+from masktron.masking.partitioning import MethodPartitioner
+from masktron.masking.perturbing import Perturbed, perturb
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import compile_for, compiles_first, group
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
+from masktron.methods.base import Method, Partitioning
+from masktron.methods.mdav import Mdav
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 
 __all__ = [
+    "Masked",
     "MaskedBlock",
+    "Perturbed",
     "Repair",
     "Trial",
     "choose",
@@ -38,6 +49,25 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """All masked records of a run.
+
+    Attributes
+    ----------
+    blocks : tuple of MaskedBlock
+        In the order of the plan.
+    repairs : tuple of Repair
+        Totals over the file that were off and were mended.
+    perturbed : Perturbed or None
+        What a method drew, where it draws.
+    """
+
+    blocks: tuple[MaskedBlock, ...]
+    repairs: tuple[Repair, ...]
+    perturbed: Perturbed | None
+
+
 def mask_records(
     records: Records,
     plan: Plan,
@@ -46,11 +76,14 @@ def mask_records(
     *,
     original: Path,
     max_observed_share: float,
+    method: Method | None = None,
+    seed: int = 0,
+    classes: NDArray[np.intp] | None = None,
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
     progress: Callable[[Block], None] | None = None,
-) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+) -> Masked:
     """Mask all blocks of a plan, and mend the totals over the file that this shifts.
 
     Parameters
@@ -62,6 +95,13 @@ def mask_records(
     max_observed_share : float
         Groups that may publish an observed record in each block that is planned with means, in per cent of the
         records.
+    method : Method, optional
+        With its parameters; MDAV of k when not given. Blocks with categories are masked by MDAV where the method
+        draws numbers alone.
+    seed : int
+        Of a method that draws.
+    classes : ndarray of intp, shape (n, c), optional
+        Class of each record, for methods that need one.
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
     workers : int, optional
@@ -74,10 +114,7 @@ def mask_records(
 
     Returns
     -------
-    list of MaskedBlock
-        In the order of the plan.
-    tuple of Repair
-        Totals over the file that were off and were mended.
+    Masked
 
     Raises
     ------
@@ -95,20 +132,57 @@ def mask_records(
     cores = workers or usable_cores()
     # the blocks of a cut are shared by the cores that other partitions leave idle
     idle = cores if len(plan.partitions) == 1 else 1
-    partitioner = Partitioner(max_block_records, idle, of=len(records))
+    partitioner: Partitioner | MethodPartitioner = Partitioner(max_block_records, idle, of=len(records))
+    if isinstance(method, Partitioning) and not isinstance(method, Mdav):
+        partitioner = MethodPartitioner.of(method, classes, max_block_records)
     views = Views(records, plan, edits, rulebook, original, partitioner)
-    masked: list[MaskedBlock] = []
-    makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in plan.partitions]
+    drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(views, method)
+    grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
+    masked: dict[tuple[str, ...], MaskedBlock] = {}
+    makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in grouped]
     ahead = Ahead([maker.first for maker in makers], cores)
-    for position, (partition, maker) in enumerate(zip(plan.partitions, makers, strict=True)):
+    for position, (partition, maker) in enumerate(zip(grouped, makers, strict=True)):
         groups = maker.using(functools.partial(ahead.take, position))
         for block in partition.blocks:
+            if block in drawn:
+                continue
             if progress:
                 progress(block)
-            masked.append(choose(views, block, group=groups.of, settle=settle_block))
-    mended, repairs = keep_totals(views, masked)
+            masked[block.variables] = choose(views, block, group=groups.of, settle=settle_block)
+    perturbed = None
+    if method is not None and drawn:
+        drawing = Drawing.of(views, method, drawn, seed=seed, classes=classes)
+        alone = functools.partial(_alone, views, keep_missing=keep_missing)
+        perturbed = perturb(views, drawn, drawing, fallback=alone, progress=progress)
+        masked |= {one.block.variables: one for one in perturbed.blocks}
+    mended, repairs = keep_totals(views, [masked[block.variables] for block in plan.blocks])
     refuse_observed(mended, max_observed_share, where=str(records.source))
-    return mended, repairs
+    return Masked(tuple(mended), repairs, perturbed)
+
+
+def _drawable(views: Views, method: Method) -> list[Block]:
+    """The blocks whose variables a method can draw: all, or those that hold numbers alone.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    blocks = [block for partition in views.partitions for block in partition.blocks]
+    found = [block for block in blocks if method.categories or views.numeric.issuperset(block.variables)]
+    if not found:
+        raise UsageError(
+            f"{method.name} draws numbers, and every block of masked fields holds categories",
+            where=str(views.source),
+            hint="take a method that masks categories: see `masktron methods`",
+        )
+    return found
+
+
+def _alone(views: Views, block: Block, *, keep_missing: bool) -> MaskedBlock:
+    """Mask a block by groups of its own."""
+    groups = _Groups(views, Partition((block,)), keep_missing=keep_missing)
+    return choose(views, block, group=groups.of, settle=settle_block)
 
 
 class _Groups:

@@ -52,6 +52,8 @@ class MaskedBlock:
         What the prototypes publish of single records.
     trials : tuple of Trial
         One for each candidate of the block, in its order; none where there is only one.
+    aims : ndarray of float64, shape (groups, p), or None
+        What a method drew, where each record is a group of its own.
     """
 
     block: Block
@@ -59,6 +61,7 @@ class MaskedBlock:
     settled: Settled
     exposure: Exposure
     trials: tuple[Trial, ...] = ()
+    aims: NDArray[np.float64] | None = None
 
     def lexemes(self, position: int) -> NDArray[np.object_]:
         """Masked lexemes of the variable at a position of the block, record by record."""

@@ -94,6 +94,10 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
     settled : Settled
     """
     held = Held.of(views, block.variables, grouping, settled)
+    if block.drawn:
+        # each record has values of its own, and those of a respondent by chance alone
+        none = np.zeros(grouping.groups, dtype=np.bool_)
+        return Exposure(none, none, held.held, none, {})
     pinned = Pinned(views, block, grouping, settled)
     medoids = np.asarray(settled.exits == Medoid.name)
     dominant, dominated = _dominance(views, grouping)

@@ -34,6 +34,8 @@ class Patterns:
     box : mapping of field name to (float, float)
     satisfied : sequence of ndarray of bool, shape (n, disjuncts)
         Which disjuncts of each rule of the block the records satisfy.
+    foreign : bool
+        Whether `middles` alone say which categories a group may have, and not those of its records.
     """
 
     views: Views
@@ -45,6 +47,7 @@ class Patterns:
     pooled: NDArray[np.bool_]
     box: Mapping[str, tuple[float, float]]
     satisfied: Sequence[NDArray[np.bool_]]
+    foreign: bool = False
 
     @classmethod
     def of(
@@ -57,12 +60,13 @@ class Patterns:
         centres: NDArray[np.float64],
         middles: NDArray[np.intp] | None,
         pooled: NDArray[np.bool_],
+        foreign: bool = False,
     ) -> Patterns:
         """Collect what the patterns of all groups need."""
         numbers = {name: values for name in block.variables if (values := _known(views, name)).size}
         box = {name: (float(values.min()), float(values.max())) for name, values in numbers.items()}
         satisfied = [views.satisfied_by(form) for form in views.forms(block)]
-        return cls(views, block, codes, targets, centres, middles, pooled, box, satisfied)
+        return cls(views, block, codes, targets, centres, middles, pooled, box, satisfied, foreign)
 
     def group(self, group: int, members: NDArray[np.intp]) -> list[Pattern]:
         """Return the patterns of a group, those of most records first, among equals those that come first.
@@ -95,7 +99,7 @@ class Patterns:
             target=target,
             centre=self._aggregate(self.centres, group, members, numbers),
             combinations=self._combinations(group, members, categories),
-            options={name: self._options(members, name) for name in categories},
+            options={name: self._options(self._donors(group, members, name), name) for name in categories},
             contexts=contexts,
             counts={
                 check: satisfied[alike].sum(axis=0).tolist()
@@ -112,6 +116,12 @@ class Patterns:
         if not self.pooled[group]:
             return {name: float(aggregates[group, at[name]]) for name in numbers}
         return {name: self._mean(members, name) for name in numbers}
+
+    def _donors(self, group: int, members: NDArray[np.intp], name: str) -> NDArray[np.intp]:
+        """Records whose categories of a field a group may have."""
+        if not self.foreign or self.middles is None:
+            return members
+        return self.middles[group, [self.block.variables.index(name)]]
 
     def _mean(self, members: NDArray[np.intp], name: str) -> float:
         values = self.views.values[name][members]
@@ -138,6 +148,7 @@ class Patterns:
         """The middles of the categories, then the combinations that records of the group have, the heaviest first."""
         columns = [self.views.columns[name] for name in categories]
         total: dict[tuple[str, ...], float] = {self._middle(group, members, categories): np.inf}
+        members = members[:0] if self.foreign else members
         for record, weight in zip(members.tolist(), self._weights(members).tolist(), strict=True):
             if all(column.present[record] for column in columns):
                 texts = tuple(str(column.lexemes[record]) for column in columns)

@@ -104,8 +104,10 @@ def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
     return settle(task, judging, beginning.begun)
 
 
-def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunting]:
-    """Put together what settle needs for a block."""
+def task_of(
+    views: Views, block: Block, grouping: Grouping, aims: NDArray[np.float64] | None = None
+) -> tuple[Task, Hunting]:
+    """Put together what settle needs for a block; `aims`, shape (groups, p), stand in for aggregates."""
     values = views.coded(block.variables)
     aggregator = aggregator_of(block)
     patterns = np.stack([pattern_of(views.columns[name]) for name in block.variables], axis=1)
@@ -114,21 +116,26 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
     usable = np.where(beyond[grouping.labels, None], 0.0, values)
     observed = aggregator if isinstance(aggregator, ObservedAggregator) else None
     categories = not views.numeric.issuperset(block.variables)
-    middles = views.middles(block.variables, usable, grouping.labels) if categories else None
+    middles = None
+    if categories:
+        middles = views.middles(block.variables, usable, grouping.labels)
+        if aims is not None:
+            middles = views.holders(block.variables, aims, middles)
     choices = observed.choose(usable, grouping.labels, views.weights) if observed else None
     if isinstance(aggregator, Mode) and middles is not None:
         # Ordered categories beside others take their median, which keeps all that the mode was chosen for.
         choices = middles
     members = grouping.members
-    centres = Mean().aggregate(usable, grouping.labels, views.weights)
+    centres = Mean().aggregate(usable, grouping.labels, views.weights) if aims is None else aims
     cases = Patterns.of(
         views,
         block,
         codes=patterns,
-        targets=targets(views, block, usable, grouping, centres),
+        targets=targets(views, block, usable, grouping, centres) if aims is None else aims,
         centres=centres,
         middles=middles,
         pooled=beyond,
+        foreign=aims is not None,
     )
     hunting = Hunting(views, block, _search(views, block, values), cases, members)
     aside = _Aside(views, block, values, members)

@@ -65,7 +65,7 @@ class BlockSteps:
         self.masked = masked
         self.moved: set[int] = set()
         self._views = views
-        task, self._hunting = task_of(views, masked.block, masked.grouping)
+        task, self._hunting = task_of(views, masked.block, masked.grouping, masked.aims)
         self._contexts = Contexts(task, Judging(views, masked.block))
         self._lexemes = masked.settled.lexemes.copy()
         self._companions = companions_of(views.forms(masked.block))

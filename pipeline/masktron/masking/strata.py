@@ -51,7 +51,7 @@ def group(views: Views, partition: Partition) -> Grouping:
         apart=apart,
         patterns=patterns,
         bonds=codes_of(np.stack(bonds, axis=1)),
-        disjuncts=_disjuncts(views, partition),
+        disjuncts=disjuncts_of(views, partition),
         fits=_Fitting(views, partition),
     )
     grouping = formed(partitioner=views.partitioner.recording(cuts))
@@ -59,7 +59,7 @@ def group(views: Views, partition: Partition) -> Grouping:
     if cut is not None:
         if views.n <= AFFORDABLE:
             # the rules move records between groups, which makes up for much of what a cut costs
-            whole = formed(partitioner=replace(views.partitioner, most=None))
+            whole = formed(partitioner=views.partitioner.whole())
             cut = replace(cut, excess=_within(points, grouping) - _within(points, whole), measured=True)
         grouping = replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
     even = uneven(views, partition, grouping, tallies, apart)
@@ -153,7 +153,7 @@ def _is_inequality(atom: Atom) -> bool:
     return isinstance(atom, Linear) and atom.relation != "="
 
 
-def _disjuncts(views: Views, partition: Partition) -> Disjuncts:
+def disjuncts_of(views: Views, partition: Partition) -> Disjuncts:
     """Collect the disjuncts of the rules for which a group needs a common one, and the limits in them."""
     rules: list[NDArray[np.bool_]] = []
     bounds: list[Bound] = []

@@ -19,6 +19,7 @@ from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
+from masktron.masking.partitioning import MethodPartitioner
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import Partitioner
@@ -36,6 +37,8 @@ class Views:
     ----------
     source : Path
         The file of the records, for messages.
+    partitions : tuple of Partition
+        Of the plan.
     values : mapping of field name to ndarray of float64, shape (n,)
         Numbers; NaN where missing.
     seen : mapping of field name to ndarray of float64, shape (n,)
@@ -55,7 +58,7 @@ class Views:
     ranks : mapping of field name to ndarray of float64, shape (n,)
         Of the masked fields with ordered categories; NaN where missing.
     weights : ndarray of float64, shape (n,), or None
-    partitioner : Partitioner
+    partitioner : Partitioner or MethodPartitioner
         Partitions points, shape (n, d), in groups of at least k.
     """
 
@@ -66,11 +69,12 @@ class Views:
         edits: Sequence[Edit],
         rulebook: Rulebook,
         original: Path,
-        partitioner: Partitioner | None = None,
+        partitioner: Partitioner | MethodPartitioner | None = None,
     ) -> None:
         self.source = records.source
         self.columns = records.columns
         self.layout = records.layout
+        self.partitions = plan.partitions
         self.k = plan.k
         self.n = len(records)
         self.edits = {edit.check.index: edit for edit in edits}
@@ -92,7 +96,7 @@ class Views:
         self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
         self.texts = {name: column.lexemes for name, column in self.columns.items()}
         self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
-        self.partitioner = Partitioner() if partitioner is None else partitioner
+        self.partitioner: Partitioner | MethodPartitioner = Partitioner() if partitioner is None else partitioner
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
         self._engines: dict[EngineChoice, BatchEvaluator] = {}
 
@@ -184,6 +188,25 @@ class Views:
         chosen = Median().choose(coded, labels, weights)
         chosen[:, nominal] = Mode().choose(coded[:, nominal], labels, weights)
         return chosen
+
+    def holders(
+        self, variables: Sequence[str], coded: NDArray[np.float64], others: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Return records that hold categories given as `coded` numbers them, shape (m, p); `others` for numbers.
+
+        Ranks are rounded to the nearest that some record has, halves down.
+        """
+        found = others.copy()
+        for position, name in enumerate(variables):
+            if name in self.numeric:
+                continue
+            known, first = np.unique(self._code(name), return_index=True)
+            first = first[~np.isnan(known)]
+            known = known[~np.isnan(known)]
+            given = ~np.isnan(coded[:, position])
+            at = np.searchsorted((known[1:] + known[:-1]) / 2, coded[given, position])
+            found[given, position] = first[at]
+        return found
 
 
 def _with_codes(column: Column) -> NDArray[np.float64]:

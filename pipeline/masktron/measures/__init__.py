@@ -16,6 +16,7 @@ from masktron.measures.information_loss import information_loss
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
+from masktron.measures.moment_shift import moment_shift
 from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
 from masktron.measures.score import disclosure_risk, score
@@ -43,6 +44,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     p_percent,
     largest_n,
     il1s,
+    moment_shift,
     pil,
     subdomains,
     imputation_error,
@@ -67,6 +69,7 @@ __all__ = [
     "imputation_error",
     "information_loss",
     "linkage",
+    "moment_shift",
     "pil",
     "pmse",
     "pmse_cart",

@@ -52,6 +52,10 @@ class Partitioner:
         """Return the same with another place for what is cut."""
         return replace(self, cuts=cuts)
 
+    def whole(self) -> Partitioner:
+        """Return the same without a cut."""
+        return replace(self, most=None)
+
     def __call__(self, points: NDArray[np.float64], k: int) -> Labels:
         """Partition records.
 

@@ -20,6 +20,7 @@ from masktron.results import (
     CandidateResult,
     CheckResult,
     CutResult,
+    DrawResult,
     ExplainResult,
     FigureResult,
     MaskResult,
@@ -163,6 +164,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     verdict = "[green]every rule holds[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
     lines: list[RenderableType] = [
         _Masked(result.blocks),
+        *([] if result.draw is None else [_moments(result.draw)]),
         *_totals(result),
         engines,
         *_notes("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
@@ -177,8 +179,9 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     excluded = f", {_count(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
         f"{_count(result.records_in, 'record')} in, {result.records_out} out{excluded}; {verdict}; "
-        f"k = {result.k}, smallest group {result.min_group}; information loss {_figure(result.information_loss)} %"
+        f"{_groups(result)}; information loss {_figure(result.information_loss)} %"
     )
+    lines.append(plain(f"{result.method} promises: {result.promise}"))
     linked = (
         ""
         if math.isnan(result.linkage)
@@ -219,6 +222,30 @@ def _totals(result: MaskResult) -> list[Table]:
     return tables
 
 
+def _groups(result: MaskResult) -> str:
+    """Say how large the groups are, where there are any."""
+    if result.draw is None:
+        return f"k = {result.k}, smallest group {result.min_group}"
+    if result.draw.smallest is None:
+        return "every record has values of its own"
+    return f"k = {result.k}, values drawn for {result.draw.groups} groups of at least {result.draw.smallest}"
+
+
+def _moments(draw: DrawResult) -> Table:
+    """What keeping the rules does to means and variances, beside what the method drew."""
+    table = _table("drawn", "mean drawn", "written", "variance drawn", "written")
+    for one in draw.moments:
+        shifts = (f"{value:+.4f}" for value in (one.mean_drawn, one.mean_written))
+        ratios = (f"{value:.4f}" for value in (one.variance_drawn, one.variance_written))
+        table.add_row(plain(one.name), *shifts, *ratios)
+    table.caption = (
+        "means less those of the original, in its standard deviations; variances divided by those of the original; "
+        f"largest difference of a correlation {draw.correlation_drawn:.4f} drawn, {draw.correlation_written:.4f} "
+        "written"
+    )
+    return table
+
+
 def _repair(repair: RepairResult) -> str:
     off = f"{abs(repair.before):g} steps of the grid too {'high' if repair.before > 0 else 'low'} after masking"
     return f"{repair.rule}: {off}, {repair.after:g} now; {_count(repair.groups, 'group')} moved"
@@ -241,8 +268,8 @@ class _Masked:
             row = [
                 plain(", ".join(block.variables)),
                 block.aggregator,
-                f"{block.groups}",
-                f"{block.min_group}",
+                "-" if block.drawn else f"{block.groups}",
+                "-" if block.drawn else f"{block.min_group}",
                 ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
                 f"{block.observed_share:.2f}",
                 f"{block.coincident}",

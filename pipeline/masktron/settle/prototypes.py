@@ -32,7 +32,7 @@ MAX_OFFERS = 20_000
 """Candidates that are held at a time, over all groups."""
 MAX_ROWS = 5_000
 """Records that the judge is given at a time."""
-EXITS = ("rounded", "lattice", "projected", "finer", "median", "medoid", "mode")
+EXITS = ("rounded", "lattice", "projected", "finer", "median", "medoid", "mode", "redrawn", "prototype")
 
 type Row = dict[str, str | None]
 
@@ -71,6 +71,8 @@ class Task:
         Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
     completion : callable or None
         Of a group: what gives the solved variables of each of its records; None where the prototype says all.
+    resort : callable or None
+        Of a group: what comes after all candidates, in the place of the median and the medoid.
     pooled : ndarray of bool, shape (groups,)
         Groups that hold several patterns of missing values, so that no aggregator stands for them.
     """
@@ -87,6 +89,7 @@ class Task:
     observed: str | None = None
     choices: NDArray[np.intp] | None = None
     completion: Callable[[int], Completion | None] | None = None
+    resort: Callable[[int], Iterator[Observed]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +189,7 @@ def settle(task: Task, judge: Judge, begun: Begun | None = None) -> Settled:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A prototype made of values that records hold."""
+    """A prototype that is known as lexemes: of values that records hold, or of another run."""
 
     lexemes: Mapping[str, str | None]
     stage: str
@@ -200,6 +203,9 @@ def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
     if task.observed is not None and task.choices is not None and not pooled:
         yield _observed(task, task.choices[group], task.observed)
     yield from task.candidates(group)
+    if task.resort is not None:
+        yield from task.resort(group)
+        return
     if task.medians is not None and not pooled:
         yield _observed(task, task.medians(group), "median")
     for record in _by_distance(task, group):

@@ -1,0 +1,71 @@
+"""What forms the groups of a run: MDAV with its cut, or another method of partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.grouping.records import codes_of
+from masktron.methods.base import Labels, Partitioning
+from masktron.partitions.kdcut import Cuts, kd_cut
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodPartitioner:
+    """Forms groups by a method, of records that may be a part of the file.
+
+    Attributes
+    ----------
+    method : Partitioning
+    classes : ndarray of intp, shape (n, c), or None
+        Classes of the records.
+    shares : ndarray of float64, shape (combinations,), or None
+        Shares of the combinations of classes among the records of the file.
+    most : int or None
+        Records that are partitioned together; more are cut into blocks of near records first. What that costs is not
+        found: methods differ too much for an estimate.
+    """
+
+    method: Partitioning
+    classes: NDArray[np.intp] | None = None
+    shares: NDArray[np.float64] | None = None
+    most: int | None = None
+
+    @classmethod
+    def of(cls, method: Partitioning, classes: NDArray[np.intp] | None, most: int | None) -> MethodPartitioner:
+        """Return the partitioner of all records of a file."""
+        if classes is None:
+            return cls(method, most=most)
+        combined = codes_of(classes)
+        return cls(method, combined[:, None], np.bincount(combined) / len(combined), most)
+
+    @property
+    def by_points(self) -> bool:
+        """Whether records may change places for less spread."""
+        return self.classes is None
+
+    def restricted(self, records: NDArray[np.intp]) -> MethodPartitioner:
+        """Return the partitioner of some of the records."""
+        return self if self.classes is None else replace(self, classes=self.classes[records])
+
+    def recording(self, cuts: Cuts) -> MethodPartitioner:
+        """Return the partitioner itself, which records no cuts."""
+        del cuts
+        return self
+
+    def whole(self) -> MethodPartitioner:
+        """Return the same without a cut."""
+        return replace(self, most=None)
+
+    def __call__(self, points: NDArray[np.float64], k: int) -> Labels:
+        """Partition points, shape (n, d), of its records; see `masktron.methods.base.Partitioning.partition`."""
+        if self.most is None or len(points) <= self.most:
+            return self.method.partition(points, classes=self.classes, shares=self.shares)
+        labels = np.empty(len(points), dtype=np.intp)
+        groups = 0
+        for block in kd_cut(points, self.most, k):
+            labels[block] = groups + self.restricted(block).whole()(points[block], k)
+            groups = int(labels[block].max()) + 1
+        return labels

@@ -1,0 +1,236 @@
+"""Values of its own for every record: what a method draws, settled record by record.
+
+Each record is a group of its own for settle: its drawn values are rounded, then the grid around them is searched,
+then they are moved to the nearest point that the rules admit, with the record's own unmasked fields, missing values
+and disjuncts. What finds nothing near its values is drawn anew, then hunted for, and at last takes the prototype that
+microaggregation finds for the group of the record. The same happens to a record that would come out as it went in.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.grouping.records import Grouping
+from masktron.kernels import distinct
+from masktron.masking.begin import Beginning
+from masktron.masking.drawing import Drawing
+from masktron.masking.judging import Judging
+from masktron.masking.masked import MaskedBlock
+from masktron.masking.observed import exposure_of
+from masktron.masking.prototypes import Hunting, task_of
+from masktron.masking.views import Views
+from masktron.measures.moment_shift import MomentShift, moment_shift
+from masktron.methods.base import Drawn, Floats
+from masktron.methods.contracts import MarkedReplaced
+from masktron.plan import Block
+from masktron.settle.prototypes import Observed, Task, settle
+
+REDRAWS = 3
+"""Times that records without an admissible value near theirs are drawn anew."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Perturbed:
+    """What a method drew for the records of a run, and what became of it.
+
+    Attributes
+    ----------
+    blocks : tuple of MaskedBlock
+    labels : ndarray of intp, shape (n,), or None
+        Groups of the method; None where it forms none.
+    strata : int
+        Parts of the file in which it drew.
+    notes : tuple of str
+        What the method says of this run.
+    numbers : tuple of str
+        Drawn variables that are numbers.
+    shift : MomentShift
+        Of these, in the same order.
+    unmoved : int
+        Records that came out as they went in, in all drawn variables, although they were drawn anew.
+    """
+
+    blocks: tuple[MaskedBlock, ...]
+    labels: NDArray[np.intp] | None
+    strata: int
+    notes: tuple[str, ...]
+    numbers: tuple[str, ...]
+    shift: MomentShift
+    unmoved: int
+
+
+def perturb(
+    views: Views,
+    blocks: Sequence[Block],
+    drawing: Drawing,
+    *,
+    fallback: Callable[[Block], MaskedBlock],
+    progress: Callable[[Block], None] | None = None,
+) -> Perturbed:
+    """Draw values for the variables of some blocks, and settle them.
+
+    Parameters
+    ----------
+    views : Views
+    blocks : sequence of Block
+        As planned for groups.
+    drawing : Drawing
+        Of the variables of these blocks, in their order.
+    fallback : callable
+        Masks a block by groups of at least k; asked only where a record finds no value of its own.
+    progress : callable, optional
+        Called with each block before it is settled.
+
+    Raises
+    ------
+    InfeasibleError
+        The method cannot keep its promise, or a record has no value that the rules admit.
+    """
+    draw = functools.cache(drawing.draw)
+    first = draw(0)
+    runs: list[_Settling] = []
+    start = 0
+    for block in blocks:
+        if progress:
+            progress(block)
+        columns = slice(start, start + len(block.variables))
+        start = columns.stop
+        draws = functools.partial(_columns, draw, columns)
+        runs.append(_Settling(views, block.drawing(drawing.method.name), draws, functools.partial(fallback, block)))
+    masked = [run.settled() for run in runs]
+    unmoved = np.empty(0, dtype=np.intp)
+    if not isinstance(drawing.method.contract, MarkedReplaced):
+        for attempt in range(1, REDRAWS + 2):
+            unmoved = _unmoved(views, masked, drawing)
+            if not unmoved.size:
+                break
+            masked = [run.anew(unmoved, attempt) for run in runs]
+        unmoved = _unmoved(views, masked, drawing)
+    numbers = tuple(name for name in drawing.variables if name in views.numeric)
+    at = [drawing.variables.index(name) for name in numbers]
+    known = drawing.known[:, at]
+    return Perturbed(
+        tuple(masked),
+        first.labels,
+        len(drawing.strata),
+        first.notes,
+        numbers,
+        moment_shift(
+            drawing.values[:, at],
+            np.where(known, first.values[:, at], np.nan),
+            np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((views.n, 0))]), np.nan),
+        ),
+        len(unmoved),
+    )
+
+
+def _columns(draw: Callable[[int], Drawn], columns: slice, attempt: int) -> Floats:
+    """Return what was drawn for the variables of a block."""
+    return draw(attempt).values[:, columns]
+
+
+def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Floats]:
+    for one in masked:
+        for position, name in enumerate(one.block.variables):
+            if name in names:
+                yield one.settled.numbers[:, position]
+
+
+def _unmoved(views: Views, masked: Sequence[MaskedBlock], drawing: Drawing) -> NDArray[np.intp]:
+    """Records that hold their own values in all drawn variables, where fewer than k records of the file hold them.
+
+    A record without any value, or with values that k records have in common, is nobody's.
+    """
+    variables = [name for one in masked for name in one.block.variables]
+    codes = np.column_stack([distinct.codes_of(views.columns[name].held) for name in variables])
+    same = (codes >= 0).any(axis=1)
+    for one in masked:
+        for position, name in enumerate(one.block.variables):
+            if name in views.numeric:
+                own, now = views.values[name], views.without_codes(name, one.settled.numbers[:, position])
+                same &= (own == now) | np.isnan(own)
+            else:
+                same &= views.columns[name].held == one.settled.lexemes[:, position]
+    records = np.flatnonzero(same)
+    if not records.size:
+        return records
+    _, which, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    return records[counts[which.ravel()[records]] < views.k]
+
+
+class _Settling:
+    """One block while its records are settled."""
+
+    def __init__(
+        self,
+        views: Views,
+        block: Block,
+        draws: Callable[[int], Floats],
+        fallback: Callable[[], MaskedBlock],
+    ) -> None:
+        self._views = views
+        self._block = block
+        self._draws = draws
+        self._fallback = functools.cache(fallback)
+        none = np.zeros(views.n, dtype=np.bool_)
+        self._grouping = Grouping(np.arange(views.n, dtype=np.intp), none, none)
+        self._judging = Judging(views, block)
+        self._beginning = Beginning(views, block, self._grouping, self._judging, none)
+
+    def settled(self) -> MaskedBlock:
+        """Settle the first draw; what finds nothing near it is drawn anew."""
+        task, hunting = self._task(0)
+        self._begin(hunting, "")
+        for attempt in range(1, REDRAWS + 1):
+            if self._beginning.begun.done.all():
+                break
+            self._begin(self._task(attempt)[1], "redrawn")
+        return self._finished(task)
+
+    def anew(self, records: NDArray[np.intp], attempt: int) -> MaskedBlock:
+        """Settle some records again, by another draw while there are draws left, then by their prototypes."""
+        begun = self._beginning.begun
+        begun.done[records] = False
+        if attempt <= REDRAWS:
+            task, hunting = self._task(attempt)
+            self._begin(hunting, "redrawn")
+            return self._finished(task)
+        task, _ = self._task(0)
+        return self._finished(replace(task, candidates=lambda _: iter(())))
+
+    def _task(self, attempt: int) -> tuple[Task, Hunting]:
+        drawn = self._draws(attempt)
+        task, hunting = task_of(self._views, self._block, self._grouping, drawn)
+        return replace(task, resort=self._resort), hunting
+
+    def _begin(self, hunting: Hunting, stage: str) -> None:
+        """Settle all that is open at once, and give what that settles a stage, if there is one."""
+        begun = self._beginning.begun
+        before = begun.done.copy()
+        self._beginning.aggregates(hunting.cases, hunting.hunt(0))
+        if stage:
+            begun.exits[begun.done & ~before] = stage
+
+    def _finished(self, task: Task) -> MaskedBlock:
+        begun = self._beginning.begun
+        settled = settle(task, self._judging, begun)
+        begun.done[:] = True
+        exposure = exposure_of(self._views, self._block, self._grouping, settled)
+        return MaskedBlock(self._block, self._grouping, settled, exposure, aims=self._draws(0))
+
+    def _resort(self, record: int) -> Iterator[Observed]:
+        """The prototype of the group that microaggregation puts a record in."""
+        masked = self._fallback()
+        labels = masked.grouping.labels
+        lexemes = {
+            name: masked.settled.own[position][record]
+            if position in masked.settled.own
+            else masked.settled.lexemes[labels[record], position]
+            for position, name in enumerate(self._block.variables)
+        }
+        yield Observed(lexemes, "prototype")

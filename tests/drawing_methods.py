@@ -1,0 +1,93 @@
+"""Methods that draw, for tests of what masking makes of it: they do on purpose what a real one does by chance."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.methods.base import Drawn, Floats, Labels, Method
+from masktron.methods.contracts import Contract, ModelDrawn
+from masktron.methods.parameters import Parameter
+
+
+class Drawing(Method):
+    """Shifts every number by a normal error with this share of the spread; categories at random."""
+
+    name: ClassVar[str] = "test_noise"
+    title = says = when = source = "a test"
+    preserves: ClassVar[tuple[str, ...]] = ()
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("share", "number", "Of the spread.", low=0.0),)
+
+    def __init__(self, share: float = 0.4) -> None:
+        self.share = share
+
+    @property
+    def contract(self) -> Contract:
+        return ModelDrawn()
+
+    def least(self, variables: int) -> int:
+        return 10
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        noisy = values + self.share * values.std(axis=0) * generator.normal(size=values.shape)
+        if nominal is not None:
+            noisy[:, nominal] = generator.permutation(values[:, nominal])
+        return Drawn(noisy)
+
+
+class Returning(Drawing):
+    """Gives every record back as it was."""
+
+    name = "test_returning"
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        return Drawn(values.copy())
+
+
+class Mixing(Drawing):
+    """Draws categories too."""
+
+    name = "test_mixing"
+    categories = True
+
+
+class Keeping(Drawing):
+    """Looks at fields that it keeps."""
+
+    name = "test_keeping"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("keep", "fields", "Fields that stay.", optional=True),)
+
+    def __init__(self, keep: tuple[str | int, ...] | None = None) -> None:
+        self.keep = keep
+        self.share = 0.4
+        self.seen: list[Floats] = []
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        self.seen.append(values)
+        return super().mask(values, generator)
+
+
+ALL: tuple[type[Method], ...] = (Drawing, Returning, Mixing, Keeping)
