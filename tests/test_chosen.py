@@ -127,7 +127,7 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
 @pytest.mark.parametrize(
     ("name", "params", "says"),
     [
-        ("drawnig", {}, "there is no method 'drawnig'\n  -> did you mean drawing?"),
+        ("drawnig", {}, "there is no method 'drawnig'\n  -> `masktron methods` explains all; did you mean drawing?"),
         ("zzz", {}, "known: mdav, drawing, plain"),
         ("mdav", {"k": 5}, "set by -k"),
         ("plain", {"k": "5"}, "set by -k"),

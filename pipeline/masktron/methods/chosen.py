@@ -14,6 +14,10 @@ from masktron.methods.parameters import Parameter
 
 CLASS = ("class", "classes")
 """Names under which the fields with the class of each record are given."""
+CLASS_FIELDS = Parameter(
+    CLASS[0], "fields", "Fields that hold the class of each record, which is confidential and not masked."
+)
+"""What methods that need a class ask for besides their own parameters."""
 ELSEWHERE = {
     "k": "the smallest group is set by -k, or k in masktron.toml and in Python",
     "random_state": "the seed is set by --seed, or seed in masktron.toml and in Python",
