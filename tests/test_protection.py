@@ -196,6 +196,14 @@ def test_less_noise_is_found() -> None:
     assert says(NoiseAdded(0.03), pair_of(before, after)) == []
 
 
+def test_a_share_of_something_else_is_not_tested() -> None:
+    before, after = noisy(np.random.default_rng(0), 0.03)
+    declared = Declared("made", NoiseAdded(0.15, "what kept fields leave"), drawn=("V0",))
+    found = check_pair(declared, pair_of(before, after))
+    assert not found.problems
+    assert found.not_checked == ["variance of the noise of made: it is a share of what kept fields leave"]
+
+
 def test_noise_is_measured_within_the_parts_that_got_it() -> None:
     generator = np.random.default_rng(2)
     groups = np.repeat([0, 1], N // 2)
@@ -421,9 +429,9 @@ def test_shared_fields_beside_drawn_ones_keep_their_groups(tmp_path: Path) -> No
 
 def test_noise_and_marks_reach_the_command(tmp_path: Path) -> None:
     case = Case(tmp_path)
-    case.write({"kind": "noise-added", "share": 0.01})
+    case.write({"kind": "noise-added", "share": 0.01, "of": "the original"})
     assert case.check().complies, case.check()
-    case.write({"kind": "noise-added", "share": 9.0})
+    case.write({"kind": "noise-added", "share": 9.0, "of": "the original"})
     assert any("the noise in A" in problem for problem in case.check().problems)
     case.write({"kind": "marked-replaced", "cluster": 10}, marked={"A": list(range(N))})
     assert case.check().complies

@@ -159,7 +159,7 @@ def test_listing_loads_nothing_heavy(arguments: list[str]) -> None:
 CONTRACTS: list[Contract] = [
     IdenticalGroups(3),
     PartitionedSynthesis(5),
-    NoiseAdded(0.15),
+    NoiseAdded(0.15, "something else"),
     ModelDrawn(),
     MarkedReplaced(10),
 ]
@@ -185,8 +185,10 @@ def test_contracts_come_back_from_plain_data() -> None:
         ({"kind": "identical-groups", "k": 2.5}, TypeError),
         ({"kind": "identical-groups", "k": True}, TypeError),
         ({"kind": "identical-groups", "k": 3, "share": 1}, ValueError),
-        ({"kind": "noise-added", "share": 0}, ValueError),
-        ({"kind": "noise-added", "share": float("nan")}, ValueError),
+        ({"kind": "noise-added", "share": 0, "of": "x"}, ValueError),
+        ({"kind": "noise-added", "share": 0.1}, KeyError),
+        ({"kind": "noise-added", "share": 0.1, "of": 3}, TypeError),
+        ({"kind": "noise-added", "share": float("nan"), "of": "x"}, ValueError),
         ({"kind": "noise-added", "share": "0.1"}, TypeError),
         ({"kind": "marked-replaced", "cluster": 1}, ValueError),
     ],

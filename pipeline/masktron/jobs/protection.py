@@ -36,7 +36,7 @@ from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.unchanged import published_as_it_was, same_cells
-from masktron.methods.contracts import IdenticalGroups, MarkedReplaced, NoiseAdded, PartitionedSynthesis
+from masktron.methods.contracts import ORIGINAL, IdenticalGroups, MarkedReplaced, NoiseAdded, PartitionedSynthesis
 from masktron.read.records import Column, Status
 from masktron.write.declared import Declared
 
@@ -122,7 +122,12 @@ def check_pair(declared: Declared, pair: Pair) -> Findings:
         case NoiseAdded() as promised:
             _kept_records(declared, pair, found)
             _kept_fields(declared, pair, found)
-            _noise(declared, promised.share, pair, found)
+            if promised.of == ORIGINAL:
+                _noise(declared, promised.share, pair, found)
+            else:
+                found.not_checked.append(
+                    f"variance of the noise of {declared.method}: it is a share of {promised.of}"
+                )
         case _:
             _kept_records(declared, pair, found)
             _kept_fields(declared, pair, found)

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
+ORIGINAL = "the original"
+"""What has the variance that noise is a share of, where nothing else is said."""
+
 
 @dataclass(frozen=True, slots=True)
 class IdenticalGroups:
@@ -39,15 +42,23 @@ class PartitionedSynthesis:
 
 @dataclass(frozen=True, slots=True)
 class NoiseAdded:
-    """Noise with this share of the variance is added to every value."""
+    """Noise with this share of the variance is added to every value.
+
+    Attributes
+    ----------
+    share : float
+    of : str
+        What has the variance.
+    """
 
     kind: ClassVar[str] = "noise-added"
     share: float
+    of: str = ORIGINAL
 
     @property
     def says(self) -> str:
         """The promise in one sentence."""
-        return f"noise with {100 * self.share:g} % of the variance of the original is part of every masked value"
+        return f"noise with {100 * self.share:g} % of the variance of {self.of} is part of every masked value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +124,12 @@ def contract_from(plain: Mapping[str, Any]) -> Contract:
 
 
 def _parameter(name: str, value: Any) -> Any:
-    """Check a parameter: a share above 0, or the number of records of a group."""
-    whole = name != "share"
-    if not isinstance(value, int if whole else int | float) or isinstance(value, bool):
-        raise TypeError(f"{name!r} of the contract is not a number of the right kind")
-    if not math.isfinite(value) or value <= 0 or (whole and value < 2):
+    """Check a parameter: a share above 0, what it is a share of, or the number of records of a group."""
+    allowed = {"share": int | float, "of": str}.get(name, int)
+    if not isinstance(value, allowed) or isinstance(value, bool):
+        raise TypeError(f"{name!r} of the contract is not of the right kind")
+    if isinstance(value, int | float) and not (
+        math.isfinite(value) and value >= (2 if allowed is int else 0) and value
+    ):
         raise ValueError(f"{name} of the contract is {value!r}")
     return value

@@ -148,5 +148,5 @@ def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple | list):
-        return ",".join(map(str, value))
+        return ",".join(map(str, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
