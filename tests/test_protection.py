@@ -100,6 +100,13 @@ def test_values_that_k_records_share_are_nobodys() -> None:
     assert kept_records(pair_of(before, np.full_like(before, np.nan)))[0] == 0
 
 
+def test_records_without_a_choice_do_not_count() -> None:
+    before = np.arange(20.0).reshape(10, 2)
+    half = np.arange(10) < 5
+    assert kept_records(pair_of(before, before, V0=half))[0] == 10, "the other field could have been another"
+    assert kept_records(pair_of(before, before, V0=half, V1=half))[0] == 5
+
+
 def test_missing_values_and_texts_are_compared_as_what_they_are() -> None:
     before = column([1, np.nan, np.nan, 2, 0], ["1", None, "x", "2", "-0"])
     after = column([1, np.nan, np.nan, 2, 0], ["1.0", None, "x", "3 ", "0"])
@@ -246,6 +253,14 @@ def test_the_bound_holds_for_any_settling(seed: int) -> None:
     assert seen >= least
 
 
+def test_values_without_a_choice_need_no_noise() -> None:
+    before, after = noisy(np.random.default_rng(5), 0.15)
+    after[:90] = before[:90]
+    assert any("the noise in V0" in problem for problem in says(NoiseAdded(0.15), pair_of(before, after), unmoved=90))
+    follows = pair_of(before, after, V0=np.arange(N) < 90)
+    assert says(NoiseAdded(0.15), follows) == []
+
+
 def test_constant_columns_have_no_noise_to_test() -> None:
     before, after = noisy(np.random.default_rng(4), 0.15)
     constant = np.full_like(before, 3.0)
@@ -314,6 +329,9 @@ def test_what_follows_from_unmasked_fields(tmp_path: Path) -> None:
     assert found["A"].tolist() == [True, True, False, True]
     assert found["B"].tolist() == [True, True, False, True], "from A, where that follows"
     assert found["C"].tolist() == [True, False, True, False]
+    texts = column([np.nan, np.nan], ["x", "y"])
+    assert following(["S"], [], atoms(tmp_path, "S = 'x' or A > 5"), {"S": texts})["S"].tolist() == [True, False]
+    assert following(["S"], [], atoms(tmp_path, "S = 'x' or S = 'y'"), {"S": texts})["S"].tolist() == [False, False]
     nothing = following(["A", "B", "C"], [], rules, columns)
     assert not nothing["A"].any()
     assert not nothing["B"].any()
