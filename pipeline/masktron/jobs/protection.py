@@ -1,7 +1,7 @@
 """Does a masked file keep what its method promises? Tests of the contracts of drawn values, against the original.
 
-Each test is one-sided and has a bound that the promise alone would break in fewer than one of a hundred thousand
-files, so that what fails is no accident. Values that follow from unmasked fields by the rules are left out: nothing
+Each test is one-sided, and its bound is five standard scores of chance away from what an honest file shows, so that
+what fails is no accident. Values that follow from unmasked fields by the rules are left out: nothing
 else could have been written there.
 
 **No record keeps all its values.** A record counts if it has its own values in all drawn fields and fewer than k
