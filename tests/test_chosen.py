@@ -127,7 +127,7 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
 @pytest.mark.parametrize(
     ("name", "params", "says"),
     [
-        ("drawnig", {}, "there is no method 'drawnig'\n  -> did you mean drawing?"),
+        ("drawnig", {}, "there is no method 'drawnig'\n  -> `masktron methods` explains all; did you mean drawing?"),
         ("zzz", {}, "known: mdav, drawing, plain"),
         ("mdav", {"k": 5}, "set by -k"),
         ("plain", {"k": "5"}, "set by -k"),
@@ -186,7 +186,10 @@ def test_a_file_names_method_and_parameters(tmp_path: Path) -> None:
         ({"method": ""}, "method must be a name"),
         ({"params": ["share"]}, "params must be a table"),
         ({"params": {3: 1}}, "params: 3 is not the name of a parameter"),
-        ({"params": {"share": {"a": 1}}}, "params.share must be a text, a number, true, false or a list of names"),
+        (
+            {"params": {"share": {"a": 1}}},
+            "params.share must be a text, a number, true, false or a list of names or numbers",
+        ),
         ({"params": {"share": float("nan")}}, "params.share must be"),
         ({"params": {"order": ["A", True]}}, "params.order must be"),
         ({"params": {"order": [["A"]]}}, "params.order must be"),

@@ -454,6 +454,23 @@ def assess(
     _report(assess_tables(result), result.as_dict(), json)
 
 
+@app.command(epilog="Example: masktron methods mdav")
+def methods(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Explain this one.", show_default="all")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """List the masking methods, or explain one: what it does, when to choose it, its parameters and promises."""
+    from masktron.methods import ALL, method_named
+    from masktron.report.methods import explained, methods_dict, methods_tables
+
+    _check_outputs({"--json": json}, {})
+    wanted = ALL if name is None else (method_named(name),)
+    tables = methods_tables(ALL) if name is None else explained(wanted[0])
+    _report(tables, methods_dict(wanted, ALL[0]), json)
+
+
 @app.command(epilog="Example: masktron demo --out masktron-demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")] = Path(

@@ -46,7 +46,7 @@ class Kind(StrEnum):
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 
-type Param = str | int | float | bool | tuple[str | int, ...] | None
+type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 """Value of a parameter of a method; None stands for ``auto``."""
 
 ALL_FIELDS = "*"
@@ -101,7 +101,7 @@ class Config:
     method : str
         Masking method, by name; `mask` knows which there are (`masktron methods`).
     params : mapping of str to value
-        Its parameters: texts, numbers, true or false, or lists of names. What they may be, `mask` checks.
+        Its parameters: texts, numbers, true or false, lists of names or numbers. What they may be, `mask` checks.
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
         many as there are cores when None. The written file is the same for any number.
@@ -467,11 +467,11 @@ def _param_name(name: object, where: str) -> str:
 
 
 def _param(name: str, value: Any, where: str) -> Param:
-    if isinstance(value, list | tuple) and all(isinstance(v, str | int) and not isinstance(v, bool) for v in value):
+    if isinstance(value, list | tuple) and all(isinstance(v, str) or _is_number(v) for v in value):
         return tuple(value)
     _require(
         value is None or isinstance(value, str | bool | int) or _is_number(value),
-        f"params.{name} must be a text, a number, true, false or a list of names, not {value!r}",
+        f"params.{name} must be a text, a number, true, false or a list of names or numbers, not {value!r}",
         SEE_METHODS,
         where,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
@@ -21,6 +22,7 @@ from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_pat
 from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
+from masktron.jobs.protection import Findings, Pair, check_groups, check_pair, following, without_codes
 from masktron.jobs.revalidate import left_to_columns, second_opinions
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
@@ -244,16 +246,15 @@ class _Audit:
         gone = [name for name in self.contract.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
-        codes = {
-            name: codes_of(data.columns[name].lexemes)
-            for block in self.contract.blocks
-            for name in block
-            if name in data.columns
-        }
+        declared = self.contract.declared
+        self._add(check_groups(declared, len(data) or None))
+        # what was drawn record by record has another contract, which is tested against the original
+        shared = [name for name in self.contract.masked if name not in declared.drawn and name in data.columns]
+        codes = {name: codes_of(data.columns[name].lexemes) for name in shared}
         sizes = [
             achieved_k(shared_columns(data.columns, codes, present, self._solved(present)))
             for block in self.contract.blocks
-            if (present := [name for name in block if name in data.columns])
+            if (present := [name for name in block if name in codes])
         ]
         if not len(data) or not sizes:
             return 0 if not len(data) else None
@@ -264,6 +265,12 @@ class _Audit:
             )
         self.checked.append(f"group sizes of {_number(len(sizes), 'block')}, against k = {self.contract.k}")
         return smallest
+
+    def _add(self, found: Findings) -> None:
+        self.problems += found.problems
+        self.checked += found.checked
+        self.not_checked += found.not_checked
+        self.notes += found.notes
 
     def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
         """The equalities that give variables of a block in each record, as the rulebook has them.
@@ -292,6 +299,8 @@ class _Audit:
         """Check that records and fields are those of the original, and unmasked cells unchanged."""
         if self.original is None:
             self.not_checked.append("records and fields: need the original (--original)")
+            if self.contract and self.contract.declared.drawn:
+                self.not_checked.append(f"what {self.contract.declared.method} promises: needs the original")
             return
         self._same_original(file_hash(self.original))
         found = self._survey(self.original)
@@ -318,6 +327,7 @@ class _Audit:
         self._fields(data, source)
         self._unmasked(data, source, excluded)
         self._masked_at_all(data, source)
+        self._drawn(data, source, excluded)
 
     def _same_original(self, found: str) -> None:
         if self.contract and found != self.contract.original:
@@ -363,13 +373,10 @@ class _Audit:
         if self.contract is None:
             self.not_checked.append(f"{what}: need the manifest (--manifest)")
             return
-        keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
-        order = self.contract.order
-        if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
+        keep = self._rows(data, source, excluded)
+        if keep is None:
             self.not_checked.append(f"{what}: the numbers of records differ")
             return
-        if order is not None:
-            keep = keep[np.array(order, dtype=np.intp)]
         for name in self.contract.kept:
             if name in data.columns and name in source.columns:
                 changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
@@ -385,6 +392,47 @@ class _Audit:
             and name in source.columns
             and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
         ]
+
+    def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
+        """Rows of the original, in the order of the masked records; None where these are not so many."""
+        keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
+        order = None if self.contract is None else self.contract.order
+        if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
+            return None
+        return keep if order is None else keep[np.array(order, dtype=np.intp)]
+
+    def _drawn(self, data: Records, source: Records, excluded: set[int]) -> None:
+        """Test what the method promises of the fields that it drew record by record."""
+        if self.contract is None or not self.contract.declared.drawn:
+            return
+        declared = self.contract.declared
+        rows = self._rows(data, source, excluded)
+        if rows is None or (declared.groups is not None and len(declared.groups) != len(rows)):
+            self.not_checked.append(f"what {declared.method} promises: the numbers of records differ")
+            return
+        names = [name for name in declared.drawn if name in data.columns and name in source.columns]
+        atoms = [
+            atom
+            for edit in self.job.edits
+            if edit.check.index not in self.left_out
+            for disjunct in form_of(edit.constraint)
+            for atom in disjunct
+        ]
+        codes = self.contract.missing
+        order = np.arange(len(rows)) if self.contract.order is None else np.array(self.contract.order, dtype=np.intp)
+        back = np.argsort(order)
+        groups = (
+            np.zeros(len(rows), dtype=np.intp) if declared.groups is None else codes_of(np.array(declared.groups))
+        )
+        follows = following(names, self.contract.kept, atoms, data.columns)
+        pair = Pair(
+            {name: without_codes(taken(source.columns[name], rows[back]), codes.get(name)) for name in names},
+            {name: without_codes(taken(data.columns[name], back), codes.get(name)) for name in names},
+            groups.astype(np.intp),
+            {name: follows[name][back] for name in names},
+            self.contract.k,
+        )
+        self._add(check_pair(declared, pair))
 
     def _masked_at_all(self, data: Records, source: Records) -> None:
         """Without a manifest nothing tells which fields are masked, but none at all cannot be."""

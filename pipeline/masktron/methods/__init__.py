@@ -25,4 +25,4 @@ def method_named(name: str) -> type[Method]:
         if method.name == name:
             return method
     hint = did_you_mean(name, [method.name for method in ALL])
-    raise UsageError(f"there is no method {name!r}", hint=f"{hint}; `masktron methods` explains them")
+    raise UsageError(f"there is no method {name!r}", hint=f"`masktron methods` explains all; {hint}")

@@ -14,6 +14,10 @@ from masktron.methods.parameters import Parameter
 
 CLASS = ("class", "classes")
 """Names under which the fields with the class of each record are given."""
+CLASS_FIELDS = Parameter(
+    CLASS[0], "fields", "Fields that hold the class of each record, which is confidential and not masked."
+)
+"""What methods that need a class ask for besides their own parameters."""
 ELSEWHERE = {
     "k": "the smallest group is set by -k, or k in masktron.toml and in Python",
     "random_state": "the seed is set by --seed, or seed in masktron.toml and in Python",
@@ -83,10 +87,9 @@ def _value(parameter: Parameter, value: object) -> Any:
 
 
 def _names(value: object) -> bool:
-    """Whether a value is a sequence of names, or None for all that the method takes by itself."""
+    """Whether a value is a sequence of different names, or None for what the method takes by itself."""
     return value is None or (
         isinstance(value, list | tuple)
-        and len(value) > 0
         and all(isinstance(name, str) and name for name in value)
         and len({*value}) == len(value)
     )
@@ -100,7 +103,7 @@ def _class_fields(kind: type[Method], given: Mapping[str, object]) -> tuple[str,
         raise UsageError("class and classes are both given", hint="name all class fields in one: class=A,B")
     value = given[named[0]]
     fields = tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
-    if fields is None or not _names(fields):
+    if not fields or not _names(fields):
         raise UsageError(
             f"{named[0]} must name one field or more, each once, not {value!r}", hint="for example: class=REGION,SEX"
         )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+ORIGINAL = "the original"
+"""What has the variance that noise is a share of, where nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdenticalGroups:
     """At least k records share each combination of masked values, block by block."""
 
+    kind: ClassVar[str] = "identical-groups"
     k: int
 
     @property
@@ -21,6 +28,7 @@ class IdenticalGroups:
 class PartitionedSynthesis:
     """The values of a record are drawn for a group of at least k, from what the group has in common."""
 
+    kind: ClassVar[str] = "partitioned-synthesis"
     k: int
 
     @property
@@ -34,19 +42,30 @@ class PartitionedSynthesis:
 
 @dataclass(frozen=True, slots=True)
 class NoiseAdded:
-    """Noise with this share of the variance is added to every value."""
+    """Noise with this share of the variance is added to every value.
 
+    Attributes
+    ----------
+    share : float
+    of : str
+        What has the variance.
+    """
+
+    kind: ClassVar[str] = "noise-added"
     share: float
+    of: str = ORIGINAL
 
     @property
     def says(self) -> str:
         """The promise in one sentence."""
-        return f"noise with {100 * self.share:g} % of the variance of the original is part of every masked value"
+        return f"noise with {100 * self.share:g} % of the variance of {self.of} is part of every masked value"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDrawn:
     """All values of a record are drawn from a model of the file."""
+
+    kind: ClassVar[str] = "model-drawn"
 
     @property
     def says(self) -> str:
@@ -58,6 +77,7 @@ class ModelDrawn:
 class MarkedReplaced:
     """Every value beyond a threshold is replaced by drawn ones; all others stay as they are."""
 
+    kind: ClassVar[str] = "marked-replaced"
     cluster: int
 
     @property
@@ -71,3 +91,45 @@ class MarkedReplaced:
 
 type Contract = IdenticalGroups | PartitionedSynthesis | NoiseAdded | ModelDrawn | MarkedReplaced
 """What `check` tests of a masked file, from the manifest."""
+
+KINDS: tuple[type[Contract], ...] = (
+    IdenticalGroups,
+    PartitionedSynthesis,
+    NoiseAdded,
+    ModelDrawn,
+    MarkedReplaced,
+)
+
+
+def as_plain(contract: Contract) -> dict[str, Any]:
+    """Return a contract as plain data: its kind and its parameters."""
+    return {"kind": contract.kind, **asdict(contract)}
+
+
+def contract_from(plain: Mapping[str, Any]) -> Contract:
+    """Build a contract from plain data.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        Something is missing, of a wrong type, or no contract.
+    """
+    for kind in KINDS:
+        if kind.kind == plain["kind"]:
+            values = {one.name: _parameter(one.name, plain[one.name]) for one in fields(kind)}
+            if unknown := sorted(plain.keys() - {"kind", *values}):
+                raise ValueError(f"a contract of the kind {kind.kind} has no {unknown[0]!r}")
+            return kind(**values)
+    raise ValueError(f"there is no contract of the kind {plain['kind']!r}")
+
+
+def _parameter(name: str, value: Any) -> Any:
+    """Check a parameter: a share above 0, what it is a share of, or the number of records of a group."""
+    allowed = {"share": int | float, "of": str}.get(name, int)
+    if not isinstance(value, allowed) or isinstance(value, bool):
+        raise TypeError(f"{name!r} of the contract is not of the right kind")
+    if isinstance(value, int | float) and not (
+        math.isfinite(value) and value >= (2 if allowed is int else 0) and value
+    ):
+        raise ValueError(f"{name} of the contract is {value!r}")
+    return value

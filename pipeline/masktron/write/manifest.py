@@ -16,6 +16,7 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
+from masktron.write.declared import Declared, declared_from
 
 MANIFEST_VERSION = 1
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
@@ -112,6 +113,8 @@ class Contract:
         What means 'missing' in a field, by name.
     medoid_share : float
         Groups that copy one of their records, per cent of all groups.
+    declared : Declared
+        The method and what it promises; identical groups of k where the manifest says nothing of it.
     """
 
     output: str
@@ -130,6 +133,7 @@ class Contract:
     weight: str | None
     missing: Mapping[str, frozenset[str]]
     medoid_share: float
+    declared: Declared
 
 
 def read_contract(path: Path) -> Contract:
@@ -193,7 +197,19 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         weight=next((name for name, role in fields if role == "weight"), None),
         missing={_text(fact, "name"): frozenset(_list(fact, "codes", str)) for fact in facts},
         medoid_share=_medoid_share(_list(result, "blocks", dict)),
+        declared=_declared(content, k, masked),
     )
+
+
+def _declared(content: Mapping[str, Any], k: int, masked: tuple[str, ...]) -> Declared:
+    from masktron.methods.contracts import IdenticalGroups  # noqa: PLC0415 -- loads all methods
+
+    if "declared" not in content:
+        return Declared("mdav", IdenticalGroups(k))
+    declared = declared_from(_table(content, "declared"), masked)
+    if isinstance(declared.contract, IdenticalGroups) and declared.contract.k != k:
+        raise ValueError(f"it promises groups of {declared.contract.k} and has k = {k}")
+    return declared
 
 
 def _numeric(fact: Mapping[str, Any], role: str) -> bool:

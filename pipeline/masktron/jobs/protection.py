@@ -1,0 +1,358 @@
+"""Does a masked file keep what its method promises? Tests of the contracts of drawn values, against the original.
+
+Each test is one-sided, and its bound is five standard scores of chance away from what an honest file shows, so that
+what fails is no accident. Values that follow from unmasked fields by the rules are left out: nothing
+else could have been written there.
+
+**No record keeps all its values.** A record counts if it has its own values in all drawn fields and fewer than k
+records of the original have these. `mask` draws such records anew, so that there are no more than it reported to be
+left. These in turn are no more than chance explains, or `FORCED` of the records, whose rules may leave them no other
+values: were the released records of each group assigned to its respondents at random, the count would be a sum over
+random permutations; with a_v respondents that count and b_v released records of each combination v in a group of m,
+its mean is sum a_v b_v / m, and its variance that of Hoeffding (1951). The bound is five standard deviations and
+`SPARE` more.
+
+**Noise.** The difference of masked and original values is noise, plus what settling moved. By the triangle inequality
+in the space of records its standard deviation is at least that of the noise less that of what settling moved, which
+the manifest has. The variance of the noise, in a sample, is its share of the variance of the original times a mixture
+of chi-squares, whose lower quantile is that of Wilson and Hilferty (1931) at `SCORE` standard scores.
+
+**Marked values.** One that was drawn from a cluster of at least c values is the respondent's own with a probability
+of at most a / c where a marked values of the field are equal to it. What is more than the sum of these by five
+standard deviations and `SPARE` is no accident.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.classify.elimination import is_equality
+from masktron.classify.forms import satisfied, variables_of_atom
+from masktron.constraints import Atom, Member, Range
+from masktron.kernels.distinct import alike, codes_of
+from masktron.measures.unchanged import published_as_it_was, same_cells
+from masktron.methods.contracts import ORIGINAL, IdenticalGroups, MarkedReplaced, NoiseAdded, PartitionedSynthesis
+from masktron.read.records import Column, Status
+from masktron.write.declared import Declared
+
+SCORE = 5.0
+"""Standard scores that a figure may be off its expectation."""
+FORCED = 0.01
+"""Share of the records that may keep their values, if `mask` reported so many."""
+SPARE = 2
+"""Records beyond that, for expectations so small that a score says nothing."""
+
+type Mask = NDArray[np.bool_]
+type Labels = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """The drawn fields of a masked file beside those of the original, record by record.
+
+    Attributes
+    ----------
+    original, masked : mapping of str to Column
+        By drawn field.
+    groups : ndarray of intp, shape (n,)
+        Group of each record, all the same where there are none.
+    follows : mapping of str to ndarray of bool, shape (n,)
+        Values that the rules and the unmasked fields leave no choice.
+    k : int
+    """
+
+    original: Mapping[str, Column]
+    masked: Mapping[str, Column]
+    groups: Labels
+    follows: Mapping[str, Mask]
+    k: int
+
+
+@dataclass(slots=True)
+class Findings:
+    """What came out; each text without a value of a record."""
+
+    problems: list[str] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def check_groups(declared: Declared, records: int | None) -> Findings:
+    """Test what the manifest alone tells: the sizes of the groups that values were drawn for.
+
+    Parameters
+    ----------
+    declared : Declared
+    records : int or None
+        In the masked file.
+    """
+    found = Findings()
+    if declared.groups is None:
+        return found
+    if records is not None and len(declared.groups) != records:
+        found.problems.append(f"the manifest has groups for {len(declared.groups)} records, and the file {records}")
+    if isinstance(declared.contract, PartitionedSynthesis) and declared.groups:
+        sizes = np.unique(declared.groups, return_counts=True)[1]
+        k = declared.contract.k
+        if sizes.min() < k:
+            found.problems.append(
+                f"values were drawn for a group of {sizes.min()} records, fewer than k = {k}, which the contract of "
+                f"{declared.method} promises"
+            )
+        found.checked.append(f"sizes of {len(sizes)} groups that values were drawn for, against k = {k}")
+    return found
+
+
+def check_pair(declared: Declared, pair: Pair) -> Findings:
+    """Test the contract of the drawn fields against the original."""
+    found = Findings()
+    match declared.contract:
+        case _ if not pair.original or not len(pair.groups):
+            pass
+        case IdenticalGroups():
+            pass
+        case MarkedReplaced() as promised:
+            _marked(declared, promised.cluster, pair, found)
+        case NoiseAdded() as promised:
+            _kept_records(declared, pair, found)
+            _kept_fields(declared, pair, found)
+            if promised.of == ORIGINAL:
+                _noise(declared, promised.share, pair, found)
+            else:
+                found.not_checked.append(
+                    f"variance of the noise of {declared.method}: it is a share of {promised.of}"
+                )
+        case _:
+            _kept_records(declared, pair, found)
+            _kept_fields(declared, pair, found)
+    return found
+
+
+def without_codes(column: Column, codes: Collection[str] | None) -> Column:
+    """Return a column whose codes for a missing value count as missing."""
+    if not codes:
+        return column
+    coded = np.array([text is not None and text.strip() in codes for text in column.lexemes], dtype=np.bool_)
+    return replace(
+        column,
+        status=np.where(coded, np.uint8(Status.CODE), column.status),
+        values=np.where(coded, np.nan, column.values),
+    )
+
+
+def following(
+    names: Sequence[str], given: Sequence[str], atoms: Sequence[Atom], columns: Mapping[str, Column]
+) -> dict[str, Mask]:
+    """Return, for each drawn field, the records in which rules and other fields leave its value no choice.
+
+    A value follows where a condition that holds in the record says it: an equality whose other fields are given or
+    follow themselves, or a single admitted value.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Drawn fields.
+    given : sequence of str
+        Unmasked fields.
+    atoms : sequence of Atom
+        Of the rules that count.
+    columns : mapping of str to Column
+        The masked file.
+    """
+    n = len(next(iter(columns.values())).values) if columns else 0
+    numbers = {name: column.values for name, column in columns.items()}
+    known = {name: np.ones(n, dtype=np.bool_) for name in given if name in columns}
+    known |= {name: np.zeros(n, dtype=np.bool_) for name in names if name in columns}
+    telling = [
+        (variables_of_atom(atom), satisfied(atom, numbers, {name: one.lexemes for name, one in columns.items()}))
+        for atom in dict.fromkeys(atoms)
+        if _tells_a_value(atom) and known.keys() >= set(variables_of_atom(atom))
+    ]
+    changed = True
+    while changed:
+        changed = False
+        for variables, holds in telling:
+            for name in set(variables).intersection(names):
+                others = [known[other] for other in variables if other != name]
+                follows = np.logical_and.reduce([holds, ~known[name], *others])
+                if follows.any():
+                    known[name] |= follows
+                    changed = True
+    return {name: known[name] for name in names if name in known}
+
+
+def _tells_a_value(atom: Atom) -> bool:
+    if isinstance(atom, Range):
+        return atom.low is not None and atom.low == atom.high
+    if isinstance(atom, Member):
+        return len(atom.values) == 1 and not atom.negated
+    return is_equality(atom)
+
+
+# whole records
+
+
+def _kept_records(declared: Declared, pair: Pair, found: Findings) -> None:
+    kept, mean, deviation = kept_records(pair)
+    by_chance = math.floor(mean + SCORE * deviation) + SPARE if mean > 0 else 0
+    explained = max(by_chance, math.ceil(FORCED * len(pair.groups)))
+    if kept > min(explained, declared.unmoved):
+        found.problems.append(
+            f"{_records(kept)} hold their own values in all fields that {declared.method} drew, which fewer than "
+            f"{pair.k} records have in common; mask reported {declared.unmoved}, and chance and rules explain "
+            f"{explained} at most"
+        )
+        return
+    found.checked.append(
+        f"records that hold their own values in all drawn fields: {kept}, of {declared.unmoved} that mask reported"
+    )
+    if kept:
+        found.notes.append(f"{_records(kept)} hold their own values in all fields that {declared.method} drew")
+
+
+def kept_records(pair: Pair) -> tuple[int, float, float]:
+    """Count the records that keep their own values; with mean and standard deviation of the count by chance."""
+    before, after = _combinations(pair)
+    names = list(pair.original)
+    own = np.stack([pair.original[name].present & ~pair.follows[name] for name in names], axis=1).any(axis=1)
+    counts = (own & (np.bincount(before)[before] < pair.k)).astype(np.float64)
+    kept = int(counts[before == after].sum())
+    width = int(max(before.max(), after.max())) + 1
+    cells, which = np.unique(
+        np.concatenate([pair.groups * width + before, pair.groups * width + after]), return_inverse=True
+    )
+    n, sizes = len(before), np.bincount(pair.groups)
+    a = np.bincount(which[:n], counts, minlength=len(cells))
+    b = np.bincount(which[n:], minlength=len(cells)).astype(np.float64)
+    group = cells // width
+    per_group = [np.bincount(group, term, minlength=len(sizes)) for term in (a * b, a * b * b + b * a * a)]
+    m = np.maximum(sizes, 1).astype(np.float64)
+    variance = (per_group[0] - per_group[1] / m + np.square(per_group[0] / m)) / np.maximum(m - 1, 1)
+    return kept, float((per_group[0] / m).sum()), math.sqrt(max(float(variance[sizes > 1].sum()), 0.0))
+
+
+def _combinations(pair: Pair) -> tuple[Labels, Labels]:
+    """Number the combinations of values in all drawn fields, before and after; equal numbers are equal values."""
+    n = len(pair.groups)
+    codes, _ = alike((_codes(pair.original[name], pair.masked[name]) for name in pair.original), 2 * n)
+    return codes[:n].astype(np.intp), codes[n:].astype(np.intp)
+
+
+def _codes(before: Column, after: Column) -> NDArray[np.int32]:
+    """Number the values of a field in both files: numbers as numbers, all else as text; -1 for no value."""
+    numbers = np.concatenate([np.where(one.present, one.values, np.nan) for one in (before, after)]) + 0.0
+    texts = np.concatenate([one.held for one in (before, after)])
+    texts[~np.isnan(numbers)] = None
+    as_numbers, as_texts = codes_of(numbers), codes_of(texts)
+    codes: NDArray[np.int32] = np.where(as_texts >= 0, as_texts + as_numbers.max(initial=-1) + 1, as_numbers)
+    return codes.astype(np.int32)
+
+
+def _kept_fields(declared: Declared, pair: Pair, found: Findings) -> None:
+    """A drawn field is not published as it was, unless the rules leave it no choice."""
+    for name, before in pair.original.items():
+        free = before.present & ~pair.follows[name]
+        if free.any() and published_as_it_was(before, pair.masked[name]):
+            found.problems.append(
+                f"the field {name}, which {declared.method} drew, is published as it was, in every record"
+            )
+
+
+# noise
+
+
+def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> None:
+    proved, silent = 0, []
+    for name, before in pair.original.items():
+        if not before.numeric:
+            continue
+        seen, least = noise_of(
+            before, pair.masked[name], pair.follows[name], pair.groups, share, declared.settled.get(name, 0.0)
+        )
+        if math.isnan(seen):
+            continue
+        if not least > 0:
+            silent.append(name)
+        elif seen < least:
+            found.problems.append(
+                f"the noise in {name} has a variance of {100 * seen**2:.3g} % of that of the original, and the "
+                f"contract of {declared.method} promises {100 * share:.3g} %; after what settling moved and what "
+                f"chance explains, {100 * least**2:.3g} % are the least"
+            )
+        else:
+            proved += 1
+    if proved:
+        found.checked.append(f"variance of the noise in {proved} fields, against {100 * share:.3g} %")
+    if silent:
+        found.not_checked.append(
+            f"noise in {', '.join(silent)}: settling moved these fields by as much as the noise, or there are too "
+            "few records, so that nothing is proved"
+        )
+
+
+def noise_of(
+    before: Column, after: Column, follows: Mask, groups: Labels, share: float, settled: float
+) -> tuple[float, float]:
+    """Return the standard deviation of the noise that is seen, and the least that the promise allows.
+
+    Both in standard deviations of the original within the groups. NaN where the field does not vary within groups, or
+    has no value to compare; the least is negative where nothing is proved.
+    """
+    there = before.present & before.is_number
+    cells = np.flatnonzero(there & after.is_number & ~follows)
+    rows = np.flatnonzero(there)
+    m = np.bincount(groups)
+    variance = _squares(before.values[rows], groups[rows], len(m)) / np.maximum(m, 1)
+    free = np.maximum(np.bincount(groups[cells], minlength=len(m)) - 1, 0)
+    base = float((free * variance).sum())
+    if not base > 0:
+        return math.nan, math.nan
+    seen = float(_squares(after.values[cells] - before.values[cells], groups[cells], len(m)).sum())
+    degrees = base**2 / float((free * variance**2).sum())
+    lowest = 1 - 2 / (9 * degrees) - SCORE * math.sqrt(2 / (9 * degrees))
+    least = math.sqrt(share * max(lowest, 0.0) ** 3) - math.sqrt(settled / base)
+    return math.sqrt(seen / base), least * (1 - 1e-9)
+
+
+def _squares(values: NDArray[np.float64], groups: Labels, count: int) -> NDArray[np.float64]:
+    """Sum of squared deviations from the mean, by group."""
+    sizes = np.maximum(np.bincount(groups, minlength=count), 1)
+    means = np.bincount(groups, values, minlength=count) / sizes
+    return np.bincount(groups, np.square(values - means[groups]), minlength=count)
+
+
+# marked values
+
+
+def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> None:
+    n, values, proved = len(pair.groups), 0, 0
+    for name, positions in declared.marked.items():
+        at = np.array(positions, dtype=np.intp)
+        if at.size and at.max() >= n:
+            found.problems.append(f"the manifest marks a value of {name} in a record that there is not")
+            continue
+        at = at[pair.original[name].present[at] & ~pair.follows[name][at]]
+        kept = int(same_cells(pair.original[name], pair.masked[name])[at].sum())
+        codes = _codes(pair.original[name], pair.original[name])[at]
+        alike_there = np.bincount(codes)[codes] if at.size else np.zeros(0)
+        chances = np.minimum(alike_there / cluster, 1.0)
+        mean = float(chances.sum())
+        allowed = math.floor(mean + SCORE * math.sqrt(mean)) + SPARE
+        if kept > allowed:
+            found.problems.append(
+                f"{kept} of {at.size} values of {name} that {declared.method} was to replace are the respondents' "
+                f"own; {allowed} are within what chance explains"
+            )
+        values += int(at.size)
+        proved += 1
+    found.checked.append(f"{values} values that were to be replaced, in {proved} fields")
+
+
+def _records(count: int) -> str:
+    return f"{count} record" if count == 1 else f"{count} records"
