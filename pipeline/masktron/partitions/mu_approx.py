@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import batched
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,14 @@ _BLOCK = 1024
 def approx_partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     """Partition records in groups of k to 2k - 1.
 
-    A forest is grown: record after record, in the order of the file, one whose tree holds fewer than k records is
-    joined to the nearest record of another tree. A tree has one record without an outgoing edge; the order of the
-    file asks each while it is that record. Trees of more than max(2k - 1, 3k - 5) are cut at the longest edge that
-    leaves k records on both sides; where there is none, branches around one record are put together, see `around`.
-    What is left with more than 2k - 1 records is partitioned by MDAV.
+    A forest is grown: record after record, from the origin outwards, one whose tree holds fewer than k records is
+    joined to the nearest record of another tree. Each tree has one record without an outgoing edge, and a record is
+    that of its tree until it has been asked, so asking each once is enough. Trees of more than max(2k - 1, 3k - 5)
+    are cut at the longest edge that leaves k records on both sides; where there is none, branches around one record
+    are put together, see `around`. What is left with more than 2k - 1 records is partitioned by MDAV.
 
-    Of equally near records, one that stands closer in the file is nearer, then the earlier one. The partition
-    depends on the order of the records.
+    The source leaves open which tree comes first. Of records equally far from the origin, the earlier in the file
+    comes first; of equally near ones, one that stands closer in the file is nearer, then the earlier one.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ def grown(points: NDArray[np.float64], k: int) -> Forest:
     near = _Neighbours.of(points, k)
     members = [[record] for record in range(n)]
     parent, squared = np.full(n, -1, dtype=np.intp), np.zeros(n)
-    for start in range(0, n, _BLOCK):
-        asked = [record for record in range(start, min(start + _BLOCK, n)) if len(members[record]) < k]
+    for block in batched(_outwards(points), _BLOCK):
+        asked = [record for record in block if len(members[record]) < k]
         for record, lists in near.listed(asked):
             own = members[record]
             if len(own) >= k:
@@ -93,6 +94,14 @@ def grown(points: NDArray[np.float64], k: int) -> Forest:
             for moved in small:
                 members[moved] = large
     return forest(_roots_first(parent), parent, squared)
+
+
+def _outwards(points: NDArray[np.float64]) -> list[int]:
+    squared = np.zeros(len(points))
+    for column in points.T:
+        squared += column * column
+    order: list[int] = np.argsort(squared, kind="stable").tolist()
+    return order
 
 
 def _roots_first(parent: Places) -> Places:
@@ -125,7 +134,7 @@ class _Neighbours:
         return cls(points, places, [records.tolist() for records in by_place], k)
 
     def listed(self, records: list[int]) -> Iterator[tuple[int, tuple[list[int], list[float]]]]:
-        """Yield records in their order, with the places that are no farther than their k-th nearest, and distances."""
+        """Yield records in their order, with the places no farther than their k-th nearest, and squared distances."""
         if not records:
             return
         if len(self.places) == 1:
@@ -219,7 +228,7 @@ def around(trees: Forest, part: Places, k: int, most: int) -> list[Places]:
 
 
 def _branches(trees: Forest, part: Places, k: int) -> tuple[Places, list[Places]]:
-    """Find the record whose branches are all smaller than k, and these: the largest first, of equal ones the nearest."""
+    """Find the record whose branches all hold fewer than k, and these: largest first, of equal ones the nearest."""
     end, up = trees.end[part], trees.parent[part]
     sizes = np.searchsorted(part, end) - np.arange(len(part))
     # what holds k or more is a path from the root
