@@ -143,6 +143,14 @@ def test_the_root_may_be_in_a_branch() -> None:
     assert [sorted(part.tolist()) for part in around(trees, np.arange(8), 3, 5)] == [[0, 1, 2], [3, 4, 5, 6, 7]]
 
 
+def test_of_equal_branches_the_nearest_is_taken_first() -> None:
+    # branches of 2 around record 2: 1 and 0 hang on it from above, by the edge of record 2
+    parent = np.array([-1, 0, 1, 2, 3, 2, 5], dtype=np.intp)
+    for length, first in ((0.5, [0, 1, 2]), (1.5, [2, 3, 4]), (2.5, [2, 3, 4])):
+        trees = forest(np.arange(7), parent, np.array([0, 9.0, length, 1, 9, 2, 9]))
+        assert sorted(trees.record[around(trees, np.arange(7), 3, 5)[0]].tolist()) == first
+
+
 def test_natural_clusters_are_the_groups() -> None:
     generator = np.random.default_rng(0)
     centres = generator.permutation(12)[:, None] * 100.0

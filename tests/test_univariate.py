@@ -232,6 +232,14 @@ def test_one_variable_is_not_projected(projection: Projection) -> None:
 
 
 @pytest.mark.parametrize("projection", ["pca", "sum"])
+def test_stretched_records_have_the_same_groups(projection: Projection) -> None:
+    points = np.random.default_rng(9).normal(size=(60, 3)) @ np.array([[2.0, 1, 0], [0, 1, 0], [1, 0, 3]])
+    expected = projected_partition(points, 3, projection).tolist()
+    assert projected_partition(points * 2.0**-700, 3, projection).tolist() == expected
+    assert projected_partition(points * 2.0**490, 3, projection).tolist() == expected
+
+
+@pytest.mark.parametrize("projection", ["pca", "sum"])
 def test_ugly_columns(projection: Projection) -> None:
     base = np.random.default_rng(2).integers(0, 3, 40).astype(np.float64)
     for points in (

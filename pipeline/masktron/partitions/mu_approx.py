@@ -126,10 +126,7 @@ class _Neighbours:
 
     @classmethod
     def of(cls, points: NDArray[np.float64], k: int) -> _Neighbours:
-        # minus zero is zero
-        places, place = np.unique(points + 0.0, axis=0, return_inverse=True)
-        if not points.shape[1]:
-            place = np.zeros(len(points), dtype=np.intp)
+        places, place = np.unique(points, axis=0, return_inverse=True)
         by_place = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
         return cls(points, places, [records.tolist() for records in by_place], k)
 
