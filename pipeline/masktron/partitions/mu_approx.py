@@ -119,7 +119,7 @@ def _roots_first(parent: Places) -> Places:
 class _Neighbours:
     """Distinct points, and the records at each in the order of the file."""
 
-    points: NDArray[np.float64]
+    place: list[int]
     places: NDArray[np.float64]
     at: list[list[int]]
     k: int
@@ -128,24 +128,31 @@ class _Neighbours:
     def of(cls, points: NDArray[np.float64], k: int) -> _Neighbours:
         places, place = np.unique(points, axis=0, return_inverse=True)
         by_place = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
-        return cls(points, places, [records.tolist() for records in by_place], k)
+        return cls(place.tolist(), places, [records.tolist() for records in by_place], k)
 
     def listed(self, records: list[int]) -> Iterator[tuple[int, tuple[list[int], list[float]]]]:
-        """Yield records in their order, with the places no farther than their k-th nearest, and squared distances."""
-        if not records:
-            return
-        if len(self.places) == 1:
-            yield from ((record, ([0], [0.0])) for record in records)
-            return
+        """Yield records in their order, with the places no farther than their k-th nearest, and squared distances.
+
+        Where k records are equal, the place of the record itself is enough.
+        """
+        asked = sorted({self.place[record] for record in records})
+        found: dict[int, tuple[list[int], list[float]]] = {
+            p: ([p], [0.0]) for p in asked if len(self.at[p]) >= self.k
+        }
+        if len(found) < len(asked):
+            found |= self._listed([place for place in asked if place not in found])
+        yield from ((record, found[self.place[record]]) for record in records)
+
+    def _listed(self, asked: list[int]) -> dict[int, tuple[list[int], list[float]]]:
         from masktron.kernels.nearest import nearest_places  # noqa: PLC0415 -- loads SciPy
 
-        found: dict[int, tuple[list[int], list[float]]] = {}
-        for near in nearest_places(self.places, self.points[records], self.k):
+        found = {}
+        for near in nearest_places(self.places, self.places[asked], self.k):
             ends = np.append(near.starts[1:], len(near.place))
             for point, start, end in zip(near.points.tolist(), near.starts.tolist(), ends.tolist(), strict=True):
                 order = start + np.argsort(near.squared[start:end], kind="stable")
-                found[point] = near.place[order].tolist(), near.squared[order].tolist()
-        yield from ((record, found[position]) for position, record in enumerate(records))
+                found[asked[point]] = near.place[order].tolist(), near.squared[order].tolist()
+        return found
 
     def outside(
         self, record: int, own: Collection[int], places: Sequence[int], squared: Sequence[float]
