@@ -33,7 +33,7 @@ def test_groups_of_ten_thousand_files_hold_k_to_2k_minus_1_records() -> None:
     check_sizes(range(600, 10_600))
 
 
-def parents_by_the_letter(points: np.ndarray, k: int) -> list[int]:  # type: ignore[type-arg]
+def parents_by_the_letter(points: np.ndarray, k: int) -> list[int]:
     """Every record from the origin outwards, all records measured, components as sets."""
     n = len(points)
     parent, part = [-1] * n, [{record} for record in range(n)]
@@ -100,7 +100,7 @@ def test_many_random_trees_leave_no_part_below_k() -> None:
     check_trees(range(1500, 60_000))
 
 
-def star(*branches: int) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+def star(*branches: int) -> tuple[np.ndarray, ...]:
     """Chains around record 0; the first ones are nearest to it."""
     parent, squared = [-1], [0.0]
     for number, length in enumerate(branches):
