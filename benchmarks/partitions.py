@@ -1,4 +1,4 @@
-"""Partitions of many records: MDAV through the compiled tree, the univariate optimum, and cuts into blocks.
+"""Partitions of many records: MDAV through the compiled tree, the univariate optimum, cuts, and other methods.
 
 Nothing here is a test: absolute times say more about the machine than about masktron. Brute force gives the same
 partition, which is compared wherever it is run: up to a size that it can bear, beyond which it takes minutes, and
@@ -14,7 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from masktron.kernels.univariate import univariate
 from masktron.measures.information_loss import information_loss
+from masktron.methods.mst import Mst
+from masktron.methods.mu_approx import MuApprox
+from masktron.methods.t_closeness import TCloseness
+from masktron.methods.univariate import Univariate
 from masktron.partitions.kdcut import Cuts
 from masktron.partitions.partitioner import Partitioner
 
@@ -111,6 +115,32 @@ def single(n: int, k: int) -> None:
     row(f"{n:,}", k, f"{seconds:.3f}", f"{loss(points, labels):.3g}", f"{by_mdav:.3f}", f"{loss(points, others):.3g}")
 
 
+def beside(n: int, d: int, k: int) -> None:
+    """Print a row for each other method: time and loss beside MDAV through the tree."""
+    points = lognormals(n, d)
+    by_mdav, expected = timed(lambda points, k: mdav(points, k, of=10**9), points, k)
+    own = loss(points, expected)
+    classes = np.random.default_rng(2).integers(0, 3, (n, 1))
+    for method in (MuApprox(k), Mst(k), TCloseness(k), Univariate(k)):
+        seconds, labels = timed(lambda points, _, one=method: one.partition(points, classes=classes), points, k)  # type: ignore[misc]
+        lost = loss(points, labels)
+        times = f"{seconds:.3f}", f"{seconds / by_mdav:.1f} x", f"{lost:.3f}", f"{lost / own:.2f} x"
+        row(method.name, f"{n:,}", d, k, *times, np.bincount(labels).max())
+
+
+def others(dimensions: list[int], ks: list[int]) -> None:
+    """Print the table of the other methods."""
+    # code is loaded before it is timed
+    for method in (Mst(), MuApprox()):
+        method.partition(lognormals(10_000, 3))
+    head(
+        "Other methods, and how much more they take and lose than MDAV",
+        "method", "records", "variables", "k", "CPU seconds", "ratio", "information loss, %", "ratio", "largest",
+    )  # fmt: skip
+    for d, k, n in product(dimensions, ks, (2_000, 20_000)):
+        beside(n, d, k)
+
+
 def peak() -> str:
     """Return the most memory that the process has had so far."""
     return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEMORY:.0f}"
@@ -151,6 +181,7 @@ def main() -> None:
     for n in sizes:
         for k in given.k:
             single(n, k)
+    others(given.dimensions, given.k)
     if sizes[-1] > MOST:
         head(
             f"Cut into blocks of at most {MOST:,} records",

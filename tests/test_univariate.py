@@ -16,7 +16,8 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
 from masktron.kernels.univariate_path import first_of_groups, last_groups
-from masktron.partitions.univariate import optimal_univariate
+from masktron.methods.univariate import Univariate
+from masktron.partitions.univariate import Projection, first_component, optimal_univariate, projected_partition
 
 
 def test_parts_of_many_numbers_are_compiled_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,3 +209,58 @@ def test_contract() -> None:
         with pytest.raises(UsageError, match=message):
             optimal_univariate(np.array(values), k)
     assert optimal_univariate(np.array([5.0, 1.0, 6.0, 2.0]), 2).tolist() == [1, 0, 1, 0]
+
+
+def test_several_variables_are_projected_to_their_first_component() -> None:
+    generator = np.random.default_rng(5)
+    points = generator.normal(size=(80, 1)) * [3.0, -2.0, 0.5] + generator.normal(size=(80, 3)) / 4
+    direction = np.linalg.svd(points - points.mean(axis=0))[2][0]
+    direction *= np.sign(direction[np.abs(direction).argmax()])
+    assert first_component(points) == pytest.approx(direction, abs=1e-12)
+    assert projected_partition(points, 4, "pca").tolist() == univariate(points @ direction, 4).tolist()
+    assert projected_partition(points, 4, "sum").tolist() == univariate(points.sum(axis=1), 4).tolist()
+    assert projected_partition(points, 4, "sum").tolist() != projected_partition(points, 4, "pca").tolist()
+    assert Univariate(4, "sum").partition(points).tolist() == projected_partition(points, 4, "sum").tolist()
+    assert Univariate(4).partition(points).tolist() == projected_partition(points, 4, "pca").tolist()
+
+
+@pytest.mark.parametrize("projection", ["pca", "sum"])
+def test_one_variable_is_not_projected(projection: Projection) -> None:
+    values = np.random.default_rng(6).normal(size=60)
+    points = np.column_stack((np.ones(60), -values, np.zeros(60)))
+    assert projected_partition(points, 3, projection).tolist() == univariate(-values, 3).tolist()
+
+
+@pytest.mark.parametrize("projection", ["pca", "sum"])
+def test_stretched_records_have_the_same_groups(projection: Projection) -> None:
+    points = np.random.default_rng(9).normal(size=(60, 3)) @ np.array([[2.0, 1, 0], [0, 1, 0], [1, 0, 3]])
+    expected = projected_partition(points, 3, projection).tolist()
+    assert projected_partition(points * 2.0**-700, 3, projection).tolist() == expected
+    assert projected_partition(points * 2.0**490, 3, projection).tolist() == expected
+
+
+@pytest.mark.parametrize("projection", ["pca", "sum"])
+def test_ugly_columns(projection: Projection) -> None:
+    base = np.random.default_rng(2).integers(0, 3, 40).astype(np.float64)
+    for points in (
+        np.zeros((9, 0)),
+        np.ones((9, 3)),
+        np.column_stack((base, -base)),
+        np.column_stack((base * 1e149, base * 1e-300, base[::-1] * -1e149)),
+    ):
+        sizes = np.bincount(projected_partition(points, 4, projection))
+        assert 4 <= sizes.min() <= sizes.max() <= 7
+
+
+def test_equal_records_lie_side_by_side() -> None:
+    generator = np.random.default_rng(8)
+    points = np.repeat(generator.normal(size=(30, 5)), 5, axis=0)[generator.permutation(150)]
+    labels = projected_partition(points, 5, "pca")
+    assert all(len(np.unique(points[labels == group], axis=0)) == 1 for group in range(30))
+
+
+def test_contract_of_projections() -> None:
+    with pytest.raises(InfeasibleError, match="2 records cannot form a group of 3"):
+        projected_partition(np.zeros((2, 2)), 3, "pca")
+    with pytest.raises(UsageError, match="projection must be pca or sum"):
+        Univariate(projection="svd").check()  # type: ignore[arg-type]

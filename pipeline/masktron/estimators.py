@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from masktron import methods
+from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Method
 
 
@@ -78,9 +79,13 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return checked
 
     def _classes(self, y: ArrayLike | None, n: int) -> NDArray[np.intp] | None:
-        if y is None or not self._method.needs_class:
-            self._method.require_class(given=y is not None)
+        if not self._method.needs_class:
             return None
+        if y is None:
+            raise UsageError(
+                f"{self._method.name} requires y to be passed, but the target y is None",
+                hint="y is the class of each record, for fit and fit_transform",
+            )
         columns = np.asarray(y).reshape(n, -1)
         return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(np.intp)
 
@@ -104,7 +109,27 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class Univariate(Masker, methods.univariate.Univariate):
+    """`masktron.methods.univariate.Univariate` for scikit-learn."""
+
+
+class MuApprox(Masker, methods.mu_approx.MuApprox):
+    """`masktron.methods.mu_approx.MuApprox` for scikit-learn."""
+
+
+class Mst(Masker, methods.mst.Mst):
+    """`masktron.methods.mst.Mst` for scikit-learn."""
+
+
+class TCloseness(Masker, methods.t_closeness.TCloseness):
+    """`masktron.methods.t_closeness.TCloseness` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    Univariate,
+    MuApprox,
+    Mst,
+    TCloseness,
 )  # fmt: skip
 """One for each method."""

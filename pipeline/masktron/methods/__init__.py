@@ -6,9 +6,17 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.mdav import Mdav
+from masktron.methods.mst import Mst
+from masktron.methods.mu_approx import MuApprox
+from masktron.methods.t_closeness import TCloseness
+from masktron.methods.univariate import Univariate
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    Univariate,
+    MuApprox,
+    Mst,
+    TCloseness,
 )  # fmt: skip
 """Every method; the first is the default."""
 

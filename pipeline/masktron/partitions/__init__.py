@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from masktron.partitions.cutting import cut_longest
 from masktron.partitions.encode import encode_nominal
 from masktron.partitions.kdcut import kd_cut
 from masktron.partitions.mdav import partition
+from masktron.partitions.mst import tree_partition
+from masktron.partitions.mu_approx import approx_partition
 from masktron.partitions.partitioner import Partitioner
+from masktron.partitions.t_closeness import close_partition
 from masktron.partitions.univariate import optimal_univariate
 
-ALL: tuple[Callable[..., Any], ...] = (partition, encode_nominal, optimal_univariate, kd_cut, Partitioner)
+ALL: tuple[Callable[..., Any], ...] = (
+    partition,
+    encode_nominal,
+    optimal_univariate,
+    kd_cut,
+    Partitioner,
+    cut_longest,
+    tree_partition,
+    close_partition,
+    approx_partition,
+)
 """The entry of every module."""

@@ -1,0 +1,104 @@
+"""t-closeness on the minimum spanning tree: groups whose classes are distributed as in the whole file."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from masktron.errors import UsageError
+from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.methods.mst import SCALE, Scale, scaled
+from masktron.methods.parameters import Parameter
+from masktron.partitions.t_closeness import close_partition
+
+
+class TCloseness(Partitioning):
+    """The minimum spanning tree, cut only where both parts keep the distribution of a class within t.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group, at least 2. There is no largest one.
+    t : float
+        Largest distance of the distribution of the class in a group to the overall one, from 0 to 1: half the sum
+        of the absolute differences of the shares, which is the earth mover's distance with equal ground distance.
+    scale : {"standard", "unit"}
+        Coordinates as they are given, or each variable rescaled to [0, 1] among the records that are partitioned.
+
+    Notes
+    -----
+    Source: Li and Sarkar (2013), section 6.1, the benchmark; Li, Li and Venkatasubramanian (2007), t-closeness.
+    Several class attributes are one, of their combinations. Where the records that are partitioned are farther than
+    t as a whole, they stay one group: no partition of them is within t.
+    """
+
+    name: ClassVar[str] = "t_closeness"
+    title: ClassVar[str] = "t-closeness on the minimum spanning tree"
+    says: ClassVar[str] = "As mst, but cut only where the class in both parts is distributed nearly as in the file."
+    when: ClassVar[str] = "The class must not be guessed from a group, and large groups are acceptable."
+    source: ClassVar[str] = "Li and Sarkar 2013, section 6.1; Li, Li and Venkatasubramanian 2007"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means of all variables, where the aggregate is the mean",
+        "shares of the classes in each group, to t, where those of its stratum allow it",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        K,
+        Parameter(
+            "t",
+            "number",
+            "Largest distance of the class in a group to the class in the file, by half the sum of differences.",
+            low=0.0,
+            high=1.0,
+        ),
+        SCALE,
+    )
+    needs_class: ClassVar[bool] = True
+
+    def __init__(self, k: int = 5, t: float = 0.2, scale: Scale = "standard") -> None:
+        self.k = k
+        self.t = t
+        self.scale = scale
+
+    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+        """Partition points by their minimum spanning tree and their class; see `Partitioning.partition`.
+
+        With several class attributes, `shares` has an axis for each.
+        """
+        self.require_class(given=classes is not None)
+        codes, overall = combined(np.asarray(classes), shares)
+        return close_partition(scaled(points, self.scale), int(self.k), float(self.t), codes, overall)
+
+
+def combined(classes: Labels, shares: Floats | None) -> tuple[Labels, Floats]:
+    """Make one class of several, of their combinations.
+
+    Parameters
+    ----------
+    classes : ndarray of intp, shape (n, c)
+    shares : ndarray of float64 with c axes, or None
+        Place (i, j, ...) has the share of the codes i, j, ...; None for the shares among these records.
+
+    Returns
+    -------
+    codes : ndarray of intp, shape (n,)
+    shares : ndarray of float64, shape (combinations,)
+
+    Raises
+    ------
+    UsageError
+        The shares have another number of axes, or none for a code.
+    """
+    if shares is None:
+        _, codes = np.unique(classes, axis=0, return_inverse=True)
+        return codes.ravel(), np.bincount(codes.ravel()) / len(codes)
+    if (
+        shares.ndim != classes.shape[1]
+        or (classes.min(axis=0) < 0).any()
+        or (classes.max(axis=0) >= shares.shape).any()
+    ):
+        raise UsageError(
+            f"shares of shape {shares.shape} are not those of {classes.shape[1]} class attributes with these codes",
+            hint="give an axis for each class attribute, as long as it has classes",
+        )
+    return np.ravel_multi_index(tuple(classes.T), shares.shape).astype(np.intp), shares.ravel()

@@ -1,0 +1,54 @@
+"""Univariate: the optimal partition along one variable, or along a direction of several."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.methods.parameters import Parameter
+from masktron.partitions.univariate import Projection, projected_partition
+
+
+class Univariate(Partitioning):
+    """The groups of least loss along one variable, or along one direction of several.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group, at least 2.
+    projection : {"pca", "sum"}
+        What several variables are projected to: their first principal component, or the sum of their z-scores.
+
+    Notes
+    -----
+    Source: Hansen and Mukherjee (2003), A polynomial algorithm for optimal univariate microaggregation, IEEE TKDE
+    15(4). Groups hold k to 2k - 1 records.
+    """
+
+    name: ClassVar[str] = "univariate"
+    title: ClassVar[str] = "Optimal univariate microaggregation"
+    says: ClassVar[str] = "Groups of least loss along one variable, or along one direction of several."
+    when: ClassVar[str] = "One variable, or several that rank the records alike; millions of records."
+    source: ClassVar[str] = "Hansen and Mukherjee 2003; projections as in sdcMicro"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means of all variables, where the aggregate is the mean",
+        "the order of the group means along the direction",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        K,
+        Parameter(
+            "projection",
+            "choice",
+            "Direction for several variables: their first principal component, or the sum of their z-scores.",
+            choices=("pca", "sum"),
+        ),
+    )
+
+    def __init__(self, k: int = 5, projection: Projection = "pca") -> None:
+        self.k = k
+        self.projection = projection
+
+    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+        """Partition points along one direction; see `Partitioning.partition`."""
+        del classes, shares
+        return projected_partition(points, int(self.k), self.projection)
