@@ -57,6 +57,7 @@ from masktron.results import (
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
+from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.xml import write_masked
 
@@ -190,7 +191,7 @@ class _Run:
             result, measured = self._result(made, masked, verdict, order, out, manifest, progress)
             self._verify(result, measured)
             plan = self.plan.choosing(masked.block for masked in made.blocks)
-            write_plain(confidential, self._manifest(result, plan, temporary, order))
+            write_plain(confidential, self._manifest(result, plan, temporary, order, made))
         return result
 
     def _order(self) -> NDArray[np.intp] | None:
@@ -420,7 +421,7 @@ class _Run:
         return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
 
     def _manifest(
-        self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None
+        self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None, made: Masked
     ) -> dict[str, Any]:
         return {
             "manifest_version": MANIFEST_VERSION,
@@ -433,7 +434,23 @@ class _Run:
             "plan": _plain(plan.as_dict()),
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
+            "declared": self._declared(made).as_dict(),
         }
+
+    def _declared(self, made: Masked) -> Declared:
+        """What the method promises, and what `check` needs to test it."""
+        perturbed = made.perturbed
+        if perturbed is None:
+            return Declared(self.method.name, self.method.contract)
+        groups = perturbed.parts if perturbed.labels is None else perturbed.labels
+        return Declared(
+            self.method.name,
+            self.method.contract,
+            drawn=tuple(name for one in perturbed.blocks for name in one.block.variables),
+            groups=tuple(groups.tolist()),
+            unmoved=perturbed.unmoved,
+            settled=perturbed.settled,
+        )
 
 
 def _in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:

@@ -9,7 +9,7 @@ microaggregation finds for the group of the record. The same happens to a record
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,6 +53,10 @@ class Perturbed:
         Of these, in the same order.
     unmoved : int
         Records that came out as they went in, in all drawn variables, although they were drawn anew.
+    parts : ndarray of intp, shape (n,)
+        Part of the file in which each record was drawn.
+    settled : mapping of str to float
+        By number: sum of the squared differences between what was drawn and what is written.
     """
 
     blocks: tuple[MaskedBlock, ...]
@@ -62,6 +66,8 @@ class Perturbed:
     numbers: tuple[str, ...]
     shift: MomentShift
     unmoved: int
+    parts: NDArray[np.intp]
+    settled: Mapping[str, float]
 
 
 def perturb(
@@ -114,6 +120,11 @@ def perturb(
     numbers = tuple(name for name in drawing.variables if name in views.numeric)
     at = [drawing.variables.index(name) for name in numbers]
     known = drawing.known[:, at]
+    drawn = np.where(known, first.values[:, at], np.nan)
+    written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((views.n, 0))]), np.nan)
+    parts = np.empty(views.n, dtype=np.intp)
+    for number, records in enumerate(drawing.strata):
+        parts[records] = number
     return Perturbed(
         tuple(masked),
         first.labels,
@@ -122,10 +133,12 @@ def perturb(
         numbers,
         moment_shift(
             drawing.values[:, at],
-            np.where(known, first.values[:, at], np.nan),
-            np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((views.n, 0))]), np.nan),
+            drawn,
+            written,
         ),
         len(unmoved),
+        parts,
+        dict(zip(numbers, np.nansum(np.square(written - drawn), axis=0).tolist(), strict=True)),
     )
 
 
