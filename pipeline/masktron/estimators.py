@@ -131,5 +131,5 @@ ALL: tuple[type[Masker], ...] = (
     MuApprox,
     Mst,
     TCloseness,
-)  # fmt: skip
+)
 """One for each method."""

@@ -17,7 +17,7 @@ ALL: tuple[type[Method], ...] = (
     MuApprox,
     Mst,
     TCloseness,
-)  # fmt: skip
+)
 """Every method; the first is the default."""
 
 
