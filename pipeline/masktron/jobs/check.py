@@ -22,7 +22,7 @@ from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_pat
 from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
-from masktron.jobs.protection import Findings, Pair, check_groups, check_pair, following, without_codes
+from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import left_to_columns, second_opinions
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
@@ -410,7 +410,6 @@ class _Audit:
         if rows is None or (declared.groups is not None and len(declared.groups) != len(rows)):
             self.not_checked.append(f"what {declared.method} promises: the numbers of records differ")
             return
-        names = [name for name in declared.drawn if name in data.columns and name in source.columns]
         atoms = [
             atom
             for edit in self.job.edits
@@ -418,19 +417,16 @@ class _Audit:
             for disjunct in form_of(edit.constraint)
             for atom in disjunct
         ]
-        codes = self.contract.missing
         order = np.arange(len(rows)) if self.contract.order is None else np.array(self.contract.order, dtype=np.intp)
         back = np.argsort(order)
-        groups = (
-            np.zeros(len(rows), dtype=np.intp) if declared.groups is None else codes_of(np.array(declared.groups))
-        )
-        follows = following(names, self.contract.kept, atoms, data.columns)
-        pair = Pair(
-            {name: without_codes(taken(source.columns[name], rows[back]), codes.get(name)) for name in names},
-            {name: without_codes(taken(data.columns[name], back), codes.get(name)) for name in names},
-            groups.astype(np.intp),
-            {name: follows[name][back] for name in names},
-            self.contract.k,
+        pair = pair_of(
+            declared,
+            {name: taken(source.columns[name], rows[back]) for name in declared.drawn if name in source.columns},
+            {name: taken(column, back) for name, column in data.columns.items()},
+            atoms,
+            kept=self.contract.kept,
+            codes=self.contract.missing,
+            k=self.contract.k,
         )
         self._add(check_pair(declared, pair))
 

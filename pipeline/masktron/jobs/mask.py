@@ -21,6 +21,7 @@ from masktron.jobs.compared import absent, taken
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
+from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
@@ -190,8 +191,10 @@ class _Run:
                 )
             result, measured = self._result(made, masked, verdict, order, out, manifest, progress)
             self._verify(result, measured)
+            declared = self._declared(made)
+            self._verify_contract(declared, masked, order)
             plan = self.plan.choosing(masked.block for masked in made.blocks)
-            write_plain(confidential, self._manifest(result, plan, temporary, order, made))
+            write_plain(confidential, self._manifest(result, plan, temporary, order, declared))
         return result
 
     def _order(self) -> NDArray[np.intp] | None:
@@ -282,6 +285,39 @@ class _Run:
                 hint="another k, --grouping all or other roles change the figures; or give another limit",
             )
 
+    def _in_order(self, masked: Records, order: NDArray[np.intp] | None) -> dict[str, Column]:
+        """The columns as written, all masked fields among them, in the order of the original."""
+        columns = dict(masked.columns)
+        for name in self.plan.by_role(Role.CONFIDENTIAL):
+            columns.setdefault(name, absent(self.records.columns[name].field, len(masked)))
+        if order is None:
+            return columns
+        back = np.argsort(order)
+        return {name: taken(column, back) for name, column in columns.items()}
+
+    def _verify_contract(self, declared: Declared, masked: Records, order: NDArray[np.intp] | None) -> None:
+        """Test what the method promises of what it drew, as `check` does."""
+        if not declared.drawn:
+            return
+        binding = {*self.binding}
+        edits = [edit for edit in self.job.edits if edit.check.index in binding]
+        pair = pair_of(
+            declared,
+            self.kept.columns,
+            self._in_order(masked, order),
+            [atom for edit in edits for disjunct in form_of(edit.constraint) for atom in disjunct],
+            kept=[fact.name for fact in self.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)],
+            codes={fact.name: fact.codes for fact in self.plan.fields},
+            k=self.config.k,
+        )
+        if problems := [*check_groups(declared, len(masked)).problems, *check_pair(declared, pair).problems]:
+            raise ViolationError(
+                f"the masked file does not keep what {self.method.name} promises, so nothing is published: "
+                f"{'; '.join(problems)}",
+                where=str(self.records.source),
+                hint="another seed, method or parameters; or give the fields that it names the role untouched",
+            )
+
     # the report
 
     def _result(
@@ -295,12 +331,7 @@ class _Run:
         progress: Progress,
     ) -> tuple[MaskResult, tuple[Measured, ...]]:
         confidential = self.plan.by_role(Role.CONFIDENTIAL)
-        columns = dict(masked.columns)
-        for name in confidential:
-            columns.setdefault(name, absent(self.records.columns[name].field, len(masked)))
-        if order is not None:
-            back = np.argsort(order)
-            columns = {name: taken(column, back) for name, column in columns.items()}
+        columns = self._in_order(masked, order)
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
@@ -421,7 +452,7 @@ class _Run:
         return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
 
     def _manifest(
-        self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None, made: Masked
+        self, result: MaskResult, plan: Plan, output: Path, order: NDArray[np.intp] | None, declared: Declared
     ) -> dict[str, Any]:
         return {
             "manifest_version": MANIFEST_VERSION,
@@ -434,7 +465,7 @@ class _Run:
             "plan": _plain(plan.as_dict()),
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
-            "declared": self._declared(made).as_dict(),
+            "declared": declared.as_dict(),
         }
 
     def _declared(self, made: Masked) -> Declared:

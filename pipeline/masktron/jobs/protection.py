@@ -73,6 +73,43 @@ class Pair:
     k: int
 
 
+def pair_of(
+    declared: Declared,
+    original: Mapping[str, Column],
+    masked: Mapping[str, Column],
+    atoms: Sequence[Atom],
+    *,
+    kept: Sequence[str],
+    codes: Mapping[str, Collection[str]],
+    k: int,
+) -> Pair:
+    """Put the drawn fields of two files side by side.
+
+    Parameters
+    ----------
+    declared : Declared
+    original, masked : mapping of str to Column
+        All fields, in the order of the original, without records that were left out.
+    atoms : sequence of Atom
+        Of the rules that count.
+    kept : sequence of str
+        Fields that are not masked.
+    codes : mapping of str to collection of str
+        What means 'missing' in a field.
+    k : int
+    """
+    names = [name for name in declared.drawn if name in original and name in masked]
+    n = len(next(iter(masked.values())).values) if masked else 0
+    groups = np.zeros(n, dtype=np.intp) if declared.groups is None else codes_of(np.array(declared.groups))
+    return Pair(
+        {name: without_codes(original[name], codes.get(name)) for name in names},
+        {name: without_codes(masked[name], codes.get(name)) for name in names},
+        groups.astype(np.intp),
+        following(names, kept, atoms, masked),
+        k,
+    )
+
+
 @dataclass(slots=True)
 class Findings:
     """What came out; each text without a value of a record."""
