@@ -5,5 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-ALL: tuple[Callable[..., Any], ...] = ()
+from masktron.synthesis.moments import exact_normal
+
+ALL: tuple[Callable[..., Any], ...] = (
+    exact_normal,
+)  # fmt: skip
 """The entry of every module."""
