@@ -104,7 +104,27 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class Noise(Masker, methods.noise.Noise):
+    """`masktron.methods.noise.Noise` for scikit-learn."""
+
+
+class Ipso(Masker, methods.ipso.Ipso):
+    """`masktron.methods.ipso.Ipso` for scikit-learn."""
+
+
+class Microhybrid(Masker, methods.microhybrid.Microhybrid):
+    """`masktron.methods.microhybrid.Microhybrid` for scikit-learn."""
+
+
+class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
+    """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    Noise,
+    Ipso,
+    Microhybrid,
+    MuralidharSarathy,
 )  # fmt: skip
 """One for each method."""

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from masktron.errors import UsageError
 from masktron.methods.base import Method
+from masktron.methods.ipso import Ipso
 from masktron.methods.mdav import Mdav
+from masktron.methods.microhybrid import Microhybrid
+from masktron.methods.muralidhar_sarathy import MuralidharSarathy
+from masktron.methods.noise import Noise
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    Noise,
+    Ipso,
+    Microhybrid,
+    MuralidharSarathy,
 )  # fmt: skip
 """Every method; the first is the default."""
 

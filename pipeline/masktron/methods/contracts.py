@@ -34,14 +34,22 @@ class PartitionedSynthesis:
 
 @dataclass(frozen=True, slots=True)
 class NoiseAdded:
-    """Noise with this share of the variance is added to every value."""
+    """Noise with this share of the variance is added to every value.
+
+    Attributes
+    ----------
+    share : float
+    of : str
+        What has the variance.
+    """
 
     share: float
+    of: str = "the original"
 
     @property
     def says(self) -> str:
         """The promise in one sentence."""
-        return f"noise with {100 * self.share:g} % of the variance of the original is part of every masked value"
+        return f"noise with {100 * self.share:g} % of the variance of {self.of} is part of every masked value"
 
 
 @dataclass(frozen=True, slots=True)
