@@ -45,7 +45,7 @@ class Microhybrid(Method):
         What draws the values of a group: with its moments exactly, in expectation, or from the posterior predictive
         distribution of a Bayesian normal model (fully synthetic multiple imputation).
     keep : sequence of int
-        Columns that stay as they are (Y of the papers); may be empty. They count in forming groups.
+        Columns that stay as they are (Y of the papers); may be empty. Groups are formed of the other columns alone.
     random_state : int, RandomState or None
         Used by the estimator alone.
 
@@ -54,6 +54,8 @@ class Microhybrid(Method):
     Source: Domingo-Ferrer and Gonzalez-Nicolas (2009 and 2010), procedure 1; Rubin (1993) for multiple imputation. A
     group that would return a variable as it is joins the nearest other one, and so does one that lacks degrees of
     freedom.
+
+    Groups are near in what is masked: the number of groups and the figures on EIA in print are those of such groups.
 
     A column that is constant in a group stays so there: the moments of the group say so, and its records share it.
     """
@@ -127,7 +129,7 @@ class Microhybrid(Method):
         whole = regress(values[None, :, ~kept], values[None, :, kept])
         require_change(whole, self.name)
         size, notes = self._size(whole)
-        points = standardise(values)
+        points = standardise(values[:, ~kept])
         partitioning: Any = _partitioning(self.partition)
         labels = partitioning(k=size).check().partition(points, classes=classes)
         groups = int(labels.max()) + 1

@@ -112,13 +112,15 @@ def _join(labels: Labels, short: Labels, points: Floats) -> tuple[Labels, Labels
     sizes = np.bincount(labels)
     centres = np.stack([np.bincount(labels, column) for column in points.T], axis=1) / sizes[:, None]
     target = np.arange(len(sizes))
+    joined_now = np.zeros(len(sizes), dtype=np.bool_)
     for group in short:
+        if joined_now[group]:  # with what has joined it, it may suffice
+            continue
         distances = np.square(centres - centres[group]).sum(axis=1)
-        # a group that has already been joined to this one would take it nowhere
-        distances[target == target[group]] = np.inf
-        nearest = target[distances.argmin()]
-        if nearest != target[group]:
-            target[target == target[group]] = nearest
+        distances[group] = np.inf
+        nearest = distances.argmin()
+        target[group] = target[nearest]
+        joined_now[[group, nearest]] = True
     fresh = np.unique(target[short])
     names, numbered = np.unique(target, return_inverse=True)
     return numbered[labels].astype(np.intp), np.searchsorted(names, fresh).astype(np.intp)

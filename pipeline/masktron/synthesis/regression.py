@@ -117,7 +117,8 @@ def regress(confidential: Floats, kept: Floats) -> Regression:
         basis,
         (left * real[:, None, :])[:, :, :width],
         (singular * real)[:, :width],
-        right[:, :width],
+        # rounding leaves constant variables traces of the directions of others
+        right[:, :width] * outcome.varies[:, None, :],
         rank,
         n - 1 - used.sum(axis=1),
         outcome.varies & still,
