@@ -57,6 +57,14 @@ def test_groups_grow_to_what_ipso_needs_and_that_is_said() -> None:
     assert Microhybrid(7).mask(original, np.random.default_rng(1)).notes == ()
 
 
+def test_normal_draws_need_no_larger_groups() -> None:
+    drawn = Microhybrid(3, synthesiser="normal").mask(related(90), np.random.default_rng(1))
+    assert drawn.labels is not None
+    assert groups_of(drawn.labels) == [3] * 30
+    assert drawn.notes == ()
+    assert relation_off(drawn.values) < 1e-9
+
+
 @pytest.mark.parametrize("synthesiser", ["ipso", "multiple_imputation"])
 def test_the_fewest_records_are_enough_and_one_less_is_refused(synthesiser: str) -> None:
     values = np.random.default_rng(0).normal(size=(7, 4))
@@ -80,6 +88,15 @@ def test_a_group_that_would_return_its_original_joins_another() -> None:
     assert max(groups_of(drawn.labels)) == 20
     assert drawn.notes[-1].startswith("1 of 6 groups joined the nearest other one")
     assert moments_off_in_groups(original, drawn.values, drawn.labels) < 1e-9
+
+
+def test_equal_records_stay_and_that_is_said() -> None:
+    """Their figures leave no choice, and tell none of them apart."""
+    original = np.random.default_rng(0).normal(size=(30, 2))
+    original[20:] = [40.0, 0.0]
+    drawn = Microhybrid(10).mask(original, np.random.default_rng(1))
+    assert (drawn.values == original).all(axis=1).tolist() == [False] * 20 + [True] * 10
+    assert drawn.notes == ("10 of 30 records stay as they are: those of their group are equal in what is masked",)
 
 
 def test_a_function_of_kept_fields_in_the_whole_file_is_refused() -> None:

@@ -43,6 +43,16 @@ def test_the_exact_form_has_exact_moments(c: float) -> None:
         assert abs(correlation - 1 / np.sqrt(1 + c)) < 1e-9
 
 
+@pytest.mark.parametrize("c", [0.15, 2.0])
+def test_the_promised_share_is_what_the_noise_has_in_the_masked_value(c: float) -> None:
+    original = related(60)
+    method = Noise(c, exact=True)
+    masked = method.mask(original, np.random.default_rng(5)).values
+    share = (masked - original.mean(axis=0) - (original - original.mean(axis=0)) / np.sqrt(1 + c)).var(axis=0)
+    assert np.allclose(share / original.var(axis=0), method.contract.share, rtol=1e-9)
+    assert "13.0435 % of the variance of the original" in Noise().contract.says
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_exact_relations_are_kept(exact: bool) -> None:
     masked = Noise(0.15, exact).mask(related(200), np.random.default_rng(4)).values

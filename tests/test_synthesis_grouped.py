@@ -51,6 +51,14 @@ def test_groups_join_until_none_lacks() -> None:
     assert all(len(set(after[labels == one])) == 1 for one in range(12))
 
 
+def test_no_more_groups_join_than_have_to() -> None:
+    """A group that another one has joined may suffice, and is not sent on in the same round."""
+    points = np.sort(np.random.default_rng(0).normal(size=24))[:, None]
+    labels = np.repeat(np.arange(12), 2).astype(np.intp)
+    after = joined(points, np.array([False]), labels, points, lambda one: np.full(len(one.rank), one.freedom[0] < 3))
+    assert sorted(np.bincount(after).tolist()) == [4, 4, 4, 6, 6]
+
+
 def test_what_never_suffices_ends_in_one_group() -> None:
     points = np.random.default_rng(2).normal(size=(30, 2))
     labels = np.repeat(np.arange(10), 3).astype(np.intp)

@@ -140,7 +140,11 @@ class Microhybrid(Method):
                 f"{fewer} of {groups} groups joined the nearest other one: with the figures of such a group exact, a "
                 "variable would be as it was",
             )
-        return Drawn(synthesise(values, kept, labels, DRAWS[self.synthesiser], generator), labels, notes)
+        drawn = synthesise(values, kept, labels, DRAWS[self.synthesiser], generator)
+        same = int((drawn == values)[:, ~kept].all(axis=1).sum())
+        if same:
+            notes += (f"{same} of {n} records stay as they are: those of their group are equal in what is masked",)
+        return Drawn(drawn, labels, notes)
 
     def _size(self, whole: Regression) -> tuple[int, tuple[str, ...]]:
         """Return the size of groups, and what there is to say of it."""

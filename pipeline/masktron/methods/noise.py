@@ -58,8 +58,8 @@ class Noise(Method):
 
     @property
     def contract(self) -> Contract:
-        """Noise of the share c."""
-        return NoiseAdded(float(self.c))
+        """Noise of the share c / (1 + c): it is scaled back together with the data."""
+        return NoiseAdded(float(self.c) / (1.0 + float(self.c)))
 
     def least(self, variables: int) -> int:
         """Return the fewest records for variables that are linearly independent."""

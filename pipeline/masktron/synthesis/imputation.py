@@ -60,12 +60,12 @@ def imputed(regression: Regression, generator: np.random.Generator) -> Floats:
 
 
 def _wishart_roots(regression: Regression, generator: np.random.Generator) -> Floats:
-    """Draw lower triangular A, shape (g, r, r), with A A' Wishart; the identity beyond the rank of a group."""
+    """Draw lower triangular A, shape (g, r, r), with A A' Wishart; beyond the rank of a group a diagonal."""
     groups, _, width = regression.left.shape
     place = np.arange(width)
     inside = place < regression.rank[:, None]
     normals = generator.standard_normal((groups, width, width))
     root = np.tril(normals, -1) * inside[:, :, None]
     chi = generator.chisquare(np.maximum(regression.freedom[:, None] - place, 1))
-    root[:, place, place] = np.where(inside, np.sqrt(chi), 1.0)
+    root[:, place, place] = np.sqrt(chi)
     return root
