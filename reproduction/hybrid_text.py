@@ -111,9 +111,9 @@ are 2 to 5 times those in print, and more for covariances near 0. The printed on
 Table 4 itself counts: the variation of means follows from the variance within groups, and k-means with as many
 groups, of any sizes, stays twice above them. On EIA MS with alpha 1 is closer than R-microhybrid, as the paper says.
 
-Correct matches on Census are more than printed, and for small k more than those of plain groups: with exact moments
-of two variables, draws in groups of ten stay near their originals. The paper's claim that hybrid data are linked less
-than plain groups of the same k holds on neither file for small k.
+Correct matches on Census are more than printed, and on both files more than those of plain groups, most of all for
+small k: with exact moments of two variables, draws in groups of ten stay near their originals. The paper's claim that
+hybrid data are linked less than plain groups of the same k holds at none of these k.
 """
 
 
