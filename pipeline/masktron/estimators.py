@@ -123,6 +123,20 @@ class Mst(Masker, methods.mst.Mst):
 
 class TCloseness(Masker, methods.t_closeness.TCloseness):
     """`masktron.methods.t_closeness.TCloseness` for scikit-learn."""
+class Noise(Masker, methods.noise.Noise):
+    """`masktron.methods.noise.Noise` for scikit-learn."""
+
+
+class Ipso(Masker, methods.ipso.Ipso):
+    """`masktron.methods.ipso.Ipso` for scikit-learn."""
+
+
+class Microhybrid(Masker, methods.microhybrid.Microhybrid):
+    """`masktron.methods.microhybrid.Microhybrid` for scikit-learn."""
+
+
+class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
+    """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (
@@ -132,4 +146,9 @@ ALL: tuple[type[Masker], ...] = (
     Mst,
     TCloseness,
 )
+    Noise,
+    Ipso,
+    Microhybrid,
+    MuralidharSarathy,
+)  # fmt: skip
 """One for each method."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.methods.base import Method
+from masktron.methods.ipso import Ipso
 from masktron.methods.mdav import Mdav
 from masktron.methods.mst import Mst
 from masktron.methods.mu_approx import MuApprox
@@ -18,6 +19,17 @@ ALL: tuple[type[Method], ...] = (
     Mst,
     TCloseness,
 )
+from masktron.methods.microhybrid import Microhybrid
+from masktron.methods.muralidhar_sarathy import MuralidharSarathy
+from masktron.methods.noise import Noise
+
+ALL: tuple[type[Method], ...] = (
+    Mdav,
+    Noise,
+    Ipso,
+    Microhybrid,
+    MuralidharSarathy,
+)  # fmt: skip
 """Every method; the first is the default."""
 
 

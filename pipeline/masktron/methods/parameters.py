@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from masktron.errors import UsageError
 
-type ParameterKind = Literal["integer", "number", "choice", "flag", "fields"]
+type ParameterKind = Literal["integer", "number", "numbers", "choice", "flag", "fields"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +23,9 @@ class Parameter:
     ----------
     name : str
         As in the constructor of the method.
-    kind : {"integer", "number", "choice", "flag", "fields"}
-        ``fields`` are names of fields on the command line, and positions of columns in Python.
+    kind : {"integer", "number", "numbers", "choice", "flag", "fields"}
+        ``fields`` are names of fields on the command line, and positions of columns in Python. ``numbers`` are one
+        number, or one for each masked variable.
     says : str
         What it does, in one sentence.
     low, high : float
@@ -61,8 +65,9 @@ class Parameter:
                     return float(text)
                 case "flag":
                     return {"true": True, "false": False}[text.lower()]
-                case "fields":
-                    return tuple(part.strip() for part in text.split(","))
+                case "fields" | "numbers":
+                    parts = (part.strip() for part in text.split(","))
+                    return tuple(parts if self.kind == "fields" else map(float, parts))
                 case "choice":
                     return text
         except (ValueError, KeyError):
@@ -82,6 +87,9 @@ class Parameter:
                 fine = _is_number(value) and value == int(value) and self._within(value)
             case "number":
                 fine = _is_number(value) and self._within(value)
+            case "numbers":
+                numbers = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+                fine = bool(numbers) and all(_is_number(number) and self._within(number) for number in numbers)
             case "choice":
                 fine = value in self.choices
             case "flag":
@@ -101,6 +109,8 @@ class Parameter:
                 words = "true or false"
             case "fields":
                 words = "names of fields, separated by commas"
+            case "numbers":
+                words = " ".join(("numbers", *self._bounds(), "separated by commas, one or one for each variable"))
             case _:
                 words = " ".join(("a whole number" if self.kind == "integer" else "a number", *self._bounds()))
         return f"{words}, or auto" if self.optional else words
@@ -121,3 +131,35 @@ class Parameter:
 def _is_number(value: object) -> bool:
     # numbers of numpy register with numbers.Real, but bool does as well
     return not isinstance(value, bool) and hasattr(value, "__float__") and math.isfinite(float(value))
+
+
+KEEP = Parameter("keep", "fields", "Fields that stay as they are, and whose covariances with masked ones are kept.")
+"""The parameter of methods that draw what is confidential given what is not."""
+
+
+def kept_columns(keep: Iterable[int], variables: int) -> NDArray[np.bool_]:
+    """Tell which columns are kept.
+
+    Parameters
+    ----------
+    keep : iterable of int
+        Their positions, from 0.
+    variables : int
+
+    Returns
+    -------
+    ndarray of bool, shape (variables,)
+
+    Raises
+    ------
+    UsageError
+        A position is none, or all are kept.
+    """
+    kept = np.zeros(variables, dtype=np.bool_)
+    for position in keep:
+        if not _is_number(position) or position not in range(variables):
+            raise UsageError(f"keep names column {position!r} of {variables}", hint="positions count from 0")
+        kept[int(position)] = True
+    if kept.all():
+        raise UsageError("all variables are kept, so there is nothing to mask", hint=KEEP.says)
+    return kept

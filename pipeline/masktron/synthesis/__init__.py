@@ -5,5 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-ALL: tuple[Callable[..., Any], ...] = ()
+from masktron.synthesis.freedom import lacking
+from masktron.synthesis.grouped import synthesise
+from masktron.synthesis.imputation import imputed
+from masktron.synthesis.ipso import ipso
+from masktron.synthesis.moments import exact_normal
+from masktron.synthesis.regression import regress
+
+ALL: tuple[Callable[..., Any], ...] = (
+    exact_normal,
+    regress,
+    lacking,
+    ipso,
+    imputed,
+    synthesise,
+)  # fmt: skip
 """The entry of every module."""

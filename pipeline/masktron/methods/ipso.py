@@ -1,0 +1,93 @@
+"""IPSO: other values with the same means and covariances, for a whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.methods.contracts import Contract, ModelDrawn
+from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.synthesis.freedom import require_change, require_freedom
+from masktron.synthesis.ipso import ipso
+from masktron.synthesis.regression import regress
+
+
+class Ipso(Method):
+    """Information preserving statistical obfuscation.
+
+    Parameters
+    ----------
+    variant : {"plain", "strict"}
+        Whether what is drawn may be correlated with the originals given the kept fields; with strict it is not.
+    keep : sequence of int
+        Columns that stay as they are (Y of the papers); may be empty.
+    random_state : int, RandomState or None
+        Used by the estimator alone.
+
+    Notes
+    -----
+    Source: Burridge (2003); Domingo-Ferrer and Gonzalez-Nicolas (2009), section 2.1. Their bounds on the number of
+    records are not enough: with as many degrees of freedom as variables, one variable gets its originals back, or
+    their mirror image. Here two more are needed; strict needs twice the variables, since draws are orthogonal to the
+    originals.
+
+    A constant column stays constant: its moments say so, and all records share it.
+    """
+
+    name: ClassVar[str] = "ipso"
+    title: ClassVar[str] = "IPSO"
+    says: ClassVar[str] = "Values are drawn anew so that means, covariances and regressions on kept fields are exact."
+    when: ClassVar[str] = "Users fit linear models to the whole file, and nothing else of it has to stay."
+    source: ClassVar[str] = "Burridge 2003; Domingo-Ferrer and Gonzalez-Nicolas 2009, section 2.1"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means, variances and covariances, also with kept fields, exactly",
+        "exact linear relations between variables",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "variant",
+            "choice",
+            "With strict, drawn values are uncorrelated with the originals beyond what kept fields explain.",
+            choices=("plain", "strict"),
+        ),
+        KEEP,
+    )
+
+    def __init__(self, variant: str = "plain", keep: Iterable[int] = (), random_state: object = None) -> None:
+        self.variant = variant
+        self.keep = keep
+        self.random_state = random_state
+
+    @property
+    def contract(self) -> Contract:
+        """Drawn from a model of all records."""
+        return ModelDrawn()
+
+    def least(self, variables: int) -> int:
+        """Return the fewest records for variables that are linearly independent."""
+        masked = variables - len(tuple(self.keep))
+        return variables + 3 if self.variant == "plain" else variables + 1 + max(masked, 2)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Draw all records anew; see `Method.mask`."""
+        del classes, nominal
+        require_records(len(values), 2, self.name)
+        kept = kept_columns(self.keep, values.shape[1])
+        strict = self.variant == "strict"
+        regression = regress(values[None, :, ~kept], values[None, :, kept])
+        require_freedom(regression, self.name, strict=strict)
+        require_change(regression, self.name)
+        drawn = values.copy()
+        drawn[:, ~kept] = ipso(regression, generator, strict=strict)[0]
+        return Drawn(drawn)

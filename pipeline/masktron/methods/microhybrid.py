@@ -1,0 +1,176 @@
+"""Microaggregation-based hybrid data: small groups, and values drawn anew in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.methods.base import Drawn, Floats, K, Labels, Method, Partitioning, require_records
+from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.partitions.mdav import standardise
+from masktron.synthesis.freedom import lacking, needed, require_change, require_freedom
+from masktron.synthesis.grouped import Draw, joined, synthesise
+from masktron.synthesis.imputation import imputed, normal
+from masktron.synthesis.ipso import ipso
+from masktron.synthesis.regression import Regression, regress
+
+PARTITIONS = ("mdav", "mdav_generic", "univariate", "mu_approx", "mst", "t_closeness", "crest", "fuzzy")
+"""Names of the methods whose groups can be taken."""
+DRAWS: Mapping[str, Draw] = {"ipso": ipso, "normal": normal, "multiple_imputation": imputed}
+"""Synthesisers by their names."""
+
+
+class _ByPartition:
+    """Whether a class is needed: as the partition of an instance says, and no where no instance is asked."""
+
+    def __get__(self, instance: Microhybrid | None, owner: type[Microhybrid]) -> bool:
+        return instance is not None and _partitioning(instance.partition).needs_class
+
+
+class Microhybrid(Method):
+    """Any partition, and any synthesiser in its groups; R-microhybrid with mdav or mu_approx, and ipso.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group, at least 2; more where the synthesiser needs more.
+    partition : str
+        Name of the method that forms the groups.
+    synthesiser : {"ipso", "normal", "multiple_imputation"}
+        What draws the values of a group: with its moments exactly, in expectation, or from the posterior predictive
+        distribution of a Bayesian normal model (fully synthetic multiple imputation).
+    keep : sequence of int
+        Columns that stay as they are (Y of the papers); may be empty. Groups are formed of the other columns alone.
+    random_state : int, RandomState or None
+        Used by the estimator alone.
+
+    Notes
+    -----
+    Source: Domingo-Ferrer and Gonzalez-Nicolas (2009 and 2010), procedure 1; Rubin (1993) for multiple imputation. A
+    group that would return a variable as it is joins the nearest other one, and so does one that lacks degrees of
+    freedom.
+
+    Groups are near in what is masked: the number of groups and the figures on EIA in print are those of such groups.
+
+    A column that is constant in a group stays so there: the moments of the group say so, and its records share it.
+    """
+
+    name: ClassVar[str] = "microhybrid"
+    title: ClassVar[str] = "Microaggregation-based hybrid data"
+    says: ClassVar[str] = (
+        "Values are drawn anew in groups of near records, with the means and covariances of each group."
+    )
+    when: ClassVar[str] = (
+        "Analyses of parts of the file, and higher moments, have to stay near; variances have to be exact."
+    )
+    source: ClassVar[str] = "Domingo-Ferrer and Gonzalez-Nicolas 2010, sections 3 and 4; Rubin 1993"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means, variances and covariances of each group and of the file, also with kept fields: exactly with ipso, "
+        "in expectation with normal",
+        "exact linear relations between variables",
+        "nearly: third and fourth moments, and moments of parts of the file, the nearer the smaller k",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        K,
+        Parameter("partition", "choice", "Method whose groups are taken.", choices=PARTITIONS),
+        Parameter("synthesiser", "choice", "What draws the values of a group.", choices=tuple(DRAWS)),
+        KEEP,
+    )
+    # what type checkers see is what an instance answers
+    needs_class: ClassVar[bool] = cast("bool", _ByPartition())
+
+    def __init__(
+        self,
+        k: int = 5,
+        partition: str = "mdav",
+        synthesiser: str = "ipso",
+        keep: Iterable[int] = (),
+        random_state: object = None,
+    ) -> None:
+        self.k = k
+        self.partition = partition
+        self.synthesiser = synthesiser
+        self.keep = keep
+        self.random_state = random_state
+
+    @property
+    def contract(self) -> Contract:
+        """Values drawn for groups of at least k."""
+        return PartitionedSynthesis(int(self.k))
+
+    def check(self) -> Self:
+        """Refuse a partition that is none as well."""
+        super().check()
+        _partitioning(self.partition)
+        return self
+
+    def least(self, variables: int) -> int:
+        """Return the fewest records for variables that are linearly independent."""
+        return max(int(self.k), 2 if self.synthesiser == "normal" else variables + 3)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Form groups and draw the records of each anew; see `Method.mask`."""
+        del nominal
+        n = len(values)
+        require_records(n, max(int(self.k), 2), self.name)
+        kept = kept_columns(self.keep, values.shape[1])
+        whole = regress(values[None, :, ~kept], values[None, :, kept])
+        require_change(whole, self.name)
+        size, notes = self._size(whole)
+        points = standardise(values[:, ~kept])
+        partitioning: Any = _partitioning(self.partition)
+        labels = partitioning(k=size).check().partition(points, classes=classes)
+        groups = int(labels.max()) + 1
+        labels = joined(values, kept, labels, points, self._lacks)
+        fewer = groups - int(labels.max()) - 1
+        if fewer:
+            notes += (
+                f"{fewer} of {groups} groups joined the nearest other one: with the figures of such a group exact, a "
+                "variable would be as it was",
+            )
+        drawn = synthesise(values, kept, labels, DRAWS[self.synthesiser], generator)
+        same = int((drawn == values)[:, ~kept].all(axis=1).sum())
+        if same:
+            notes += (f"{same} of {n} records stay as they are: those of their group are equal in what is masked",)
+        return Drawn(drawn, labels, notes)
+
+    def _size(self, whole: Regression) -> tuple[int, tuple[str, ...]]:
+        """Return the size of groups, and what there is to say of it."""
+        if self.synthesiser == "normal":
+            return int(self.k), ()
+        n, rank = whole.basis.shape[1], int(whole.rank[0])
+        regressors = n - int(whole.freedom[0])
+        size = max(int(self.k), regressors + int(needed(whole.rank)[0]))
+        require_freedom(whole, self.name)
+        if size == self.k:
+            return size, ()
+        what = f"{rank} linearly independent variables beside {regressors - 1} kept ones"
+        return size, (
+            f"groups have at least {size} records, not {self.k}: {self.synthesiser} needs so many for {what}",
+        )
+
+    def _lacks(self, regression: Regression) -> NDArray[np.bool_]:
+        if self.synthesiser == "normal":
+            return regression.unchanged.any(axis=1)
+        return lacking(regression)
+
+
+def _partitioning(name: str) -> type[Partitioning]:
+    from masktron.methods import method_named  # noqa: PLC0415 -- it is in the list itself
+
+    method = method_named(name)
+    if not issubclass(method, Partitioning):
+        raise UsageError(f"{name} forms no groups that records share", hint=f"one of {', '.join(PARTITIONS)}")
+    return method

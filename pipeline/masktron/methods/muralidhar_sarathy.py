@@ -1,0 +1,134 @@
+"""The hybrid generator of Muralidhar and Sarathy: a share of every original, and noise that makes up for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.methods.contracts import Contract, NoiseAdded
+from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.synthesis.freedom import require_change, require_freedom
+from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
+from masktron.synthesis.regression import Regression, regress
+
+
+class MuralidharSarathy(Method):
+    """Non-synthetic perturbed data by sufficient statistics, with a diagonal matrix alpha.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float
+        Share of the original in each masked variable, from 0 to below 1: one for all, or one for each variable that
+        is not kept. Different shares may be impossible.
+    keep : sequence of int
+        Columns that stay as they are (Y of the papers); may be empty.
+    random_state : int, RandomState or None
+        Used by the estimator alone.
+
+    Notes
+    -----
+    Source: Muralidhar and Sarathy (2008); Domingo-Ferrer and Gonzalez-Nicolas (2010), section 5.1. The noise is
+    orthogonal to X and Y and has exactly the covariance that is missing, so means and covariances are exact. Alpha of
+    0 is IPSO in its strict form.
+    """
+
+    name: ClassVar[str] = "muralidhar_sarathy"
+    title: ClassVar[str] = "Muralidhar and Sarathy's hybrid data"
+    says: ClassVar[str] = "Each value is a share of its original, what kept fields predict, and noise for the rest."
+    when: ClassVar[str] = (
+        "Means and covariances have to be exact, and records may stay near their originals by a share."
+    )
+    source: ClassVar[str] = "Muralidhar and Sarathy 2008; Domingo-Ferrer and Gonzalez-Nicolas 2010, section 5.1"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means, variances and covariances, also with kept fields, exactly",
+        "exact linear relations between variables, with one alpha for all",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("alpha", "numbers", "Share of the original in each masked variable, below 1.", 0.0, 1.0),
+        KEEP,
+    )
+
+    def __init__(
+        self, alpha: float | Iterable[float] = 0.9, keep: Iterable[int] = (), random_state: object = None
+    ) -> None:
+        self.alpha = alpha
+        self.keep = keep
+        self.random_state = random_state
+
+    @property
+    def contract(self) -> Contract:
+        """Noise of the share 1 - alpha^2, of what kept fields do not explain."""
+        share = 1.0 - float(np.max(self._shares())) ** 2
+        if tuple(self.keep):
+            return NoiseAdded(share, "what kept fields do not explain of the original")
+        return NoiseAdded(share)
+
+    def check(self) -> Self:
+        """Refuse an alpha of 1 as well: it returns the originals."""
+        super().check()
+        if (self._shares() >= 1.0).any():
+            raise UsageError("alpha of 1 returns the original", hint="give less than 1; 0.9 is usual")
+        return self
+
+    def least(self, variables: int) -> int:
+        """Return the fewest records for variables that are linearly independent."""
+        return variables + 1 + max(variables - len(tuple(self.keep)), 2)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Mask all records; see `Method.mask`."""
+        del classes, nominal
+        n = len(values)
+        require_records(n, 2, self.name)
+        kept = kept_columns(self.keep, values.shape[1])
+        alpha = self._alpha(int((~kept).sum()))
+        regression = regress(values[None, :, ~kept], values[None, :, kept])
+        require_freedom(regression, self.name, strict=True)
+        require_change(regression, self.name)
+        root = self._noise_root(regression, alpha)
+        against = np.concatenate([regression.basis, regression.left], axis=2)
+        noise = np.sqrt(n) * orthonormal(generator.standard_normal((1, n, root.shape[1])), against) @ root.T
+        drawn = values.copy()
+        drawn[:, ~kept] = regression.values(alpha * regression.residuals + noise)[0]
+        return Drawn(drawn)
+
+    def _noise_root(self, regression: Regression, alpha: Floats) -> Floats:
+        """Return a root of Sigma_ee in units of the deviations, shape (p, r); refuse what has none."""
+        directions = regression.singular[0][:, None] * regression.right[0] / np.sqrt(regression.basis.shape[1])
+        if (alpha == alpha[0]).all():
+            # its null vectors are those of the residuals, and no root has to be taken
+            return np.asarray(np.sqrt(1.0 - alpha[0] ** 2) * directions.T)
+        left_over = directions.T @ directions
+        missing = left_over - alpha[:, None] * left_over * alpha
+        deviations = np.sqrt(np.diagonal(missing))
+        unit = np.where(deviations > 0, deviations, 1.0)
+        smallest = np.linalg.eigvalsh(missing / unit[:, None] / unit)[0]
+        if smallest < NEGATIVE:
+            raise InfeasibleError(
+                f"{self.name} has no noise for this alpha: Sigma_ee is not positive semidefinite, its smallest "
+                f"eigenvalue is {smallest:.3g} in units of its variances",
+                hint="give one alpha for all variables, or shares that are nearer to each other",
+            )
+        return square_root(missing)
+
+    def _shares(self) -> Floats:
+        return np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
+
+    def _alpha(self, masked: int) -> Floats:
+        shares = self._shares()
+        if len(shares) not in {1, masked}:
+            raise UsageError(
+                f"alpha has {len(shares)} shares for {masked} masked variables", hint="give one, or one for each"
+            )
+        return np.broadcast_to(shares, masked)

@@ -1,0 +1,125 @@
+"""Square roots of covariances, and draws whose sample moments are exactly the given ones; singular covariances too.
+
+A root is taken of the correlation matrix, with small eigenvalues cut: variables of very different size count alike,
+and an exact linear relation between them, a vector a with a' C a = 0, holds in every draw. What rounding leaves of it
+is eps / sqrt(w), with w the smallest eigenvalue that is kept: about 1e-10 of the variables' deviations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+
+type Floats = NDArray[np.float64]
+
+CUT = 1e-12
+"""Eigenvalues of a correlation matrix of p variables below p times this are those of exact linear relations."""
+NEGATIVE = -1e-8
+"""Smaller eigenvalues of a correlation matrix are not the work of rounding."""
+SPARE = 2
+"""Dimensions that draws need beyond the rank of what they have to reproduce.
+
+In one dimension, draws with given moments are one vector or its mirror image. With this many to spare every direction
+has a sphere to lie on, whatever is known of the others.
+"""
+
+
+def square_root(covariance: Floats) -> Floats:
+    """Return L with L L' = covariance and as many columns as its rank.
+
+    Parameters
+    ----------
+    covariance : ndarray of float64, shape (p, p)
+        Symmetric and positive semidefinite; zeros for constant variables.
+
+    Returns
+    -------
+    ndarray of float64, shape (p, r)
+        The row of a constant variable is zeros. ``a' L`` is 0 to rounding for every null vector a of the covariance.
+
+    Raises
+    ------
+    UsageError
+        It is not symmetric and finite, or not positive semidefinite; the eigenvalue is named.
+    """
+    _require_symmetric(covariance)
+    deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    unit = np.where(deviations > 0, deviations, 1.0)
+    correlation = covariance / unit[:, None] / unit
+    eigenvalues, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
+    if eigenvalues.size and eigenvalues[0] < NEGATIVE:
+        raise UsageError(
+            f"a covariance matrix has the eigenvalue {eigenvalues[0]:.3g} in units of the variances",
+            hint="give one that is positive semidefinite",
+        )
+    large = eigenvalues > CUT * len(eigenvalues)
+    root = deviations[:, None] * vectors[:, large] * np.sqrt(eigenvalues[large])
+    return np.asarray(root)
+
+
+def exact_normal(mean: Floats, covariance: Floats, n: int, generator: np.random.Generator) -> Floats:
+    """Draw records from a normal distribution, moved and scaled to have exactly its mean and covariance.
+
+    Parameters
+    ----------
+    mean : ndarray of float64, shape (p,)
+    covariance : ndarray of float64, shape (p, p)
+        Covariance of the sample, with divisor n.
+    n : int
+        At least its rank and 3.
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float64, shape (n, p)
+
+    Raises
+    ------
+    UsageError
+        The covariance is not symmetric, finite and positive semidefinite.
+    InfeasibleError
+        There are fewer than rank + 3 records: draws would be nearly determined.
+    """
+    root = square_root(covariance)
+    rank = root.shape[1]
+    if rank and n < rank + 1 + SPARE:
+        raise InfeasibleError(
+            f"{n} records cannot be drawn with the exact moments of {rank} linearly independent variables",
+            hint=f"draw at least {rank + 1 + SPARE} together, or fewer variables",
+        )
+    ones = np.full((n, 1), 1.0 / np.sqrt(n))
+    basis = orthonormal(generator.standard_normal((n, rank)), ones)
+    return np.asarray(mean + np.sqrt(n) * basis @ root.T)
+
+
+def orthonormal(draws: Floats, against: Floats) -> Floats:
+    """Return an orthonormal basis of what draws have beyond other directions, uniformly distributed for normal draws.
+
+    Parameters
+    ----------
+    draws : ndarray of float64, shape (..., n, r)
+    against : ndarray of float64, shape (..., n, b)
+        Orthonormal columns, or zeros.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., n, min(n, r))
+        The first columns, as many as there are dimensions beyond `against`, are orthonormal and orthogonal to it.
+    """
+    rest = draws
+    for _ in range(2):  # once leaves what rounding leaves
+        rest = rest - against @ (np.matrix_transpose(against) @ rest)
+    basis, upper = np.linalg.qr(rest)
+    # Householder's method gives the first record of the first column the same sign in every draw
+    signs = np.where(np.diagonal(upper, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    return np.asarray(basis * signs[..., None, :])
+
+
+def _require_symmetric(covariance: Floats) -> None:
+    if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or not np.isfinite(covariance).all():
+        raise UsageError(f"an array of shape {covariance.shape} is no covariance matrix, or it is not finite")
+    size = np.abs(covariance).max(initial=0.0)
+    if np.abs(covariance - covariance.T).max(initial=0.0) > 1e-9 * size:
+        raise UsageError("a covariance matrix has to be symmetric", hint="give (C + C') / 2")
