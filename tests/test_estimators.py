@@ -14,8 +14,8 @@ from masktron import estimators, methods
 
 MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
-ORDER_COUNTS = frozenset[str]()
-ORDER_COUNTS = frozenset({"noise", "ipso", "microhybrid", "muralidhar_sarathy"})
+ORDER_COUNTS = frozenset({"ipso", "microhybrid", "muralidhar_sarathy", "noise"})
+
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 

@@ -123,6 +123,8 @@ class Mst(Masker, methods.mst.Mst):
 
 class TCloseness(Masker, methods.t_closeness.TCloseness):
     """`masktron.methods.t_closeness.TCloseness` for scikit-learn."""
+
+
 class Noise(Masker, methods.noise.Noise):
     """`masktron.methods.noise.Noise` for scikit-learn."""
 
@@ -145,10 +147,9 @@ ALL: tuple[type[Masker], ...] = (
     MuApprox,
     Mst,
     TCloseness,
-)
     Noise,
     Ipso,
     Microhybrid,
     MuralidharSarathy,
-)  # fmt: skip
+)
 """One for each method."""

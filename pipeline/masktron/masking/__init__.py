@@ -22,7 +22,7 @@ from masktron.masking.drawing import Drawing
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.observed import refuse_observed
 from masktron.masking.partitioning import MethodPartitioner
-from masktron.masking.perturbing import Perturbed, perturb
+from masktron.masking.perturbing import Perturbed, perturb, perturbed
 from masktron.masking.prototypes import settle_block
 from masktron.masking.strata import compile_for, compiles_first, group
 from masktron.masking.totals import Repair, keep_totals
@@ -149,15 +149,16 @@ def mask_records(
             if progress:
                 progress(block)
             masked[block.variables] = choose(views, block, group=groups.of, settle=settle_block)
-    perturbed = None
+    drawing = None
     if method is not None and drawn:
         drawing = Drawing.of(views, method, drawn, seed=seed, classes=classes)
         alone = functools.partial(_alone, views, keep_missing=keep_missing)
-        perturbed = perturb(views, drawn, drawing, fallback=alone, progress=progress)
-        masked |= {one.block.variables: one for one in perturbed.blocks}
+        made = perturb(views, drawn, drawing, fallback=alone, progress=progress)
+        masked |= {one.block.variables: one for one in made}
     mended, repairs = keep_totals(views, [masked[block.variables] for block in plan.blocks])
     refuse_observed(mended, max_observed_share, where=str(records.source))
-    return Masked(tuple(mended), repairs, perturbed)
+    own = [one for one in mended if one.block.drawn]
+    return Masked(tuple(mended), repairs, None if drawing is None else perturbed(views, drawing, own))
 
 
 def _drawable(views: Views, method: Method) -> list[Block]:

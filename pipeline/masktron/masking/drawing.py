@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class Drawing:
     nominal: NDArray[np.bool_]
     classes: Labels | None
     strata: Members
+    _made: dict[int, Drawn] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -101,7 +102,7 @@ class Drawing:
         return cls(_positioned(method, named, fields), seed, variables, kept, values, nominal, classes, strata)
 
     def draw(self, attempt: int) -> Drawn:
-        """Let the method draw all records.
+        """Let the method draw all records; once for each attempt.
 
         Parameters
         ----------
@@ -113,6 +114,11 @@ class Drawing:
         InfeasibleError
             The method cannot keep its promise in some stratum.
         """
+        if attempt not in self._made:
+            self._made[attempt] = self._drawn(attempt)
+        return self._made[attempt]
+
+    def _drawn(self, attempt: int) -> Drawn:
         drawn = np.full((len(self.values), len(self.variables)), np.nan)
         labels = np.full(len(self.values), -1, dtype=np.intp)
         notes: dict[str, int] = {}

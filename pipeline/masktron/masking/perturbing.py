@@ -25,7 +25,7 @@ from masktron.masking.observed import exposure_of
 from masktron.masking.prototypes import Hunting, task_of
 from masktron.masking.views import Views
 from masktron.measures.moment_shift import MomentShift, moment_shift
-from masktron.methods.base import Drawn, Floats
+from masktron.methods.base import Floats
 from masktron.methods.contracts import MarkedReplaced
 from masktron.plan import Block
 from masktron.settle.prototypes import Observed, Task, settle
@@ -77,7 +77,7 @@ def perturb(
     *,
     fallback: Callable[[Block], MaskedBlock],
     progress: Callable[[Block], None] | None = None,
-) -> Perturbed:
+) -> list[MaskedBlock]:
     """Draw values for the variables of some blocks, and settle them.
 
     Parameters
@@ -97,8 +97,6 @@ def perturb(
     InfeasibleError
         The method cannot keep its promise, or a record has no value that the rules admit.
     """
-    draw = functools.cache(drawing.draw)
-    first = draw(0)
     runs: list[_Settling] = []
     start = 0
     for block in blocks:
@@ -106,45 +104,53 @@ def perturb(
             progress(block)
         columns = slice(start, start + len(block.variables))
         start = columns.stop
-        draws = functools.partial(_columns, draw, columns)
+        draws = functools.partial(_columns, drawing, columns)
         runs.append(_Settling(views, block.drawing(drawing.method.name), draws, functools.partial(fallback, block)))
     masked = [run.settled() for run in runs]
-    unmoved = np.empty(0, dtype=np.intp)
     if not isinstance(drawing.method.contract, MarkedReplaced):
         for attempt in range(1, REDRAWS + 2):
-            unmoved = _unmoved(views, masked, drawing)
+            unmoved = _unmoved(views, masked)
             if not unmoved.size:
                 break
             masked = [run.anew(unmoved, attempt) for run in runs]
-        unmoved = _unmoved(views, masked, drawing)
+    return masked
+
+
+def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> Perturbed:
+    """Compare what a method drew with what is written.
+
+    Parameters
+    ----------
+    views : Views
+    drawing : Drawing
+    masked : sequence of MaskedBlock
+        Those that `perturb` returned, in the same order, maybe with values that were moved for the sake of totals.
+    """
+    first = drawing.draw(0)
     numbers = tuple(name for name in drawing.variables if name in views.numeric)
     at = [drawing.variables.index(name) for name in numbers]
     known = drawing.known[:, at]
     drawn = np.where(known, first.values[:, at], np.nan)
     written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((views.n, 0))]), np.nan)
+    moved = np.nansum(np.square(written - drawn), axis=0)
     parts = np.empty(views.n, dtype=np.intp)
-    for number, records in enumerate(drawing.strata):
-        parts[records] = number
+    parts[drawing.strata.order] = drawing.strata.labels
     return Perturbed(
         tuple(masked),
         first.labels,
         len(drawing.strata),
         first.notes,
         numbers,
-        moment_shift(
-            drawing.values[:, at],
-            drawn,
-            written,
-        ),
-        len(unmoved),
+        moment_shift(drawing.values[:, at], drawn, written),
+        len(_unmoved(views, masked)),
         parts,
-        dict(zip(numbers, np.nansum(np.square(written - drawn), axis=0).tolist(), strict=True)),
+        dict(zip(numbers, moved.tolist(), strict=True)),
     )
 
 
-def _columns(draw: Callable[[int], Drawn], columns: slice, attempt: int) -> Floats:
+def _columns(drawing: Drawing, columns: slice, attempt: int) -> Floats:
     """Return what was drawn for the variables of a block."""
-    return draw(attempt).values[:, columns]
+    return drawing.draw(attempt).values[:, columns]
 
 
 def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Floats]:
@@ -154,7 +160,7 @@ def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Fl
                 yield one.settled.numbers[:, position]
 
 
-def _unmoved(views: Views, masked: Sequence[MaskedBlock], drawing: Drawing) -> NDArray[np.intp]:
+def _unmoved(views: Views, masked: Sequence[MaskedBlock]) -> NDArray[np.intp]:
     """Records that hold their own values in all drawn variables, where fewer than k records of the file hold them.
 
     A record without any value, or with values that k records have in common, is nobody's.

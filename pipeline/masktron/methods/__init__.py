@@ -7,8 +7,11 @@ from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.ipso import Ipso
 from masktron.methods.mdav import Mdav
+from masktron.methods.microhybrid import Microhybrid
 from masktron.methods.mst import Mst
 from masktron.methods.mu_approx import MuApprox
+from masktron.methods.muralidhar_sarathy import MuralidharSarathy
+from masktron.methods.noise import Noise
 from masktron.methods.t_closeness import TCloseness
 from masktron.methods.univariate import Univariate
 
@@ -18,18 +21,11 @@ ALL: tuple[type[Method], ...] = (
     MuApprox,
     Mst,
     TCloseness,
-)
-from masktron.methods.microhybrid import Microhybrid
-from masktron.methods.muralidhar_sarathy import MuralidharSarathy
-from masktron.methods.noise import Noise
-
-ALL: tuple[type[Method], ...] = (
-    Mdav,
     Noise,
     Ipso,
     Microhybrid,
     MuralidharSarathy,
-)  # fmt: skip
+)
 """Every method; the first is the default."""
 
 

@@ -19,5 +19,5 @@ ALL: tuple[Callable[..., Any], ...] = (
     ipso,
     imputed,
     synthesise,
-)  # fmt: skip
+)
 """The entry of every module."""
