@@ -104,7 +104,12 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class MdavGeneric(Masker, methods.mdav_generic.MdavGeneric):
+    """`masktron.methods.mdav_generic.MdavGeneric` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    MdavGeneric,
 )  # fmt: skip
 """One for each method."""

@@ -39,7 +39,7 @@ class ConvexMedian(ObservedAggregator):
         Proof. One variable: as for every observed value. Two, with an equality whose left side rises strictly in x
         and falls strictly in y: y is a strictly rising function of x in the group, so both divide it in the same
         classes, in the same order and of the same weights; so are the convex weights, and the same class is the
-        median. Where y falls as x rises, a tie may take the lower one of two middles in both. The convex median is not
+        median. Where y falls as x rises, a tie takes the lower of two middles in both. The convex median is not
         monotone, so that no inequality of two variables survives: of the records (1, 1, 1, 2, 3, 3) it is 2, and of
         (1, 1, 1, 2, 3, 4) it is 1.
         """

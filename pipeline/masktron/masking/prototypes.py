@@ -28,7 +28,7 @@ from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
 from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Candidate, Search
-from masktron.settle.prototypes import Settled, Task, settle
+from masktron.settle.prototypes import EXITS, Settled, Task, settle
 from masktron.settle.system import Recipe
 
 
@@ -142,11 +142,15 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         conflict=lambda group: _names(views, hunting.conflict(group)),
         pooled=beyond,
         medians=None if observed else aside.medians,
-        observed=observed.name if observed else None,
+        observed=_exit_of(observed) if observed else None,
         choices=choices,
         completion=hunting.completion if block.solved else None,
     )
     return task, hunting
+
+
+def _exit_of(aggregator: ObservedAggregator) -> str:
+    return aggregator.name if aggregator.name in EXITS else "observed"
 
 
 class _Aside:

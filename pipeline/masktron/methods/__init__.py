@@ -5,9 +5,11 @@ from __future__ import annotations
 from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.mdav import Mdav
+from masktron.methods.mdav_generic import MdavGeneric
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    MdavGeneric,
 )  # fmt: skip
 """Every method; the first is the default."""
 

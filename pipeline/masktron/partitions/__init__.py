@@ -6,10 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from masktron.partitions.encode import encode_nominal
+from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import partition
 from masktron.partitions.partitioner import Partitioner
 from masktron.partitions.univariate import optimal_univariate
 
-ALL: tuple[Callable[..., Any], ...] = (partition, encode_nominal, optimal_univariate, kd_cut, Partitioner)
+ALL: tuple[Callable[..., Any], ...] = (
+    partition,
+    partition_generic,
+    encode_nominal,
+    optimal_univariate,
+    kd_cut,
+    Kinds,
+    Partitioner,
+)
 """The entry of every module."""
