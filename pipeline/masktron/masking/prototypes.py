@@ -130,6 +130,8 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         middles=middles,
         pooled=beyond,
     )
+    # Numbers that the medoid was asked for have no better candidate: means would not be what was asked for.
+    whole = isinstance(aggregator, Medoid) and not views.numeric.isdisjoint(block.variables)
     hunting = Hunting(views, block, _search(views, block, values), cases, members)
     aside = _Aside(views, block, values, members)
     task = Task(
@@ -138,7 +140,7 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         members=members,
         conditions=block.conditions,
         distances=aside.distances,
-        candidates=hunting.candidates,
+        candidates=_nothing if whole else hunting.candidates,
         conflict=lambda group: _names(views, hunting.conflict(group)),
         pooled=beyond,
         medians=None if observed else aside.medians,
@@ -147,6 +149,12 @@ def task_of(views: Views, block: Block, grouping: Grouping) -> tuple[Task, Hunti
         completion=hunting.completion if block.solved else None,
     )
     return task, hunting
+
+
+def _nothing(group: int) -> Iterator[Candidate]:
+    """Offer no candidate for the prototype of a group."""
+    del group
+    return iter(())
 
 
 def _exit_of(aggregator: ObservedAggregator) -> str:

@@ -144,7 +144,8 @@ def _by_kind(points: NDArray[np.float64], kinds: Kinds, k: int, kind: str) -> La
 
 def _codes(rows: NDArray[np.generic]) -> NDArray[np.intp]:
     """Number the distinct rows, shape (n,)."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.intp)
+    codes: NDArray[np.intp] = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return codes
 
 
 def _joined(points: NDArray[np.float64], kinds: Kinds, k: int, labels: Labels, opinions: NDArray[np.intp]) -> Labels:
