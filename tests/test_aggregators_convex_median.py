@@ -49,8 +49,7 @@ def test_the_middle_between_two_crowds(group: tuple[int, ...], convex: int, plai
 
 
 def test_sums_of_convex_weights_do_not_overflow() -> None:
-    heavy = 2.0**58
-    values = np.arange(40.0)[:, None]
-    weights = np.ones(40)
-    weights[[0, 39]] = heavy
-    assert ConvexMedian().aggregate(values, np.zeros(40, dtype=np.intp), weights).item() == 19.0
+    """Both crowds weigh 30 times 2 ** 54, and so does each of the 39 values between them."""
+    values = np.concatenate([np.zeros(30), np.arange(1.0, 40.0), np.full(30, 40.0)])[:, None]
+    weights = np.concatenate([np.full(30, 2.0**54), np.ones(39), np.full(30, 2.0**54)])
+    assert ConvexMedian().aggregate(values, np.zeros(99, dtype=np.intp), weights).item() == 20.0

@@ -17,6 +17,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import brute_force
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (
+    _joined,
     partition_consensus,
     partition_generic,
     partition_imposed,
@@ -47,8 +48,13 @@ def drawn(seed: int, kinds: list[str], n: int) -> Floats:
     return rng.integers(0, most, size=(n, len(kinds))) / rng.choice([1, 10], size=len(kinds))
 
 
-def reference(points: Floats, kinds: Kinds, k: int) -> Labels:
-    """Follow the paper step by step, with averages by their definitions."""
+def reference(
+    points: Floats, kinds: Kinds, k: int, apart: Callable[[int, int], int] | None = None, unit: float = 1.0
+) -> Labels:
+    """Follow the paper step by step, with averages by their definitions.
+
+    Two records are at `unit` times their distance, and `apart` farther.
+    """
 
     def distance(a: list[float], b: list[float]) -> float:
         total = 0.0
@@ -70,12 +76,18 @@ def reference(points: Floats, kinds: Kinds, k: int) -> Labels:
                 found += max(place for place, count in counts.items() if count == most)
         return found
 
-    def farthest(rest: list[int], place: list[float]) -> int:
-        return max(rest, key=lambda record: (distance(points[record].tolist(), place), -record))
+    def between(a: int, b: int) -> float:
+        return (apart(a, b) if apart else 0) + unit * distance(points[a].tolist(), points[b].tolist())
+
+    def farthest(rest: list[int], measure: Callable[[int], float]) -> int:
+        return max(rest, key=lambda record: (measure(record), -record))
+
+    def outermost(rest: list[int]) -> int:
+        middle = average(rest)
+        return farthest(rest, lambda record: distance(points[record].tolist(), middle))
 
     def nearest(rest: list[int], record: int) -> list[int]:
-        own = points[record].tolist()
-        return sorted(rest, key=lambda one: (one != record, distance(points[one].tolist(), own), one))[:k]
+        return sorted(rest, key=lambda one: (one != record, between(one, record), one))[:k]
 
     labels = np.full(len(points), -1, dtype=np.intp)
     rest, group = list(range(len(points))), 0
@@ -87,12 +99,11 @@ def reference(points: Floats, kinds: Kinds, k: int) -> Labels:
         rest = [record for record in rest if record not in records]
 
     while len(rest) >= 3 * k:
-        first = farthest(rest, average(rest))
-        own = points[first].tolist()
+        first = outermost(rest)
         take(nearest(rest, first))
-        take(nearest(rest, farthest(rest, own)))
+        take(nearest(rest, farthest(rest, lambda record, first=first: between(record, first))))  # type: ignore[misc]
     if len(rest) >= 2 * k:
-        take(nearest(rest, farthest(rest, average(rest))))
+        take(nearest(rest, outermost(rest)))
     take(rest)
     return labels
 
@@ -210,6 +221,34 @@ def test_who_is_together_in_all_partitions_and_k_stays_together(case: tuple[int,
         assert (np.bincount(labels)[labels[meet == cell]] == (meet == cell).sum()).all()
 
 
+@given(CASES)
+def test_the_others_are_grouped_by_how_few_partitions_keep_them_apart(
+    case: tuple[int, list[str], int, int],
+) -> None:
+    seed, kinds, k, more = case
+    values = drawn(seed, kinds, k + more)
+    points, known = encoded(values, kinds)
+    varying = varying_kinds(points, known)
+    own = partitions_by_kind(points, known, k)
+    meet = list(zip(*(own[kind].tolist() for kind in varying), strict=True))
+    rest = [record for record, cell in enumerate(meet) if meet.count(cell) < k]
+    if len(varying) < 2 or len(rest) < k:
+        return
+
+    def apart(a: int, b: int) -> int:
+        first, second = rest[a], rest[b]
+        return sum(
+            own[kind][first] != own[kind][second]
+            and any(values[first, j] != values[second, j] for j, one in enumerate(kinds) if one == kind)
+            for kind in varying
+        )
+
+    unit = 1.0 / (4.0 * float(np.square(points[rest]).sum(axis=1).max()) + 1.0)
+    expected = reference(points[rest], known, k, apart, unit)
+    found = partition_consensus(points, known, k)[rest]
+    assert (together(found) == together(expected)).all()
+
+
 def test_the_consensus_keeps_more_pairs_of_its_partitions_than_one_imposed() -> None:
     rng = np.random.default_rng(3)
     base = rng.normal(size=300)
@@ -233,6 +272,17 @@ def test_few_that_are_left_join_the_group_they_agree_with() -> None:
     labels = partition_consensus(points, known, 4)
     assert_valid(labels, 4)
     assert (together(labels[:-1]) == together(crowd)).all()
+
+
+def test_a_group_that_others_join_is_split_when_it_is_large() -> None:
+    points = np.array([[0.0], [0.0], [0.0], [9.0], [9.0], [5.0], [8.0], [50.0], [50.0], [50.0]])
+    labels = np.array([0, 0, 0, 0, 0, -1, -1, 1, 1, 1])
+    opinions = np.array([[0, 0, 0, 0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 1, 0, 1, 1, 1]])
+    found = _joined(points, Kinds.numbers(1), 3, labels, opinions)
+    assert found[[0, 1, 2, 5]].tolist() == [found[0]] * 4
+    assert found[[3, 4, 6]].tolist() == [found[3]] * 3
+    assert {int(found[0]), int(found[3])} == {0, 2}
+    assert found[7:].tolist() == [1, 1, 1]
 
 
 def test_imposed_partitions() -> None:

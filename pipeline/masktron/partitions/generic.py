@@ -223,9 +223,15 @@ class _Disputed(_Generic):
 
     @override
     def from_record(self, position: int) -> NDArray[np.float64]:
-        record = self.index[position]
-        opinions, alike = self._opinions[:, self.index], self._alike[:, self.index]
-        own = (self._opinions[:, record, None], self._alike[:, record, None])
-        apart = ((opinions != own[0]) & (alike != own[1])).sum(axis=0)
-        nearer: NDArray[np.float64] = apart + self._unit * super().from_record(position)
+        at = [position]
+        apart = (self._opinions != self._opinions[:, at]) & (self._alike != self._alike[:, at])
+        nearer: NDArray[np.float64] = apart.sum(axis=0) + self._unit * super().from_record(position)
         return nearer
+
+    @override
+    def compact(self) -> None:
+        before = self.index
+        super().compact()
+        if len(self.index) < len(before):
+            left = np.searchsorted(before, self.index)
+            self._opinions, self._alike = self._opinions[:, left], self._alike[:, left]
