@@ -19,11 +19,12 @@ from scipy.sparse.csgraph import connected_components
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.aggregators import ALL as AGGREGATORS
-from masktron.aggregators.base import GroupContext, ObservedAggregator
+from masktron.aggregators import OFFERED
+from masktron.aggregators.base import Aggregator, GroupContext, ObservedAggregator
 from masktron.classify import classify
-from masktron.classify.forms import holds
+from masktron.classify.forms import form_of, holds
 from masktron.config import Config, Role
-from masktron.constraints import Member
+from masktron.constraints import Member, Missing, Present
 from masktron.errors import DocumentError, InfeasibleError, MasktronError, UsageError
 from masktron.plan import Plan, _among_numbers, make_plan
 from masktron.read.layout import detect_layout
@@ -60,13 +61,19 @@ def plan_of(
     lowest: float = 1.0,
     ordinals: str = "",
     released: Sequence[int] = (),
+    aggregator: str | None = None,
     **settings: Any,
 ) -> Plan:
     book = rulebook([("Record", test) for test in tests])
     # One pattern for each rule: within a pattern only the first would fire.
     patterns = (replace(book.patterns[0], rules=(rule,)) for rule in book.patterns[0].rules)
     edits = classify(replace(book, patterns=tuple(patterns)), layout(*NAMES))
-    return make_plan(edits, facts(roles or {}, texts, lowest, ordinals), Config(**settings), released=released)
+    known = facts(roles or {}, texts, lowest, ordinals)
+    return make_plan(edits, known, Config(**settings), released=released, aggregator=aggregator)
+
+
+def asked(aggregator: str, *tests: str, **known: Any) -> Plan:
+    return plan_of(*tests, aggregator=aggregator, **known)
 
 
 # blocks
@@ -338,3 +345,61 @@ def test_what_a_rule_says_of_missing_values_does_not_count_where_there_are_none(
     rows[3]["T"] -= 3
     explained = masktron.explain(rules, write_data(tmp_path / "e.xml", rows))
     assert explained.rules[0].aggregator == "derive"
+
+
+# an aggregator that is asked for
+
+
+def test_an_aggregator_that_is_asked_for_is_the_only_candidate() -> None:
+    plan = asked("median", "A <= B")
+    assert [(block.aggregator, len(block.candidates)) for block in plan.blocks] == [("median", 1)] * len(plan.blocks)
+    ruled, *free = plan.blocks
+    assert ruled.reason.startswith("median keeps")
+    assert all("no rule reads these fields" in block.reason for block in free)
+    assert asked("minimum", "A + B <= C").blocks[0].aggregator == "minimum"
+
+
+def test_without_asking_nothing_changes() -> None:
+    tests = ("A + B = C", "D * E = F", "G <= H")
+    assert plan_of(*tests) == plan_of(*tests)
+    names = {candidate.aggregator for block in plan_of(*tests).blocks for candidate in block.candidates}
+    assert names.isdisjoint(aggregator.name for aggregator in OFFERED)
+    assert not any(aggregator.name in block.reason for aggregator in OFFERED for block in plan_of(*tests).blocks)
+
+
+@pytest.mark.parametrize("name", ["median", "maximum", "convex_median", "mode", "boolean_max_min"])
+def test_an_aggregator_that_would_break_a_rule_is_refused(name: str) -> None:
+    with pytest.raises(InfeasibleError, match=f"A, B, C cannot be masked by {name}: {name} would break"):
+        asked(name, "A + B <= C")
+
+
+def test_blocks_of_other_kinds_keep_their_own() -> None:
+    plan = asked("median", "A <= B", texts="H")
+    (nominal,) = (block for block in plan.blocks if block.variables == ("H",))
+    assert nominal.aggregator == "mode"
+    assert nominal.reason.endswith("median needs numbers or ordered categories")
+    assert asked("lower_quartile", ordinals="H").blocks[0].aggregator == "lower_quartile"
+
+
+def test_an_aggregator_for_nothing_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match="nothing can be masked by geometric_mean: geometric_mean needs"):
+        asked("geometric_mean", texts="ABCDEFGH")
+    with pytest.raises(UsageError, match="there is no aggregator 'middle'"):
+        asked("middle")
+
+
+@given(
+    st.sampled_from(AGGREGATORS),
+    st.sampled_from(["A + B = C", "A <= B", "A * B = C", "A + B <= C", "A = 1 or A = 4", "A - 2 * B = 0", "A != B"]),
+)
+def test_what_is_asked_for_keeps_the_rules_by_its_theorem(aggregator: Aggregator, test: str) -> None:
+    try:
+        block = asked(aggregator.name, test).blocks[0]
+    except InfeasibleError:
+        return
+    context = GroupContext(
+        frozenset(block.variables), positive=frozenset(NAMES), one_signed=frozenset(block.variables)
+    )
+    edit = classify(rulebook([("Record", test)]), layout(*NAMES))[0]
+    atoms = [atom for conjunction in form_of(edit.constraint) for atom in conjunction]
+    assert all(aggregator.preserves(atom, context) for atom in atoms if not isinstance(atom, Missing | Present))

@@ -139,6 +139,8 @@ class Microhybrid(Masker, methods.microhybrid.Microhybrid):
 
 class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
     """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
+class MdavGeneric(Masker, methods.mdav_generic.MdavGeneric):
+    """`masktron.methods.mdav_generic.MdavGeneric` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (
@@ -152,4 +154,6 @@ ALL: tuple[type[Masker], ...] = (
     Microhybrid,
     MuralidharSarathy,
 )
+    MdavGeneric,
+)  # fmt: skip
 """One for each method."""

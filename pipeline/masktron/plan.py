@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from masktron.aggregators import ALL as AGGREGATORS
+from masktron.aggregators import AUTOMATIC
 from masktron.aggregators.base import Aggregator, GroupContext, ObservedAggregator, variables_of
 from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
@@ -38,7 +39,7 @@ from masktron.constraints import (
     Product,
     Whole,
 )
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, UsageError
 from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts
 
@@ -236,7 +237,12 @@ class Plan:
 
 
 def make_plan(
-    edits: Sequence[Edit], fields: Sequence[FieldFacts], config: Config, *, released: Iterable[int] = ()
+    edits: Sequence[Edit],
+    fields: Sequence[FieldFacts],
+    config: Config,
+    *,
+    released: Iterable[int] = (),
+    aggregator: str | None = None,
 ) -> Plan:
     """Decide blocks, partitions and aggregators.
 
@@ -248,12 +254,19 @@ def make_plan(
     config : Config
     released : iterable of int
         Indices of rules that need not be kept.
+    aggregator : str, optional
+        Name of one of `masktron.aggregators.ALL`: the only candidate of each block whose kinds of values it suits.
+        The other blocks keep theirs, with the reason.
 
     Raises
     ------
     InfeasibleError
-        A rule over several records cannot be kept: it asks masked values to be unique, or is not understood.
+        A rule over several records cannot be kept: it asks masked values to be unique, or is not understood. No
+        aggregator keeps the rules of a block, or the one that is asked for does not, or it suits no block.
+    UsageError
+        There is no aggregator of that name.
     """
+    asked = None if aggregator is None else _aggregator_named(aggregator)
     loose = frozenset(released)
     masked = {fact.name: fact for fact in fields if fact.role is Role.CONFIDENTIAL}
     removed = {fact.name for fact in fields if fact.role is Role.IDENTIFIER}
@@ -270,10 +283,11 @@ def make_plan(
         else:
             binding.append(edit)
     blocks = [_block(component, binding, masked) for component in _components(list(masked), binding)]
+    partitions = _partitions(blocks, masked, config)
     return Plan(
         k=config.k,
         fields=tuple(fields),
-        partitions=_partitions(blocks, masked, config),
+        partitions=partitions if asked is None else _with(asked, partitions, binding, masked),
         untouched=tuple(untouched),
         over_file=tuple(over_file),
         not_applicable=tuple(not_applicable),
@@ -312,6 +326,48 @@ def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, Fie
         where=str(edit.check.origin),
         hint=f"give {names} the role key or untouched, or let the rule go: --allow {edit.check.id!r}",
     )
+
+
+def _aggregator_named(name: str) -> Aggregator:
+    for aggregator in AGGREGATORS:
+        if aggregator.name == name:
+            return aggregator
+    raise UsageError(f"there is no aggregator {name!r}", hint=f"one of {', '.join(one.name for one in AGGREGATORS)}")
+
+
+def _with(
+    asked: Aggregator, partitions: Sequence[Partition], edits: Sequence[Edit], masked: Mapping[str, FieldFacts]
+) -> tuple[Partition, ...]:
+    """Make an aggregator the only candidate of all blocks that it suits.
+
+    Raises
+    ------
+    InfeasibleError
+        It would break a rule of such a block, with the reason, or there is no such block.
+    """
+    restricted = tuple(
+        Partition(tuple(_restricted(asked, block, edits, masked) for block in partition.blocks))
+        for partition in partitions
+    )
+    blocks = [block for partition in restricted for block in partition.blocks]
+    if blocks and all(block.aggregator != asked.name for block in blocks):
+        reasons = "; ".join(dict.fromkeys(block.refusals[-1] for block in blocks))
+        raise InfeasibleError(f"nothing can be masked by {asked.name}: {reasons}", hint="ask for another aggregator")
+    return restricted
+
+
+def _restricted(asked: Aggregator, block: Block, edits: Sequence[Edit], masked: Mapping[str, FieldFacts]) -> Block:
+    facts = {name: masked[name] for name in block.variables}
+    if unfit := _unfit(asked, {fact.kind for fact in facts.values()}):
+        return replace(block, refusals=(*block.refusals, unfit))
+    own = [edit for edit in edits if edit.check.index in block.checks]
+    if obstacle := _obstacle(asked, _context(facts, frozenset(block.ties)), own, facts):
+        raise InfeasibleError(
+            f"{', '.join(block.variables)} cannot be masked by {asked.name}: {obstacle}",
+            hint="ask for another aggregator or none, or let the rule go with --allow",
+        )
+    reason = _reason(asked.name, own) if own else f"{asked.name} was asked for, and no rule reads these fields"
+    return replace(block, candidates=(Candidate(asked.name, reason),), refusals=())
 
 
 def _components(masked: list[str], edits: Sequence[Edit]) -> list[tuple[str, ...]]:
@@ -358,13 +414,8 @@ def _candidates(
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """List the aggregators that keep every rule of the block, the preferred first, and why the others do not."""
     facts = {name: masked[name] for name in component}
-    context = GroupContext(
-        replaced=frozenset(component),
-        constant=ties,
-        nonnegative=frozenset(fact.name for fact in facts.values() if fact.lowest_read >= 0),
-        positive=frozenset(fact.name for fact in facts.values() if fact.lowest_read > 0),
-    )
-    obstacles = {aggregator.name: _obstacle(aggregator, context, edits, facts) for aggregator in AGGREGATORS}
+    context = _context(facts, ties)
+    obstacles = {aggregator.name: _obstacle(aggregator, context, edits, facts) for aggregator in AUTOMATIC}
     able = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
     names = _preferred(able, facts, edits)
     if not names:
@@ -372,6 +423,15 @@ def _candidates(
         raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {reasons}")
     refusals = () if Mean.name in names else tuple(filter(None, obstacles.values()))
     return tuple(Candidate(name, _reason(name, edits)) for name in names), refusals
+
+
+def _context(facts: Mapping[str, FieldFacts], ties: frozenset[str]) -> GroupContext:
+    return GroupContext(
+        replaced=frozenset(facts),
+        constant=ties,
+        nonnegative=frozenset(fact.name for fact in facts.values() if fact.lowest_read >= 0),
+        positive=frozenset(fact.name for fact in facts.values() if fact.lowest_read > 0),
+    )
 
 
 def _per_record(
@@ -445,9 +505,9 @@ def _unfit(aggregator: Aggregator, kinds: set[Kind]) -> str | None:
     match aggregator:
         case Medoid():
             return None
-        case Median() if Kind.NOMINAL in kinds:
+        case ObservedAggregator() if Kind.NOMINAL in kinds and not isinstance(aggregator, Mode):
             return f"{aggregator.name} needs numbers or ordered categories"
-        case Median() | Mode():
+        case ObservedAggregator():
             mixed = Kind.NUMBER in kinds and len(kinds) > 1
             return f"{aggregator.name} would not average the numbers beside categories" if mixed else None
         case _:

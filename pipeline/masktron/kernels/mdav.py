@@ -55,20 +55,24 @@ def mdav(points: NDArray[np.float64], k: int, *, of: int = 0) -> NDArray[np.intp
 
 def brute_force(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     """Partition as `mdav` does, measuring every record that is left for each group."""
-    rest = _Ungrouped(points)
-    labels = np.empty(len(points), dtype=np.intp)
+    return outside_in(Ungrouped(points), k)
+
+
+def outside_in(rest: Ungrouped, k: int) -> NDArray[np.intp]:
+    """Form the groups of `mdav` with the averages and distances of the records that are given."""
+    labels = np.empty(rest.size, dtype=np.intp)
     group = 0
     while rest.size >= 3 * k:
-        first = rest.farthest(rest.distances(rest.mean()))
-        from_first = rest.distances(rest.points[:, first])
+        first = rest.farthest(rest.from_average())
+        from_first = rest.from_record(first)
         labels[rest.take(from_first, first, k)] = group
         second = rest.farthest(from_first)
-        labels[rest.take(rest.distances(rest.points[:, second]), second, k)] = group + 1
+        labels[rest.take(rest.from_record(second), second, k)] = group + 1
         group += 2
         rest.compact()
     if rest.size >= 2 * k:
-        first = rest.farthest(rest.distances(rest.mean()))
-        labels[rest.take(rest.distances(rest.points[:, first]), first, k)] = group
+        first = rest.farthest(rest.from_average())
+        labels[rest.take(rest.from_record(first), first, k)] = group
         group += 1
     labels[rest.remaining()] = group
     return labels
@@ -102,13 +106,23 @@ def _through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     return labels
 
 
-class _Ungrouped:
-    """The records that no group has yet, one row per dimension, in original order."""
+class Ungrouped:
+    """The records that no group has yet, one row per dimension, in original order.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (d, m)
+        Of these records, and of some that have been grouped since the last `compact`.
+    index : ndarray of intp, shape (m,)
+        Their original indices.
+    size : int
+        Records without a group.
+    """
 
     def __init__(self, points: NDArray[np.float64]) -> None:
         self.points = np.ascontiguousarray(points.T)
         self.size = len(points)
-        self._index = np.arange(self.size)
+        self.index = np.arange(self.size)
         self._grouped = np.zeros(self.size, dtype=np.bool_)
         scaled = [as_integers(row) for row in self.points]
         self._integers = np.array([integers for integers, _ in scaled]).reshape(self.points.shape)
@@ -119,6 +133,14 @@ class _Ungrouped:
         """Exact mean of what is left, each coordinate correctly rounded: Python divides integers so."""
         exact = zip(self._sums, self._exponents, strict=True)
         return np.array([_ratio(total, exponent, self.size) for total, exponent in exact], dtype=np.float64)
+
+    def from_average(self) -> NDArray[np.float64]:
+        """Squared distances to the average of what is left."""
+        return self.distances(self.mean())
+
+    def from_record(self, position: int) -> NDArray[np.float64]:
+        """Squared distances to the record at a position."""
+        return self.distances(self.points[:, position])
 
     def distances(self, center: NDArray[np.float64]) -> NDArray[np.float64]:
         """Squared distances to a point; one dimension after the other, so that the order of summation is ours."""
@@ -147,22 +169,22 @@ class _Ungrouped:
             chosen = np.delete(chosen, np.flatnonzero(tied)[-surplus:])
         self._grouped[chosen] = True
         self.size -= k
-        records = self._index[chosen]
+        records = self.index[chosen]
         removed = self._integers[:, records].sum(axis=1).tolist()
         self._sums = [total - part for total, part in zip(self._sums, removed, strict=True)]
         return records
 
     def remaining(self) -> NDArray[np.intp]:
         """Original indices of what is left."""
-        return self._index[~self._grouped]
+        return self.index[~self._grouped]
 
     def compact(self) -> None:
         """Drop the grouped records once they are many; positions change, so only between two pairs of groups."""
-        if (len(self._index) - self.size) * _GROUPED_SHARE < len(self._index):
+        if (len(self.index) - self.size) * _GROUPED_SHARE < len(self.index):
             return
         left = np.flatnonzero(~self._grouped)
         self.points = self.points.take(left, axis=1)
-        self._index = self._index[left]
+        self.index = self.index[left]
         self._grouped = np.zeros(self.size, dtype=np.bool_)
 
 

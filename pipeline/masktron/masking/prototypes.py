@@ -28,7 +28,7 @@ from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
 from masktron.settle.hunt import Hunt, Pattern
 from masktron.settle.lattice import Candidate, Search
-from masktron.settle.prototypes import Settled, Task, settle
+from masktron.settle.prototypes import EXITS, Settled, Task, settle
 from masktron.settle.system import Recipe
 
 
@@ -137,6 +137,8 @@ def task_of(
         pooled=beyond,
         foreign=aims is not None,
     )
+    # Numbers that the medoid was asked for have no better candidate: means would not be what was asked for.
+    whole = isinstance(aggregator, Medoid) and not views.numeric.isdisjoint(block.variables)
     hunting = Hunting(views, block, _search(views, block, values), cases, members)
     aside = _Aside(views, block, values, members)
     task = Task(
@@ -145,15 +147,25 @@ def task_of(
         members=members,
         conditions=block.conditions,
         distances=aside.distances,
-        candidates=hunting.candidates,
+        candidates=_nothing if whole else hunting.candidates,
         conflict=lambda group: _names(views, hunting.conflict(group)),
         pooled=beyond,
         medians=None if observed else aside.medians,
-        observed=observed.name if observed else None,
+        observed=_exit_of(observed) if observed else None,
         choices=choices,
         completion=hunting.completion if block.solved else None,
     )
     return task, hunting
+
+
+def _nothing(group: int) -> Iterator[Candidate]:
+    """Offer no candidate for the prototype of a group."""
+    del group
+    return iter(())
+
+
+def _exit_of(aggregator: ObservedAggregator) -> str:
+    return aggregator.name if aggregator.name in EXITS else "observed"
 
 
 class _Aside:

@@ -21,6 +21,7 @@ from masktron.evaluation.domains import domain_values
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.masking.partitioning import MethodPartitioner
 from masktron.partitions.encode import encode_nominal, encode_ordinal
+from masktron.partitions.kinds import NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Plan
@@ -103,6 +104,12 @@ class Views:
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
         return np.concatenate([self._places(name) for name in variables], axis=1)
+
+    def kinds(self, variables: Sequence[str]) -> Kinds:
+        """Return what the columns of `points` are."""
+        kinds = (NUMBER if name in self.numeric else ORDINAL if name in self.ranks else NOMINAL for name in variables)
+        widths = (self._places(name).shape[1] for name in variables)
+        return Kinds(tuple(kinds), tuple(widths))
 
     def _places(self, name: str) -> NDArray[np.float64]:
         if name in self.numeric:

@@ -26,6 +26,12 @@ ALL: tuple[type[Method], ...] = (
     Microhybrid,
     MuralidharSarathy,
 )
+from masktron.methods.mdav_generic import MdavGeneric
+
+ALL: tuple[type[Method], ...] = (
+    Mdav,
+    MdavGeneric,
+)  # fmt: skip
 """Every method; the first is the default."""
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.contracts import Contract, IdenticalGroups
 from masktron.methods.parameters import Parameter
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import standardise
 
 type Floats = NDArray[np.float64]
@@ -154,7 +155,14 @@ class Partitioning(Method):
         return IdenticalGroups(int(self.k))
 
     @abstractmethod
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         """Partition points into groups of at least k.
 
         Parameters
@@ -165,6 +173,8 @@ class Partitioning(Method):
         shares : ndarray of float64, shape (classes,), optional
             Shares of the classes among the records of the whole file, where these are a part of it; those of these
             records when not given. With several class attributes, of their combinations.
+        kinds : Kinds, optional
+            What the columns are; numbers when not given. A method that measures distances alone does not ask.
 
         Returns
         -------

@@ -7,7 +7,9 @@ from typing import Any
 
 from masktron.partitions.cutting import cut_longest
 from masktron.partitions.encode import encode_nominal
+from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import partition
 from masktron.partitions.mst import tree_partition
 from masktron.partitions.mu_approx import approx_partition
@@ -25,5 +27,11 @@ ALL: tuple[Callable[..., Any], ...] = (
     tree_partition,
     close_partition,
     approx_partition,
+    partition_generic,
+    encode_nominal,
+    optimal_univariate,
+    kd_cut,
+    Kinds,
+    Partitioner,
 )
 """The entry of every module."""

@@ -32,7 +32,11 @@ MAX_OFFERS = 20_000
 """Candidates that are held at a time, over all groups."""
 MAX_ROWS = 5_000
 """Records that the judge is given at a time."""
-EXITS = ("rounded", "lattice", "projected", "finer", "median", "medoid", "mode", "redrawn", "prototype")
+EXITS = (
+    "rounded", "lattice", "projected", "finer", "median", "medoid", "mode", "observed", "redrawn", "prototype",
+)  # fmt: skip
+"""How a group can be settled; *observed* by values that an aggregator chose which was asked for by name, *redrawn*
+and *prototype* where a record has a group of its own: by another draw, or as microaggregation does."""
 
 type Row = dict[str, str | None]
 
@@ -68,7 +72,7 @@ class Task:
     medians : callable or None
         Of a group: the records that hold the lower median of each variable, shape (p,), where that is a way out.
     observed : str or None
-        Name of the aggregator where it takes observed values; then `choices` holds the records, shape (groups, p).
+        Exit of groups whose aggregator takes observed values; then `choices` holds the records, shape (groups, p).
     completion : callable or None
         Of a group: what gives the solved variables of each of its records; None where the prototype says all.
     resort : callable or None

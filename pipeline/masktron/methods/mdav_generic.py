@@ -1,0 +1,196 @@
+"""MDAV-generic: MDAV for numbers, ordered categories and categories without an order, together or kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.aggregators.mean import Mean
+from masktron.aggregators.median import Median
+from masktron.aggregators.mode import Mode
+from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning, require_records
+from masktron.methods.parameters import Parameter
+from masktron.partitions.encode import encode_nominal, encode_ordinal
+from masktron.partitions.generic import (
+    partition_consensus,
+    partition_generic,
+    partition_imposed,
+    partitions_by_kind,
+    varying_kinds,
+)
+from masktron.partitions.kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
+from masktron.partitions.mdav import standardise
+
+MIXED = ("together", "per_type", "imposed", "consensus")
+
+
+class MdavGeneric(Partitioning):
+    """MDAV with the average and the distance of each type of attribute.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group, at least 2.
+    mixed : {"together", "per_type", "imposed", "consensus"}
+        What is done with several types: one distance that adds up theirs; a partition for each type; the partition
+        by one type for all; one partition on which those by each type agree.
+    imposing : {"number", "ordinal", "nominal"}, optional
+        The type whose partition is imposed; the first of these in which records differ where it is not given or
+        tells no records apart.
+    nominal, ordinal : sequence of int
+        Columns of an array that hold codes of categories, without an order and in the order of the codes; the others
+        are numbers. In a file, fields are declared so.
+
+    Notes
+    -----
+    Source: Domingo-Ferrer and Gonzalez-Nicolas (2010), sections 2.2 and 3.2; Domingo-Ferrer and Torra (2005). With
+    numbers alone it is MDAV, also for a single one.
+    """
+
+    name: ClassVar[str] = "mdav_generic"
+    title: ClassVar[str] = "MDAV-generic for ordinal, nominal and mixed data"
+    says: ClassVar[str] = (
+        "MDAV from the mean of numbers, the median of ordered categories and the mode of the others, whose distances "
+        "are squared differences, of ranks too, and 0 or 1."
+    )
+    when: ClassVar[str] = "Categories are masked beside numbers, or the partition is to follow one type of attribute."
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Gonzalez-Nicolas 2010, sections 2.2 and 3.2; Domingo-Ferrer and Torra 2005"
+    )
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means of numbers, where the aggregate is the mean",
+        "the values of categories: medians and modes are values of the group",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        K,
+        Parameter("mixed", "choice", "What is done with several types of attributes.", choices=MIXED),
+        Parameter(
+            "imposing",
+            "choice",
+            "The type whose partition is imposed; the first that tells records apart when not given.",
+            choices=KINDS,
+            optional=True,
+        ),
+        Parameter("nominal", "fields", "Columns with codes of categories; in a file, declare the fields nominal."),
+        Parameter("ordinal", "fields", "Columns with codes in their order; in a file, declare the fields ordinal."),
+    )
+
+    def __init__(
+        self,
+        k: int = 5,
+        mixed: str = "together",
+        imposing: str | None = None,
+        nominal: Sequence[int] = (),
+        ordinal: Sequence[int] = (),
+    ) -> None:
+        self.k = k
+        self.mixed = mixed
+        self.imposing = imposing
+        self.nominal = nominal
+        self.ordinal = ordinal
+
+    @override
+    def check(self) -> Self:
+        super().check()
+        for name, columns in (("nominal", self.nominal), ("ordinal", self.ordinal)):
+            if not all(isinstance(column, int | np.integer) and column >= 0 for column in columns):
+                raise UsageError(
+                    f"{name} must be positions of columns from 0, not {tuple(columns)!r}",
+                    hint=f"fields of a file are declared with --{name} FIELD, for every method",
+                )
+        if both := sorted(set(self.nominal).intersection(self.ordinal)):
+            raise UsageError(f"columns {', '.join(map(str, both))} are nominal and ordinal", hint="keep one of them")
+        return self
+
+    @override
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
+        """Partition points by MDAV-generic; see `Partitioning.partition`.
+
+        Raises
+        ------
+        InfeasibleError
+            A partition for each type is asked for, and records differ in several types.
+        """
+        del classes, shares
+        known = Kinds.numbers(points.shape[1]) if kinds is None else kinds
+        k = int(self.k)
+        match self.mixed:
+            case "imposed":
+                return partition_imposed(points, known, k, self.imposing)
+            case "consensus":
+                return partition_consensus(points, known, k)
+            case "per_type" if len(varying := varying_kinds(points, known)) > 1:
+                raise InfeasibleError(
+                    f"{self.name} with mixed = per_type has no single partition of variables of the kinds "
+                    f"{', '.join(varying)}, and these are masked together",
+                    hint="choose mixed = together, imposed or consensus, or mask the variables of each kind apart",
+                )
+            case _:
+                return partition_generic(points, known, k)
+
+    @override
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Replace the records of each group by means of numbers, lower medians of orders and modes of the others."""
+        del generator, classes
+        require_records(len(values), self.least(values.shape[1]), self.name)
+        kind_of = self._kinds(values.shape[1], nominal)
+        points, kinds = _encoded(values, kind_of)
+        if self.mixed != "per_type":
+            labels = self.partition(points, kinds=kinds)
+            return Drawn(_aggregated(values, kind_of, dict.fromkeys(KINDS, labels)), labels)
+        by_kind = partitions_by_kind(points, kinds, int(self.k))
+        only = next(iter(by_kind.values())) if len(by_kind) == 1 else None
+        return Drawn(_aggregated(values, kind_of, by_kind), only)
+
+    def _kinds(self, p: int, nominal: NDArray[np.bool_] | None) -> list[str]:
+        """Return the kind of each column."""
+        if beyond := sorted(column for column in (*self.nominal, *self.ordinal) if column >= p):
+            raise UsageError(
+                f"there is no column {beyond[0]} among {p}", where=self.name, hint="columns are counted from 0"
+            )
+        found = [NUMBER if nominal is None or not nominal[column] else NOMINAL for column in range(p)]
+        for column in self.nominal:
+            found[column] = NOMINAL
+        for column in self.ordinal:
+            found[column] = ORDINAL
+        return found
+
+
+def _encoded(values: Floats, kind_of: Sequence[str]) -> tuple[Floats, Kinds]:
+    """Return the coordinates of records, and what their columns are."""
+    parts = []
+    for column, kind in zip(values.T, kind_of, strict=True):
+        if kind == NUMBER:
+            parts.append(standardise(column[:, None]))
+        elif kind == ORDINAL:
+            parts.append(encode_ordinal(np.unique(column, return_inverse=True)[1].astype(np.float64)))
+        else:
+            parts.append(encode_nominal(column))
+    return np.concatenate(parts, axis=1), Kinds(tuple(kind_of), tuple(part.shape[1] for part in parts))
+
+
+def _aggregated(values: Floats, kind_of: Sequence[str], labels: dict[str, Labels]) -> Floats:
+    masked = np.empty_like(values)
+    for kind, aggregator in ((NUMBER, Mean()), (ORDINAL, Median()), (NOMINAL, Mode())):
+        own = np.array([one == kind for one in kind_of], dtype=np.bool_)
+        if own.any():
+            masked[:, own] = aggregator.aggregate(values[:, own], labels[kind])[labels[kind]]
+    return masked
