@@ -104,7 +104,22 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class Sequential(Masker, methods.sequential.Sequential):
+    """`masktron.methods.sequential.Sequential` for scikit-learn."""
+
+
+class Cart(Masker, methods.cart.Cart):
+    """`masktron.methods.cart.Cart` for scikit-learn."""
+
+
+class Hierarchical(Masker, methods.hierarchical.Hierarchical):
+    """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    Sequential,
+    Cart,
+    Hierarchical,
 )  # fmt: skip
 """One for each method."""

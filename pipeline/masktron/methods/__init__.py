@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from masktron.errors import UsageError
 from masktron.methods.base import Method
+from masktron.methods.cart import Cart
+from masktron.methods.hierarchical import Hierarchical
 from masktron.methods.mdav import Mdav
+from masktron.methods.sequential import Sequential
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    Sequential,
+    Cart,
+    Hierarchical,
 )  # fmt: skip
 """Every method; the first is the default."""
 

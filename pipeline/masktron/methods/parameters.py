@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from masktron.errors import UsageError
 
-type ParameterKind = Literal["integer", "number", "choice", "flag", "fields"]
+type ParameterKind = Literal["integer", "number", "choice", "flag", "fields", "numbers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,9 @@ class Parameter:
     ----------
     name : str
         As in the constructor of the method.
-    kind : {"integer", "number", "choice", "flag", "fields"}
-        ``fields`` are names of fields on the command line, and positions of columns in Python.
+    kind : {"integer", "number", "choice", "flag", "fields", "numbers"}
+        ``fields`` are names of fields on the command line, and positions of columns in Python; ``numbers`` are one
+        for each of some fields.
     says : str
         What it does, in one sentence.
     low, high : float
@@ -43,7 +44,7 @@ class Parameter:
     optional: bool = False
     above_low: bool = False
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str) -> Any:  # noqa: PLR0911 -- one for each kind
         """Return the value that a text of the command line stands for.
 
         Raises
@@ -63,6 +64,8 @@ class Parameter:
                     return {"true": True, "false": False}[text.lower()]
                 case "fields":
                     return tuple(part.strip() for part in text.split(","))
+                case "numbers":
+                    return tuple(float(part) for part in text.split(","))
                 case "choice":
                     return text
         except (ValueError, KeyError):
@@ -88,6 +91,9 @@ class Parameter:
                 fine = isinstance(value, bool)
             case "fields":
                 fine = isinstance(value, Iterable) and not isinstance(value, str)
+            case "numbers":
+                listed = isinstance(value, Sequence) and not isinstance(value, str)
+                fine = listed and all(_is_number(one) and self._within(one) for one in value)
         if not fine:
             raise self._wrong(value)
 
@@ -101,6 +107,8 @@ class Parameter:
                 words = "true or false"
             case "fields":
                 words = "names of fields, separated by commas"
+            case "numbers":
+                words = "numbers, separated by commas"
             case _:
                 words = " ".join(("a whole number" if self.kind == "integer" else "a number", *self._bounds()))
         return f"{words}, or auto" if self.optional else words

@@ -5,5 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-ALL: tuple[Callable[..., Any], ...] = ()
+from masktron.synthesis.bootstrap import bayesian_bootstrap
+from masktron.synthesis.cart import draw_trees
+from masktron.synthesis.hierarchical import mark, replace_marked
+from masktron.synthesis.regressions import draw_regressions
+from masktron.synthesis.relations import basis
+
+ALL: tuple[Callable[..., Any], ...] = (bayesian_bootstrap, basis, draw_regressions, draw_trees, mark, replace_marked)
 """The entry of every module."""
