@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ type Floats = NDArray[np.float64]
 type Labels = NDArray[np.intp]
 type Stop = Literal["small", "counts", "spr", "rmsstd"]
 
-TOGETHER = 5_000
-"""Records of one dendrogram: it takes memory for the square of their number."""
+TOGETHER = 2_000
+"""Records that are clustered at once: that takes time, and a dendrogram memory, for the square of their number."""
 LIMITS = {"spr": 0.01, "rmsstd": 0.5}
 """Where homogeneity stops the joining when no limit is given."""
 
@@ -61,7 +61,7 @@ def agglomerate(
     Notes
     -----
     Source: hierarchical cluster analysis for partially synthetic data (2013), section 3.1; Halkidi et al. (2002).
-    More than 5,000 points are cut at medians first; what lacks something in its block is then joined across blocks.
+    More than 2,000 points are cut at medians first; what lacks something in its block is then joined across blocks.
     """
     different = len(np.unique(codes))
     if len(points) < records or different < distinct:
@@ -69,19 +69,21 @@ def agglomerate(
             f"{len(points)} records with {different} values form no cluster of {records} with {distinct}",
             hint="lower what a cluster needs, or mask more records together",
         )
-    labels = np.arange(len(points))
-    if stop != "small":
-        start = 0
-        for block in kd_cut(points, max(TOGETHER, 2 * records), records):
-            labels[block] = start + _joined_up_to(points[block], codes[block], records, distinct, stop, limit)
-            start = int(labels[block].max()) + 1
+    labels, start = np.empty(len(points), dtype=np.intp), 0
+    for block in kd_cut(points, max(TOGETHER, 2 * records), records):
+        own = points[block], codes[block]
+        labels[block] = start + _clusters(*own, records=records, distinct=distinct, stop=stop, limit=limit)
+        start = int(labels[block].max()) + 1
     return _in_order(join_small(points, labels, codes, records=records, distinct=distinct))
 
 
-def _joined_up_to(
-    points: Floats, codes: Labels, records: int, distinct: int, stop: Stop, limit: float | None
+def _clusters(
+    points: Floats, codes: Labels, *, records: int, distinct: int, stop: Stop, limit: float | None
 ) -> Labels:
-    """Return labels after as many steps of the dendrogram as the rule admits."""
+    """Return clusters of a block, from 0 without gaps; some may lack something."""
+    if stop == "small":
+        singles = np.arange(len(points))
+        return _in_order(join_small(points, singles, codes, records=records, distinct=distinct))
     from scipy.cluster.hierarchy import linkage  # noqa: PLC0415 -- loads slowly
 
     if len(points) < 2:
@@ -213,7 +215,7 @@ def _update(centers: Floats, lacks: NDArray[np.bool_], nearest: Labels, away: Fl
     nearest[others[nearer]], away[others[nearer]] = kept, distance[nearer]
 
 
-def _nearest(centers: Floats, one: int) -> tuple[int, float]:
+def _nearest(centers: Floats, one: int | np.signedinteger[Any]) -> tuple[int, float]:
     distances = np.square(centers - centers[one]).sum(axis=1)
     distances[one] = np.inf
     found = int(distances.argmin())

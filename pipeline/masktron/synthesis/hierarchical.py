@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.standardise import standardised
+from masktron.synthesis.bootstrap import bayesian_bootstrap
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.intp]
@@ -133,11 +134,11 @@ def replace_marked(
 ) -> Release:
     """Replace marked values, variable after variable, by those of donors in the same cluster.
 
-    Variables come by descending number of marked values, of equally many the first one first. The records whose value
-    is marked are clustered by all variables, in standard deviations of the original, with what was drawn already. In a
-    cluster each value is a donor with a random weight (Rubin 1981). Where a record has drawn values of other variables
-    already, only donors count that have all of these in the original, so that the combination is one of the original;
-    those of its cluster, else of other clusters, and where nobody has them, all of its cluster.
+    Variables come by descending number of marked values, of equally many the first one first. The records whose
+    value is marked are clustered by all variables, in standard deviations of the original, with what was drawn
+    already. In a cluster each value is a donor with a random weight (Rubin 1981). Where a record was drawn values of
+    other variables before, only donors count that have all of these in the original, so that the combination is one
+    of the original: those of its cluster, else of other clusters, and where nobody has them, all of its cluster.
 
     Parameters
     ----------
@@ -199,11 +200,12 @@ def _donors(
         These values; those of the original.
     """
     q = len(labels)
+    chosen, apart = bayesian_bootstrap(labels, labels, generator), 0
     weights, targets = generator.standard_exponential(q), generator.random(q)
-    chosen, apart = np.empty(q, dtype=np.intp), 0
+    bound = np.flatnonzero(drawn.any(axis=1))
     step = max(1, _AT_ONCE // q)
-    for start in range(0, q, step):
-        rows = slice(start, min(start + step, q))
+    for start in range(0, len(bound), step):
+        rows = bound[start : start + step]
         near = labels[rows, None] == labels
         fits = np.ones_like(near)
         for own, value, source in zip(drawn[rows].T, wanted[rows].T, held.T, strict=True):
