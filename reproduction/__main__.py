@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
+from reproduction.hierarchical import section as hierarchical
 from reproduction.mdav_table import mdav_table
 from reproduction.measured import DOCUMENTED
 from reproduction.page import Results, page
 from reproduction.plots import loss_against_risk
 from reproduction.section import Section
 
-SECTIONS: tuple[Callable[[Path, Path], Section], ...] = ()
+SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (hierarchical,)
 """What follows the first paper: each is given the folder of the data and that of the page."""
 
 
