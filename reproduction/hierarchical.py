@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from masktron.measures.combining import combine
-from masktron.measures.imputation_error import imputation_error
+from masktron.measures.imputation_error import ErrorQuartiles, imputation_error
 from masktron.methods.hierarchical import Hierarchical
 from masktron.partitions.centroid import Stop
 from reproduction.household_population import population
@@ -76,23 +76,24 @@ HEAD = """\
 ## Hierarchical cluster analysis for partially synthetic data (2013)
 
 The survey of the paper is not public. The population here has its 7,872 households and six variables: lognormal
-purchases and monetary income, food of one's own in 55 % of the households, expenditures and total income by the printed
-regressions with residuals that leave the printed R (`reproduction/household_population.py`). As in the paper, 100
-samples of 315 households have their total incomes above 225,000 and expenditures above 175,000 replaced, in five
-releases, in clusters of at least 10 records with 3 different values. *Q* is of the population; *sample* and *five
-releases* are averages over the samples; *covered* counts 95 % intervals that have Q in them, of the sample itself, of
-the five releases by `T = b/m + v` (Reiter 2003), and by what the paper prints.
+purchases and monetary income, food of one's own in 55 % of the households, expenditures and total income by the
+printed regressions with residuals that leave the printed R (`reproduction/household_population.py`). As in the paper,
+samples of 315 households (here 100) have their total incomes above 225,000 and expenditures above 175,000 replaced,
+in five releases, in clusters of at least 10 records with 3 different values. *Q* is of the population; *sample* and
+*five releases* are averages over the samples; *covered* counts 95 % intervals that have Q in them, of the sample
+itself, of the five releases by `T = b/m + v` (Reiter 2003), and by what the paper prints.
 
-The paper prints `T = (1 - 1/m) b - v`, as far as the text can be read. That is no rule: `(1 + 1/m) b - v` is the one for
-fully synthetic data. Where b is small beside v, as it is here, both are negative, and there is no interval.
+The paper prints `T = (1 - 1/m) b - v`, as far as the text can be read. That is no rule: `(1 + 1/m) b - v` is the one
+for fully synthetic data. Where b is small beside v, as it is here, both are negative, and there is no interval.
 """
 
 ERRORS = """\
 ### Table 7: errors of who takes the mean of five releases for the value
 
 Smallest, first quartile and median over the replaced values, averaged over the samples, by the rule that stops the
-joining of clusters. By *counts* alone (the nearest of all pairs are joined until no cluster lacks anything) a household
-far from all others is joined last, so that mostly one cluster is left; *small* joins only clusters that lack something.
+joining of clusters. By *counts* alone (the nearest of all pairs are joined until no cluster lacks anything) a
+household far from all others is joined last, so that mostly one cluster is left; by *small* a cluster that has enough
+is joined no further.
 """
 
 
@@ -208,8 +209,8 @@ def _combined(truth: Values, points: Values, variances: Values) -> tuple[Values,
     return ours, printed
 
 
-def _quartiles(errors: object) -> tuple[float, float, float]:
-    return tuple(getattr(errors, name) for name in ("smallest", "quartile", "median"))  # type: ignore[return-value]
+def _quartiles(errors: ErrorQuartiles) -> tuple[float, float, float]:
+    return errors.smallest, errors.first_quartile, errors.median
 
 
 def _table(main: Study, table: int) -> str:

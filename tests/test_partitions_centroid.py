@@ -26,12 +26,14 @@ def slow(
         return len(cluster) < records or len(set(codes[cluster].tolist())) < distinct
 
     while any(map(lacks, clusters)) and len(clusters) > 1:
-        pairs = [
+        apart = [
             (float(((points[a].mean(axis=0) - points[b].mean(axis=0)) ** 2).sum()), i, j)
             for i, a in enumerate(clusters)
             for j, b in enumerate(clusters[:i])
-            if stop == "counts" or lacks(a) or lacks(b)
         ]
+        both = [pair for pair in apart if all(lacks(clusters[at]) for at in pair[1:])]
+        one = [pair for pair in apart if any(lacks(clusters[at]) for at in pair[1:])]
+        pairs = apart if stop == "counts" else both or one
         _, i, j = min(pairs)
         clusters[j] = sorted(clusters[j] + clusters[i])
         del clusters[i]

@@ -28,8 +28,8 @@ SIDE = Parameter("side", "choice", "Which values are beyond a threshold.", choic
 STOP = Parameter(
     "stop",
     "choice",
-    "When clusters are joined no further: small joins those that lack something alone, counts the nearest until none "
-    "does, spr and rmsstd the nearest up to a limit of homogeneity, then as small.",
+    "When clusters are joined no further: small, each when it has enough; counts, all when none lacks anything; spr "
+    "and rmsstd, before a joining that exceeds a limit of homogeneity.",
     choices=("small", "counts", "spr", "rmsstd"),
 )
 CLUSTER = Parameter("cluster", "integer", "Fewest records in a cluster.", low=2)

@@ -16,7 +16,7 @@ type Stop = Literal["small", "counts", "spr", "rmsstd"]
 
 TOGETHER = 2_000
 """Records that are clustered at once: that takes time, and a dendrogram memory, for the square of their number."""
-LIMITS = {"spr": 0.01, "rmsstd": 0.5}
+LIMITS = {"spr": 0.05, "rmsstd": 1.0}
 """Where homogeneity stops the joining when no limit is given."""
 
 
@@ -40,10 +40,10 @@ def agglomerate(
     records, distinct : int
         What every cluster needs.
     stop : {"small", "counts", "spr", "rmsstd"}
-        ``small``: of all pairs of clusters with one that lacks something, the nearest is joined, until none lacks
-        anything. ``counts``: of all pairs the nearest, until none lacks anything; a record far from all others is the
-        last to be joined, so that often one cluster is left. ``spr`` and ``rmsstd``: of all pairs the nearest, up to
-        the first whose joining would exceed `limit`; then as ``small``.
+        ``small``: a cluster that has enough is joined no further; of the others the nearest pair is. ``counts``: of
+        all pairs the nearest, until none lacks anything; a record far from all others is the last to be joined, so
+        that often one cluster is left. ``spr`` and ``rmsstd``: of all pairs the nearest, up to the first whose
+        joining would exceed `limit`, then as ``small``. What finds no partner in the end joins the nearest cluster.
     limit : float, optional
         ``spr``: share of the sum of squares of all points that one joining may add to that within clusters.
         ``rmsstd``: pooled standard deviation of a cluster, in the unit of the points.
@@ -80,14 +80,19 @@ def agglomerate(
 def _clusters(
     points: Floats, codes: Labels, *, records: int, distinct: int, stop: Stop, limit: float | None
 ) -> Labels:
-    """Return clusters of a block, from 0 without gaps; some may lack something."""
-    if stop == "small":
-        singles = np.arange(len(points))
-        return _in_order(join_small(points, singles, codes, records=records, distinct=distinct))
+    """Return clusters of a block, from 0 without gaps; the last ones may lack something."""
+    labels = np.arange(len(points))
+    if stop != "small" and len(points) > 1:
+        labels = _joined_up_to(points, codes, records, distinct, stop, limit)
+    return _in_order(join_small(points, labels, codes, records=records, distinct=distinct, closed=True))
+
+
+def _joined_up_to(
+    points: Floats, codes: Labels, records: int, distinct: int, stop: Stop, limit: float | None
+) -> Labels:
+    """Return clusters after as many steps of the dendrogram as the rule admits."""
     from scipy.cluster.hierarchy import linkage  # noqa: PLC0415 -- loads slowly
 
-    if len(points) < 2:
-        return np.zeros(len(points), dtype=np.intp)
     # for centroids its steps are in the order of joining, also where distances fall
     tree = linkage(points, "centroid")
     if stop == "counts":
@@ -157,7 +162,9 @@ def _cut(tree: Floats, steps: int) -> Labels:
     return np.unique(root[:n], return_inverse=True)[1].astype(np.intp)
 
 
-def join_small(points: Floats, labels: Labels, codes: Labels, *, records: int, distinct: int) -> Labels:
+def join_small(
+    points: Floats, labels: Labels, codes: Labels, *, records: int, distinct: int, closed: bool = False
+) -> Labels:
     """Join clusters that lack something with the cluster whose centre is nearest, the nearest pair first.
 
     Parameters
@@ -168,6 +175,8 @@ def join_small(points: Floats, labels: Labels, codes: Labels, *, records: int, d
     codes : ndarray of intp, shape (n,)
     records, distinct : int
         What every cluster needs.
+    closed : bool
+        Whether clusters that have enough take no others; one that finds no partner is left as it is.
 
     Returns
     -------
@@ -182,41 +191,50 @@ def join_small(points: Floats, labels: Labels, codes: Labels, *, records: int, d
             seen[label] |= {code}
     lacks = (sizes < records) | np.array([len(one) < distinct for one in seen])
     into = np.arange(len(sizes))
+    # nobody is near what cannot be joined
+    targets = np.where(closed & ~lacks[:, None], np.inf, centers)
     nearest, away = np.zeros(len(sizes), dtype=np.intp), np.full(len(sizes), np.inf)
     for one in np.flatnonzero(lacks):
-        nearest[one], away[one] = _nearest(centers, one)
+        nearest[one], away[one] = _nearest(targets, centers[one], one)
     while lacks.any() and len(sizes) > 1:
         gone = int(np.where(lacks, away, np.inf).argmin())
         kept = int(nearest[gone])
-        if not np.isfinite(away[gone]):
+        if not lacks[gone] or not np.isfinite(away[gone]):
             break
         size = sizes[gone] + sizes[kept]
         centers[kept] = (sizes[gone] * centers[gone] + sizes[kept] * centers[kept]) / size
         sizes[kept], seen[kept], into[gone] = size, _some(seen[gone] | seen[kept], distinct), kept
-        # nobody is near a cluster that is no more
-        centers[gone], lacks[gone] = np.inf, False
-        lacks[kept] = size < records or len(seen[kept]) < distinct
-        _update(centers, lacks, nearest, away, gone, kept)
+        lacks[gone], lacks[kept] = False, size < records or len(seen[kept]) < distinct
+        targets[gone], targets[kept] = np.inf, centers[kept] if lacks[kept] or not closed else np.inf
+        _update(centers, targets, lacks, nearest, away, gone, kept)
     while not np.array_equal(into, into[into]):
         into = into[into]
     result: Labels = into[labels]
     return result
 
 
-def _update(centers: Floats, lacks: NDArray[np.bool_], nearest: Labels, away: Floats, gone: int, kept: int) -> None:
+def _update(
+    centers: Floats,
+    targets: Floats,
+    lacks: NDArray[np.bool_],
+    nearest: Labels,
+    away: Floats,
+    gone: int,
+    kept: int,
+) -> None:
     """Find the nearest clusters anew where a joining has changed them."""
     stale = lacks & ((nearest == gone) | (nearest == kept))
     stale[kept] = lacks[kept]
     for one in np.flatnonzero(stale):
-        nearest[one], away[one] = _nearest(centers, one)
+        nearest[one], away[one] = _nearest(targets, centers[one], one)
     others = np.flatnonzero(lacks & ~stale)
-    distance = np.square(centers[others] - centers[kept]).sum(axis=1)
+    distance = np.square(targets[kept] - centers[others]).sum(axis=1)
     nearer = distance < away[others]
     nearest[others[nearer]], away[others[nearer]] = kept, distance[nearer]
 
 
-def _nearest(centers: Floats, one: int | np.signedinteger[Any]) -> tuple[int, float]:
-    distances = np.square(centers - centers[one]).sum(axis=1)
+def _nearest(targets: Floats, center: Floats, one: int | np.signedinteger[Any]) -> tuple[int, float]:
+    distances = np.square(targets - center).sum(axis=1)
     distances[one] = np.inf
     found = int(distances.argmin())
     return found, float(distances[found])
