@@ -119,3 +119,11 @@ def test_refusals() -> None:
     for order in ((0, 0), (2,), ("A",)):
         with pytest.raises(UsageError, match="order must name different ones of the 2 variables"):
             made(values, order=order)
+
+
+def test_trees_grow_on_numbers_whose_squares_overflow() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random((400, 4))
+    values = np.column_stack([x, 1e300 * (x[:, 0] > 0.5) + 1e299 * rng.random(400)])
+    found = made(values, k=40).values
+    assert ((found[:, 4] > 5e299) == (found[:, 0] > 0.5)).mean() > 0.97

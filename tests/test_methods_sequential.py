@@ -115,3 +115,21 @@ def test_census_keeps_its_total() -> None:
     table = pd.read_csv(DATA / "census.csv")
     found = pd.DataFrame(drawn(table.to_numpy(dtype=np.float64)), columns=table.columns)
     assert (found.PTOTVAL - found.POTHVAL - found.PEARNVAL).abs().max() < 1e-9 * found.PTOTVAL.abs().max()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_relation_between_nearly_equal_columns_is_seen(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    large, small = rng.integers(0, 10**6, size=80), rng.integers(-3, 4, size=80)
+    held = basis(np.column_stack([large, large + small, small]).astype(np.float64))
+    assert held.free.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_basis_of_nearly_equal_columns_against_householder(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    large = rng.integers(0, 10**6, size=80).astype(np.float64)
+    values = large[:, None] + rng.normal(size=(80, 5))
+    held = basis(values)
+    expected = np.linalg.qr((values - values.mean(axis=0)) / values.std(axis=0))[1]
+    assert held.loads == pytest.approx(expected * np.sign(np.diag(expected))[:, None], rel=1e-6, abs=1e-12)
