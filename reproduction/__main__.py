@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
 from reproduction.hybrid_microaggregation import section as hybrid_microaggregation
+from reproduction.hierarchical import section as hierarchical
 from reproduction.mdav_table import mdav_table
 from reproduction.measured import DOCUMENTED
 from reproduction.page import Results, page
@@ -19,6 +20,7 @@ from reproduction.section import Section
 SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (
     hybrid_microaggregation,
 )  # fmt: skip
+SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (hierarchical,)
 """What follows the first paper: each is given the folder of the data and that of the page."""
 
 

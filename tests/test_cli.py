@@ -24,7 +24,7 @@ from masktron.report.tables import explain_tables, mask_tables, render, validate
 from masktron.results import CutResult
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ["validate", "explain", "mask", "check", "assess", "methods", "demo"]
+COMMANDS = ["validate", "explain", "mask", "check", "assess", "combine", "methods", "demo"]
 IDS = ["a-rather-long-rule-name", "short"]
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 

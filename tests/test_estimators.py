@@ -16,6 +16,7 @@ MASKED_TOGETHER = "a masked record depends on the records that are masked with i
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
 ORDER_COUNTS = frozenset({"ipso", "microhybrid", "muralidhar_sarathy", "noise"})
 
+ORDER_COUNTS = frozenset({"sequential", "cart", "hierarchical"})
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import assess, check, explain, mask, validate
+    from masktron.api import assess, check, combine, explain, mask, validate
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
         UsageError,
         ViolationError,
     )
+    from masktron.jobs.combine import CombineResult
     from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 
 __all__ = [
     "AssessResult",
     "CheckResult",
+    "CombineResult",
     "Config",
     "DocumentError",
     "ExplainResult",
@@ -37,6 +39,7 @@ __all__ = [
     "ViolationError",
     "assess",
     "check",
+    "combine",
     "explain",
     "load_config",
     "mask",
@@ -44,10 +47,11 @@ __all__ = [
 ]
 
 _HOME = (
-    dict.fromkeys(("assess", "check", "explain", "mask", "validate"), "masktron.api")
+    dict.fromkeys(("assess", "check", "combine", "explain", "mask", "validate"), "masktron.api")
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")
+    | {"CombineResult": "masktron.jobs.combine"}
 )
 
 

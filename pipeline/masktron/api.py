@@ -17,6 +17,7 @@ from masktron.config import Config, config_from, limits_from
 from masktron.errors import MasktronError, UsageError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
+from masktron.jobs.combine import CombineResult, read_estimates, run_combine
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
@@ -295,6 +296,40 @@ def assess(
             class_field=class_field,
         )
     return replace(result, masked=_shown(masked, result.masked), original=_shown(original, result.original))
+
+
+def combine(
+    estimates: str | PathLike[str] | Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    full: bool = False,
+    level: float = 0.95,
+    ratio: float = 1.0,
+) -> CombineResult:
+    """Combine what was estimated from several synthetic releases.
+
+    Parameters
+    ----------
+    estimates : path or mapping
+        By the name of a quantity its estimates and their variances (squared standard errors), release by release; or
+        a CSV or JSON file with them.
+    full : bool
+        Whether the releases are fully synthetic. By default only some values are.
+    level : float
+        Of the confidence intervals.
+    ratio : float
+        Records of a release, divided by those of the original; for fully synthetic releases.
+
+    Returns
+    -------
+    CombineResult
+        ``result["mean income"].variance``; ``quantities`` has all of them.
+
+    Raises
+    ------
+    UsageError
+    """
+    named = estimates if isinstance(estimates, Mapping) else read_estimates(_path(estimates, "estimates"))
+    return run_combine(named, full=full, level=level, ratio=ratio)
 
 
 def _no_frames(manifest: object, *sources: Source | None) -> None:

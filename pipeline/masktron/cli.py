@@ -488,6 +488,33 @@ def demo(
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
 
 
+@app.command(epilog="Example: masktron combine estimates.csv")
+def combine(
+    estimates: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ESTIMATES.csv", help="Lines name,estimate,variance, one for each quantity and release; or JSON."
+        ),
+    ],
+    full: Annotated[
+        bool, typer.Option("--full", help="Every value of the releases is synthetic, not only some.")
+    ] = False,
+    level: Annotated[float, typer.Option(metavar="P", help="Level of the confidence intervals, in per cent.")] = 95.0,
+    ratio: Annotated[
+        float,
+        typer.Option(metavar="R", help="With --full: records of a release, divided by those of the original."),
+    ] = 1.0,
+    json: Json = None,
+) -> None:
+    """Combine what was estimated from several synthetic releases: estimate, variance, interval."""
+    from masktron.jobs.combine import read_estimates, run_combine
+    from masktron.report.combined import combine_tables
+
+    _check_outputs({"--json": json}, {"the estimates": estimates})
+    result = run_combine(read_estimates(estimates), full=full, level=level / 100, ratio=ratio)
+    _report(combine_tables(result), result.as_dict(), json)
+
+
 def main() -> None:
     """Run the command line; every error of masktron ends in one message and its exit code."""
     # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second

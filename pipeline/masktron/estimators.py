@@ -141,6 +141,16 @@ class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
     """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
 class MdavGeneric(Masker, methods.mdav_generic.MdavGeneric):
     """`masktron.methods.mdav_generic.MdavGeneric` for scikit-learn."""
+class Sequential(Masker, methods.sequential.Sequential):
+    """`masktron.methods.sequential.Sequential` for scikit-learn."""
+
+
+class Cart(Masker, methods.cart.Cart):
+    """`masktron.methods.cart.Cart` for scikit-learn."""
+
+
+class Hierarchical(Masker, methods.hierarchical.Hierarchical):
+    """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (
@@ -155,5 +165,8 @@ ALL: tuple[type[Masker], ...] = (
     MuralidharSarathy,
 )
     MdavGeneric,
+    Sequential,
+    Cart,
+    Hierarchical,
 )  # fmt: skip
 """One for each method."""

@@ -8,6 +8,7 @@ from typing import Any
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.combining import combine
 from masktron.measures.dominance import largest_n, p_percent
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -53,6 +54,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     homogeneity,
     pmse,
     pmse_cart,
+    combine,
 )
 """Every measure."""
 
@@ -62,6 +64,7 @@ __all__ = [
     "biases",
     "category_shares",
     "class_chi_square",
+    "combine",
     "disclosure_risk",
     "group_linkage",
     "homogeneity",

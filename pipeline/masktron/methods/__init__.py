@@ -31,6 +31,16 @@ from masktron.methods.mdav_generic import MdavGeneric
 ALL: tuple[type[Method], ...] = (
     Mdav,
     MdavGeneric,
+from masktron.methods.cart import Cart
+from masktron.methods.hierarchical import Hierarchical
+from masktron.methods.mdav import Mdav
+from masktron.methods.sequential import Sequential
+
+ALL: tuple[type[Method], ...] = (
+    Mdav,
+    Sequential,
+    Cart,
+    Hierarchical,
 )  # fmt: skip
 """Every method; the first is the default."""
 

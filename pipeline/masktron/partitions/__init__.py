@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from masktron.partitions.cutting import cut_longest
+from masktron.partitions.centroid import agglomerate
 from masktron.partitions.encode import encode_nominal
 from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
@@ -33,5 +34,6 @@ ALL: tuple[Callable[..., Any], ...] = (
     kd_cut,
     Kinds,
     Partitioner,
+    agglomerate,
 )
 """The entry of every module."""

@@ -20,4 +20,11 @@ ALL: tuple[Callable[..., Any], ...] = (
     imputed,
     synthesise,
 )
+from masktron.synthesis.bootstrap import bayesian_bootstrap
+from masktron.synthesis.cart import draw_trees
+from masktron.synthesis.hierarchical import mark, replace_marked
+from masktron.synthesis.regressions import draw_regressions
+from masktron.synthesis.relations import basis
+
+ALL: tuple[Callable[..., Any], ...] = (bayesian_bootstrap, basis, draw_regressions, draw_trees, mark, replace_marked)
 """The entry of every module."""

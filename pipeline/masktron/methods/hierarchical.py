@@ -1,0 +1,230 @@
+"""Partially synthetic data: values beyond thresholds are replaced from clusters of like records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.methods.contracts import Contract, MarkedReplaced
+from masktron.methods.parameters import Parameter
+from masktron.partitions.centroid import LIMITS, Stop, agglomerate
+from masktron.synthesis.hierarchical import Marked, Release, Side, mark, replace_marked
+
+VARIABLES = Parameter("variables", "fields", "Variables with a threshold; auto for all.", optional=True)
+THRESHOLDS = Parameter(
+    "thresholds",
+    "numbers",
+    "Values strictly beyond are replaced: a number for each of the variables; auto for their quantile.",
+    optional=True,
+)
+QUANTILE = Parameter("quantile", "number", "The threshold as a quantile of each variable.", low=0.0, high=1.0)
+SIDE = Parameter("side", "choice", "Which values are beyond a threshold.", choices=("upper", "lower", "both"))
+STOP = Parameter(
+    "stop",
+    "choice",
+    "When clusters are joined no further: small, each when it has enough; counts, all when none lacks anything; spr "
+    "and rmsstd, before a joining that exceeds a limit of homogeneity.",
+    choices=("small", "counts", "spr", "rmsstd"),
+)
+CLUSTER = Parameter("cluster", "integer", "Fewest records in a cluster.", low=2)
+DISTINCT = Parameter("distinct", "integer", "Fewest different values of the variable in a cluster.", low=1)
+LIMIT = Parameter(
+    "limit",
+    "number",
+    f"Where spr or rmsstd stops the joining; auto for {LIMITS['spr']} and {LIMITS['rmsstd']}.",
+    low=0.0,
+    optional=True,
+)
+RELEASES = Parameter("releases", "integer", "How many files are released together.", low=1)
+RELEASE = Parameter("release", "integer", "Which of them this one is, from 1.", low=1)
+
+
+class Hierarchical(Method):
+    """Values beyond thresholds, drawn by the Bayesian bootstrap from clusters of records that have such values.
+
+    Parameters
+    ----------
+    variables : sequence of int, optional
+        Columns with a threshold; all when not given.
+    thresholds : sequence of float, optional
+        One for each of `variables`; `quantile` says it when not given.
+    quantile : float
+        Of the records that are masked together; for the lower side 1 minus it.
+    side : {"upper", "lower", "both"}
+        Which values are beyond the threshold; ``both`` goes with `quantile` alone.
+    stop : {"small", "counts", "spr", "rmsstd"}
+        When clusters are joined no further; see `masktron.partitions.centroid.agglomerate`.
+    cluster, distinct : int
+        Fewest records, and fewest different values, in a cluster.
+    limit : float, optional
+        Of the rules ``spr`` and ``rmsstd``.
+    releases : int
+        Files that are released together.
+    release : int
+        The one that `mask` makes. It is the same however many there are.
+    random_state : int, RandomState instance or None
+        Seed of the estimator.
+
+    Notes
+    -----
+    Source: Aslanyan and Topchyan, hierarchical cluster analysis for partially synthetic data (2013), sections 2, 3.
+    """
+
+    name: ClassVar[str] = "hierarchical"
+    title: ClassVar[str] = "partially synthetic data by hierarchical clusters"
+    says: ClassVar[str] = (
+        "Replaces values beyond thresholds by those of donors that have some too, in several releases."
+    )
+    when: ClassVar[str] = "Only extreme values are confidential, and analysts combine several files."
+    source: ClassVar[str] = "Aslanyan and Topchyan 2013, sections 2 and 3; Reiter 2003 for combining"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "values within the thresholds",
+        "combinations of replaced values are those of a respondent, where one has them",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        VARIABLES, THRESHOLDS, QUANTILE, SIDE, STOP, CLUSTER, DISTINCT, LIMIT, RELEASES, RELEASE,
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        variables: Iterable[int] | None = None,
+        thresholds: Sequence[float] | None = None,
+        quantile: float = 0.85,
+        side: Side = "upper",
+        stop: Stop = "small",
+        cluster: int = 10,
+        distinct: int = 3,
+        limit: float | None = None,
+        releases: int = 5,
+        release: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.variables = variables
+        self.thresholds = thresholds
+        self.quantile = quantile
+        self.side = side
+        self.stop = stop
+        self.cluster = cluster
+        self.distinct = distinct
+        self.limit = limit
+        self.releases = releases
+        self.release = release
+        self.random_state = random_state
+
+    @property
+    def contract(self) -> Contract:
+        """Values beyond thresholds are replaced."""
+        return MarkedReplaced(int(self.cluster))
+
+    def check(self) -> Self:
+        """Refuse parameters that are wrong, or do not go together."""
+        super().check()
+        if self.release > self.releases:
+            raise UsageError(
+                f"release must be from 1 to {self.releases}, not {self.release}",
+                hint="releases says how many files there are; release says which of them this one is",
+            )
+        if self.thresholds is not None and self.side == "both":
+            raise UsageError(
+                "side must be upper or lower where thresholds are given", hint="one number is no pair of bounds"
+            )
+        if self.distinct > self.cluster:
+            raise UsageError(
+                f"a cluster of {self.cluster} records cannot have {self.distinct} different values",
+                hint="lower distinct, or raise cluster",
+            )
+        return self
+
+    def least(self, variables: int) -> int:
+        """Return the records of a cluster."""
+        del variables
+        return int(self.cluster)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Make one release; see `Method.mask`."""
+        del classes, nominal
+        marked = self.marked(values)
+        made = self._made(values, marked, generator.spawn(int(self.release))[-1])
+        return Drawn(made.values, notes=tuple(_notes(marked, made)))
+
+    def all_releases(self, values: Floats, generator: np.random.Generator) -> Floats:
+        """Make all releases, shape (m, n, p); release j is what `mask` makes with ``release=j`` and the same seed.
+
+        Raises
+        ------
+        InfeasibleError
+            There are fewer records than a cluster needs.
+        """
+        marked = self.marked(values)
+        return np.stack([self._made(values, marked, own).values for own in generator.spawn(int(self.releases))])
+
+    def marked(self, values: Floats) -> Marked:
+        """Return which values are replaced.
+
+        Raises
+        ------
+        InfeasibleError
+            There are fewer records than a cluster needs.
+        UsageError
+            Variables and thresholds do not fit the file or each other.
+        """
+        n, p = values.shape
+        require_records(n, self.least(p), self.name)
+        variables = list(range(p)) if self.variables is None else list(self.variables)
+        if len(set(variables)) < len(variables) or not set(variables) <= set(range(p)):
+            raise UsageError(f"variables must be different ones of the {p}, not {variables}", hint=VARIABLES.says)
+        if self.thresholds is not None and len(self.thresholds) != len(variables):
+            raise UsageError(
+                f"there are {len(self.thresholds)} thresholds for {len(variables)} variables", hint=THRESHOLDS.says
+            )
+        return mark(
+            values,
+            variables,
+            side=self.side,
+            quantile=float(self.quantile),
+            thresholds=self.thresholds,
+            records=int(self.cluster),
+            distinct=int(self.distinct),
+        )
+
+    def _made(self, values: Floats, marked: Marked, generator: np.random.Generator) -> Release:
+        clusters = partial(
+            agglomerate,
+            records=int(self.cluster),
+            distinct=int(self.distinct),
+            stop=self.stop,
+            limit=self.limit,
+        )
+        return replace_marked(values, marked, generator, clusters)
+
+
+def _notes(marked: Marked, made: Release) -> Iterable[str]:
+    if marked.more:
+        yield (
+            "values within a threshold were replaced as well, where too few lay beyond it for a cluster, in "
+            f"{_variables(len(marked.more))}"
+        )
+    if marked.all:
+        yield f"all values were replaced, since there are too few different ones, in {_variables(len(marked.all))}"
+    if made.apart:
+        yield (
+            f"{made.apart} of {made.replaced} replaced values go with others of their record as no respondent's do: "
+            "the donor of the others has no value beyond the threshold there"
+        )
+
+
+def _variables(count: int) -> str:
+    return "1 variable" if count == 1 else f"{count} variables"

@@ -1,0 +1,182 @@
+"""Partially synthetic data: marks, donors, joint consistency, releases."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.hierarchical import Hierarchical
+from masktron.methods.parameters import Parameter
+from masktron.synthesis.hierarchical import Marked, mark, replace_marked
+
+
+def incomes(seed: int = 0, n: int = 200) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    first = rng.lognormal(10, 1, size=n)
+    return np.column_stack([first, first * rng.uniform(0.4, 1.2, size=n), rng.integers(0, 4, size=n)])
+
+
+def masked(values: NDArray[np.float64], seed: int = 0, **parameters: Any) -> NDArray[np.float64]:
+    return Hierarchical(**parameters).check().mask(values, np.random.default_rng(seed)).values
+
+
+def test_only_values_beyond_the_threshold_change() -> None:
+    values = incomes()
+    cells = Hierarchical(variables=(0, 1), quantile=0.8).marked(values).cells
+    assert cells[:, :2].tolist() == (values[:, :2] > np.quantile(values[:, :2], 0.8, axis=0)).tolist()
+    assert not cells[:, 2].any()
+    found = masked(values, variables=(0, 1), quantile=0.8)
+    assert (found[~cells] == values[~cells]).all()
+    assert (found[cells] != values[cells]).mean() > 0.7
+    for j in (0, 1):
+        assert np.isin(found[cells[:, j], j], values[cells[:, j], j]).all()
+
+
+def test_thresholds_and_sides() -> None:
+    values = np.arange(100.0)[:, None] @ np.ones((1, 2))
+    cells = mark(values, (1, 0), thresholds=(70.0, 80.0)).cells
+    assert (np.flatnonzero(cells[:, 0])[0], np.flatnonzero(cells[:, 1])[0]) == (81, 71)
+    assert np.flatnonzero(mark(values, (0,), thresholds=(15.0,), side="lower").cells[:, 0]).tolist() == [*range(15)]
+    both = np.flatnonzero(mark(values, (0,), quantile=0.9, side="both").cells[:, 0])
+    assert both.tolist() == [*range(10), *range(90, 100)]
+    assert not mark(values, (0,), thresholds=(99.0,)).cells.any()
+
+
+def test_too_few_beyond_the_threshold_take_the_next_ones_along() -> None:
+    values = np.concatenate([np.arange(40.0), np.full(20, 50.0), [60.0]])[:, None]
+    by_records = mark(values[:40], (0,), thresholds=(36.0,))
+    assert np.flatnonzero(by_records.cells[:, 0]).tolist() == [*range(30, 40)]
+    assert by_records.more == (0,)
+    # twenty-one records with two different values
+    by_values = mark(values, (0,), thresholds=(49.0,))
+    assert values[by_values.cells[:, 0], 0].min() == 39
+    codes = np.arange(30.0)[:, None] % 2
+    assert mark(codes, (0,), thresholds=(0.0,)).all == (0,)
+    assert mark(codes, (0,), thresholds=(0.0,)).cells.all()
+
+
+def test_a_cluster_that_is_one_record_apart_is_never_made() -> None:
+    values = incomes(3)
+    found = Hierarchical(variables=(0,), thresholds=(1e9,)).check().mask(values, np.random.default_rng(0))
+    assert (found.values == values).all()
+    assert found.notes == ()
+    top = float(np.sort(values[:, 0])[-2])
+    found = Hierarchical(variables=(0,), thresholds=(top,)).check().mask(values, np.random.default_rng(0))
+    assert (found.values != values).any(axis=1).sum() >= 6
+    assert "too few lay beyond" in found.notes[0]
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.sampled_from(["small", "counts", "spr", "rmsstd"]))
+def test_combinations_are_those_of_respondents(seed: int, stop: str) -> None:
+    """Values drawn for a record stand together in one of the original, but for those that are counted apart."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.lognormal(2, 1, size=(80, 3)), int(rng.integers(0, 3)))
+    method = Hierarchical(quantile=0.6, stop=stop)  # type: ignore[arg-type]
+    marked = method.marked(values)
+    made = method._made(values, marked, np.random.default_rng(seed))
+    order = np.argsort(-marked.cells.sum(axis=0), kind="stable")
+    strange = 0
+    for row, cells in zip(made.values, marked.cells, strict=True):
+        own = [j for j in order if cells[j]]
+        # each variable after the first, with all that the record was drawn before
+        for turn in range(1, len(own)):
+            together = own[: turn + 1]
+            strange += not (values[:, together] == row[together]).all(axis=1).any()
+    assert strange <= made.apart <= made.replaced
+
+
+def test_everything_marked_alike_is_copied_record_by_record() -> None:
+    values = incomes(4, 60)[:, :2]
+    marked = Marked(np.ones(values.shape, dtype=np.bool_))
+    made = replace_marked(values, marked, np.random.default_rng(1), lambda points, codes: np.arange(60) % 3)
+    assert made.apart == 0
+    copied = (made.values[:, None, :] == values).all(axis=2)
+    assert copied.sum(axis=1).tolist() == [1] * 60
+    # the donor is of the cluster of the first variable
+    assert (copied.argmax(axis=1) % 3 == np.arange(60) % 3).all()
+
+
+def test_variables_come_by_number_of_marks() -> None:
+    values = incomes(5, 40)[:, :2]
+    cells = np.zeros(values.shape, dtype=np.bool_)
+    cells[:12, 0] = cells[:30, 1] = True
+    seen: list[int] = []
+
+    def one(points: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        seen.append(len(codes))
+        return np.zeros(len(codes), dtype=np.intp)
+
+    replace_marked(values, Marked(cells), np.random.default_rng(0), one)
+    assert seen == [30, 12]
+
+
+def test_a_release_is_the_same_however_many_there_are() -> None:
+    values = incomes()
+    five = Hierarchical(releases=5).all_releases(values, np.random.default_rng(9))
+    two = Hierarchical(releases=2).all_releases(values, np.random.default_rng(9))
+    assert (five[:2] == two).all()
+    for release in range(1, 6):
+        assert (masked(values, 9, release=release) == five[release - 1]).all()
+    assert all((a != b).any() for a, b in combinations(five, 2))
+
+
+def test_the_mean_of_a_cluster_is_kept_in_expectation() -> None:
+    values = incomes(7)
+    found = np.stack([masked(values, seed, variables=(0,)) for seed in range(400)])
+    means = found[:, :, 0].mean(axis=1)
+    assert means.mean() == pytest.approx(values[:, 0].mean(), abs=4 * means.std() / 20)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"release": 6}, "release must be from 1 to 5"),
+        ({"variables": (0,), "thresholds": (1.0,), "side": "both"}, "side must be upper or lower"),
+        ({"thresholds": "12"}, "thresholds must be numbers"),
+        ({"thresholds": (1.0, "x")}, "thresholds must be numbers"),
+        ({"cluster": 3, "distinct": 4}, "cannot have 4 different values"),
+        ({"stop": "never"}, "stop must be small or counts"),
+        ({"quantile": 1.5}, "quantile must be"),
+    ],
+)
+def test_wrong_parameters(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Hierarchical(**parameters).check()
+
+
+def test_what_does_not_fit_the_file() -> None:
+    values = incomes()
+    with pytest.raises(UsageError, match="variables must be different ones of the 3"):
+        masked(values, variables=(0, 3))
+    with pytest.raises(UsageError, match="there are 1 thresholds for 3 variables"):
+        masked(values, thresholds=(1.0,))
+    with pytest.raises(InfeasibleError, match="hierarchical needs 10 records, and there are n_samples = 9"):
+        masked(values[:9])
+
+
+def test_ugly_columns() -> None:
+    rng = np.random.default_rng(8)
+    zeros = np.where(rng.random(60) < 0.95, 0, rng.lognormal(10, 3, size=60))
+    values = np.column_stack([np.full(60, 0.1), zeros, rng.integers(0, 3, size=60), rng.lognormal(0, 8, 60) * 1e290])
+    for stop, side in product(("small", "counts", "spr", "rmsstd"), ("upper", "lower", "both")):
+        found = masked(values, stop=stop, side=side)
+        assert np.isfinite(found).all()
+        assert (found[:, 0] == 0.1).all()
+
+
+def test_numbers_are_read_from_texts() -> None:
+    parameter = Parameter("thresholds", "numbers", "Bounds.", optional=True)
+    assert parameter.read("225000, 1.5e5") == (225000.0, 150000.0)
+    assert parameter.read("auto") is None
+    parameter.check((1, 2.5))
+    for wrong in ("1,x", ""):
+        with pytest.raises(UsageError, match="thresholds must be numbers, separated by commas, or auto"):
+            parameter.read(wrong)
