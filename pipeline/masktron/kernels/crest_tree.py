@@ -40,6 +40,7 @@ def _on_grid(value: float) -> float:
 
 @kernel
 def _divergences(counts: NDArray[np.int64], size: int, shares: NDArray[np.float64], into: NDArray[np.float64]) -> None:
+    """JSD of counted records and one more, by the class of that record."""
     total = 0.0
     for code in range(len(shares)):
         total += _term(counts[code], size, shares[code])
@@ -49,55 +50,90 @@ def _divergences(counts: NDArray[np.int64], size: int, shares: NDArray[np.float6
 
 
 @kernel
-def _squared(columns: NDArray[np.float64], u: int, v: int) -> float:
+def _squares(
+    points: NDArray[np.float64], low: int, width: int, center: NDArray[np.float64], total: NDArray[np.float64]
+) -> None:
+    """Squared distances of a run of points, a row for each dimension, to one."""
+    total[:width] = 0.0
+    for row in range(len(center)):
+        coordinate = center[row]
+        for at in range(width):
+            difference = points[row, low + at] - coordinate
+            total[at] += difference * difference
+
+
+@kernel
+def _squared(points: NDArray[np.float64], u: int, v: int) -> float:
     total = 0.0
-    for row in range(columns.shape[0]):
-        difference = columns[row, v] - columns[row, u]
+    for row in range(points.shape[0]):
+        difference = points[row, v] - points[row, u]
         total += difference * difference
     return total
 
 
 @kernel
+def _spread(
+    links: NDArray[np.int64], places: NDArray[np.int64], at: int, stop: int, queue: NDArray[np.int64],
+    via: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Queue the neighbours in the tree of a queued record, but for the one that it was reached from."""
+    v = queue[at]
+    if links[0, v] >= 0 and links[0, v] != via[at]:
+        queue[stop], via[stop] = links[0, v], v
+        stop += 1
+    w = links[1, v]
+    while w >= 0:
+        if w != via[at]:
+            queue[stop], via[stop] = w, v
+            stop += 1
+        w = links[2, w]
+    return stop
+
+
+@kernel
 def _neighbourhood(
-    columns: NDArray[np.float64],
-    codes: NDArray[np.intp],
-    parent: NDArray[np.intp],
-    child: NDArray[np.intp],
-    sibling: NDArray[np.intp],
+    grown: NDArray[np.float64],
+    kinds: NDArray[np.intp],
+    links: NDArray[np.int64],
     u: int,
     wanted: int,
-    queue: NDArray[np.intp],
-    via: NDArray[np.intp],
+    queue: NDArray[np.int64],
+    via: NDArray[np.int64],
     distance: NDArray[np.float64],
     counts: NDArray[np.int64],
-) -> int:
-    """Count the classes of a record and of the first that a breadth-first search meets; return how many they are."""
+) -> tuple[int, int, float]:
+    """Count the classes of a record and of the first that a breadth-first search meets.
+
+    Returns
+    -------
+    found : int
+        Records counted.
+    reach : int
+        Edges to the farthest.
+    radius : float
+        Squared distance of the last that was taken where not all that are equally many edges away were; else infinite.
+    """
     counts[:] = 0
-    counts[codes[u]] = 1
+    counts[kinds[u]] = 1
     queue[0], via[0] = u, -1
-    found, begin, end = 1, 0, 1
-    while begin < end and found <= wanted:
+    found, begin, end, reach = 1, 0, 1, 0
+    while found <= wanted:
         stop = end
         for at in range(begin, end):
-            v = queue[at]
-            if parent[v] >= 0 and parent[v] != via[at]:
-                queue[stop], via[stop] = parent[v], v
-                stop += 1
-            w = child[v]
-            while w >= 0:
-                if w != via[at]:
-                    queue[stop], via[stop] = w, v
-                    stop += 1
-                w = sibling[w]
+            stop = _spread(links, via, at, stop, queue, via)
         begin, end = end, stop
+        if begin == end:
+            break
+        reach += 1
         missing = wanted + 1 - found
         if end - begin <= missing:
             for at in range(begin, end):
-                counts[codes[queue[at]]] += 1
+                counts[kinds[queue[at]]] += 1
             found += end - begin
             continue
+        radius = 0.0
         for at in range(begin, end):
-            distance[at] = _squared(columns, u, queue[at])
+            distance[at] = _squared(grown, u, queue[at])
         for _ in range(missing):
             nearest = begin
             for at in range(begin + 1, end):
@@ -105,11 +141,60 @@ def _neighbourhood(
                     distance[at] == distance[nearest] and queue[at] < queue[nearest]
                 ):
                     nearest = at
-            counts[codes[queue[nearest]]] += 1
+            counts[kinds[queue[nearest]]] += 1
+            radius = distance[nearest]
             end -= 1
             queue[nearest], distance[nearest] = queue[end], distance[end]
-        found += missing
-    return found
+        return found + missing, reach, radius
+    return found, reach, np.inf
+
+
+@kernel
+def spanning(columns: NDArray[np.float64], start: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Grow a minimum spanning tree; return order, parents and squared lengths."""
+    d, n = columns.shape
+    order, parent, squared = np.empty(n, np.intp), np.full(n, -1, np.intp), np.zeros(n)
+    # what still waits, in ascending order of the records; those that joined are dropped now and then
+    rest, record = columns.copy(), np.arange(n)
+    length, end = np.full(n, np.inf), np.full(n, -1, np.intp)
+    waiting = np.ones(n, np.bool_)
+    size, joined = n, 0
+    total = np.empty(_BLOCK)
+    at_u = start
+    for place in range(n):
+        u = record[at_u]
+        order[place] = u
+        waiting[at_u] = False
+        joined += 1
+        if place > 0:
+            parent[u], squared[u] = end[at_u], length[at_u]
+        if place == n - 1:
+            break
+        if joined * 8 > size:
+            kept = 0
+            for at in range(size):
+                if waiting[at]:
+                    for row in range(d):
+                        rest[row, kept] = rest[row, at]
+                    record[kept], end[kept] = record[at], end[at]
+                    length[kept], waiting[kept] = length[at], True
+                    kept += 1
+            size, joined = kept, 0
+        center = columns[:, u].copy()
+        chosen = -1
+        for low in range(0, size, _BLOCK):
+            width = min(_BLOCK, size - low)
+            _squares(rest, low, width, center, total)
+            for at in range(width):
+                here = low + at
+                if not waiting[here]:
+                    continue
+                if total[at] <= length[here]:
+                    length[here], end[here] = total[at], u
+                if chosen < 0 or length[here] < length[chosen]:
+                    chosen = here
+        at_u = chosen
+    return order, parent, squared
 
 
 @kernel
@@ -122,72 +207,124 @@ def grow(
     unit: float,
     start: int,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Grow what `masktron.kernels.crest.plain_grow` grows; return order, parents and squared lengths."""
+    """Grow what `masktron.kernels.crest.plain_grow` grows; return order, parents and squared lengths.
+
+    Places in the tree stand for its records. `key` is never above the least composite distance of a waiting record: it
+    is lowered when an edge comes or gets better, and where the edge that it came from gets worse, the record is
+    `stale`, and searched anew only when it is the next to join.
+    """
     d, n = columns.shape
     order, parent, squared = np.empty(n, np.intp), np.full(n, -1, np.intp), np.zeros(n)
-    child, sibling = np.full(n, -1, np.intp), np.full(n, -1, np.intp)
-    queue, via, distance = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
-    counts, divergence = np.zeros(len(shares), np.int64), np.zeros(len(shares))
-    # what still waits, in ascending order of the records; those that joined are dropped now and then
-    rest, kind, record = columns.copy(), codes.copy(), np.arange(n)
-    best, length, end = np.full(n, np.inf), np.full(n, np.inf), np.full(n, -1, np.intp)
-    waiting = np.ones(n, np.bool_)
-    size, joined = n, 0
+    grown, kinds = np.empty((d, n)), np.empty(n, np.intp)
+    links = np.full((3, n), -1)
+    reach, radius, found = np.zeros(n, np.int64), np.full(n, np.inf), np.zeros(n, np.int64)
+    divergence = np.empty((n, len(shares)))
+    queue, via, distance = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    changed, near, far = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    counts, fresh = np.zeros(len(shares), np.int64), np.zeros(len(shares))
+    key, length, end = np.full(n, np.inf), np.full(n, np.inf), np.full(n, -1)
+    waiting, stale = np.ones(n, np.bool_), np.zeros(n, np.bool_)
     total, center = np.empty(_BLOCK), np.empty(d)
-    classless = alpha >= 1.0
-    at_u = start
+    lower = np.zeros(len(shares), np.bool_)
+    v = start
     for place in range(n):
-        u = record[at_u]
-        order[place] = u
-        waiting[at_u] = False
-        joined += 1
+        order[place], waiting[v] = v, False
+        grown[:, place], kinds[place] = columns[:, v], codes[v]
         if place > 0:
-            parent[u], squared[u] = end[at_u], length[at_u]
-            sibling[u], child[end[at_u]] = child[end[at_u]], u
-        best[at_u] = np.inf
+            above = end[v]
+            parent[v], squared[v] = order[above], length[v]
+            links[0, place], links[2, place], links[1, above] = above, links[1, above], place
         if place == n - 1:
             break
-        center[:] = columns[:, u]
-        if not classless:
-            found = _neighbourhood(
-                columns, codes, parent, child, sibling, u, neighbours - 2, queue, via, distance, counts
+        # the records whose neighbourhoods the new one enters
+        many = 0
+        near[0], far[0] = place, -1
+        begin, stop, steps = 0, 1, 0
+        while begin < stop:
+            last = stop
+            for at in range(begin, last):
+                u = near[at]
+                if steps > 0:
+                    if found[u] > neighbours - 2 and reach[u] < steps:
+                        continue
+                    if (
+                        found[u] <= neighbours - 2
+                        or reach[u] > steps
+                        or radius[u] == np.inf
+                        or _squared(grown, u, place) < radius[u]
+                    ):
+                        changed[many] = u
+                        many += 1
+                else:
+                    changed[many] = u
+                    many += 1
+                stop = _spread(links, far, at, stop, near, far)
+            begin = last
+            steps += 1
+            if steps > neighbours - 2:
+                break
+        for number in range(many):
+            u = changed[number]
+            found[u], reach[u], radius[u] = _neighbourhood(
+                grown, kinds, links, u, neighbours - 2, queue, via, distance, counts
             )
-            _divergences(counts, found + 1, shares, divergence)
-        if joined * 8 > size:
-            kept = 0
-            for at in range(size):
-                if waiting[at]:
-                    for row in range(d):
-                        rest[row, kept] = rest[row, at]
-                    kind[kept], record[kept], end[kept] = kind[at], record[at], end[at]
-                    best[kept], length[kept], waiting[kept] = best[at], length[at], True
-                    kept += 1
-            size, joined = kept, 0
-        chosen = -1
-        for low in range(0, size, _BLOCK):
-            width = min(_BLOCK, size - low)
-            total[:width] = 0.0
-            for row in range(d):
-                coordinate = center[row]
+            _divergences(counts, found[u] + 1, shares, fresh)
+            better = False
+            worse = False
+            for code in range(len(shares)):
+                lower[code] = u == place or fresh[code] < divergence[u, code]
+                better |= lower[code]
+                worse |= u != place and fresh[code] > divergence[u, code]
+            if worse:
+                for w in range(n):
+                    if end[w] == u and waiting[w] and fresh[codes[w]] > divergence[u, codes[w]]:
+                        stale[w] = True
+            divergence[u] = fresh
+            if not better:
+                continue
+            center[:] = grown[:, u]
+            for low in range(0, n, _BLOCK):
+                width = min(_BLOCK, n - low)
+                _squares(columns, low, width, center, total)
                 for at in range(width):
-                    difference = rest[row, low + at] - coordinate
-                    total[at] += difference * difference
-            for at in range(width):
-                here = low + at
-                if not waiting[here]:
-                    continue
-                composite = math.sqrt(total[at]) * unit
-                if not classless:
-                    composite = alpha * composite + (1.0 - alpha) * divergence[kind[here]]
-                if composite < best[here] or (composite == best[here] and total[at] <= length[here]):
-                    best[here], length[here], end[here] = composite, total[at], u
-                if (
+                    w = low + at
+                    if not waiting[w] or not lower[codes[w]]:
+                        continue
+                    composite = alpha * (math.sqrt(total[at]) * unit) + (1.0 - alpha) * fresh[codes[w]]
+                    if composite < key[w] or (
+                        composite == key[w]
+                        and (total[at] < length[w] or (total[at] == length[w] and u >= end[w]))
+                    ):
+                        key[w], length[w], end[w], stale[w] = composite, total[at], u, False
+        while True:
+            chosen = -1
+            for w in range(n):
+                if waiting[w] and (
                     chosen < 0
-                    or best[here] < best[chosen]
-                    or (best[here] == best[chosen] and length[here] < length[chosen])
+                    or key[w] < key[chosen]
+                    or (
+                        key[w] == key[chosen]
+                        and not stale[chosen]
+                        and (stale[w] or length[w] < length[chosen])
+                    )
                 ):
-                    chosen = here
-        at_u = chosen
+                    chosen = w
+            if not stale[chosen]:
+                break
+            key[chosen] = np.inf
+            length[chosen] = np.inf
+            stale[chosen] = False
+            center[:] = columns[:, chosen]
+            for low in range(0, place + 1, _BLOCK):
+                width = min(_BLOCK, place + 1 - low)
+                _squares(grown, low, width, center, total)
+                for at in range(width):
+                    composite = alpha * (math.sqrt(total[at]) * unit) + (1.0 - alpha) * divergence[
+                        low + at, codes[chosen]
+                    ]
+                    if composite < key[chosen] or (composite == key[chosen] and total[at] <= length[chosen]):
+                        key[chosen], length[chosen], end[chosen] = composite, total[at], low + at
+        v = chosen
     return order, parent, squared
 
 
