@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from masktron import methods
+from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Method
 
 
@@ -78,9 +79,13 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return checked
 
     def _classes(self, y: ArrayLike | None, n: int) -> NDArray[np.intp] | None:
-        if y is None or not self._method.needs_class:
-            self._method.require_class(given=y is not None)
+        if not self._method.needs_class:
             return None
+        if y is None:
+            raise UsageError(
+                f"{self._method.name} requires y to be passed, but the target y is None",
+                hint="y is the class of each record, for fit and fit_transform",
+            )
         columns = np.asarray(y).reshape(n, -1)
         return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(np.intp)
 
@@ -104,7 +109,17 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class Crest(Masker, methods.crest.Crest):
+    """`masktron.methods.crest.Crest` for scikit-learn."""
+
+
+class CampCrest(Masker, methods.camp_crest.CampCrest):
+    """`masktron.methods.camp_crest.CampCrest` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    Crest,
+    CampCrest,
 )  # fmt: skip
 """One for each method."""

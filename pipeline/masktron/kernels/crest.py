@@ -39,14 +39,14 @@ class Tree:
 def grow(points: Floats, codes: Labels, shares: Floats, alpha: float, neighbours: int, unit: float) -> Tree:
     """Grow a spanning tree by Prim's algorithm with the composite distance of class-restricted clustering.
 
-    ``CD(u, v) = alpha L + (1 - alpha) JSD``: L is the Euclidean distance times `unit`; JSD that of the classes of v, u
-    and the first ``neighbours - 2`` records that a breadth-first search from u meets in the tree. Of records equally
-    many edges away, the nearest to u come first, then the one that joined first.
+    ``CD(u, v) = alpha L + (1 - alpha) JSD``: L is the Euclidean distance times `unit`; JSD that of the classes of v,
+    u and the first ``neighbours - 2`` records that a breadth-first search from u meets in the tree. Of records
+    equally many edges away, the nearest to u come first, then the one that joined first.
 
-    Waiting edges are measured anew whenever the tree around them has changed, as definition 3 reads: the neighbourhood
-    is that in the present partial tree. An edge measured once, when u joins, would be found in the O(b n^2) that the
-    source claims, but a record whose neighbourhood lacks a class would draw all records of this class to itself: on
-    the source's data, groups are then less mixed than without classes in the tree, against its table 1.
+    Waiting edges are measured anew whenever the tree around them has changed, as definition 3 reads: neighbours are
+    those in the present partial tree. Edges measured once, when u joins, would take the O(b n^2) that the source
+    claims, but then a record whose neighbourhood lacks a class draws all records of this class to itself: on the
+    source's data, groups are mixed worse than without classes in the tree, against its table 1.
 
     The tree is a function of the data. It starts at the record nearest to the mean. Of equal composite distances the
     shortest edge is taken, then the one to the record of lowest index, then the one whose other end joined last. So
@@ -94,10 +94,9 @@ def cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> Labels:
     cut from, so that it changes with every cut there, and with none elsewhere: each part is cut on its own, and the
     result is that of looking for the least ratio of all. An edge that cannot be removed never can be later.
 
-    Edges of no length, between equal records, are cut last, those that separate classes the least first (0/0 and x/0
-    alike). Of equal ratios, the one that separates classes the least is cut first, then the longest, then the one that
-    joined the tree first. Without a second class all ratios are 0, and the longest edge is cut, as in a tree without
-    classes.
+    Edges of no length, between equal records, have an infinite ratio (0/0 as x/0) and are cut last. Of equal ratios,
+    the one that separates classes the least is cut first, then the longest, then the one that joined the tree first.
+    Without a second class all ratios are 0, and the longest edge is cut, as in a tree without classes.
 
     Parameters
     ----------
@@ -114,8 +113,8 @@ def cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> Labels:
 
     Notes
     -----
-    Source: class-restricted clustering (2013), definition 5, equation (9), and figure 4. Each cut costs O(c) for every
-    edge of its part that can be removed.
+    Source: class-restricted clustering (2013), definition 5, equation (9), and figure 4. Each cut costs O(c) for
+    every edge of its part that can be removed.
     """
     if len(codes) < COMPILED_FROM:
         roots = plain_cut(tree, codes, shares, k)
@@ -160,9 +159,9 @@ def plain_grow(
         if alpha < 1.0:
             around = (_neighbourhood(u, order, linked, squared[u], neighbours - 2) for u in order)
             counts = (np.bincount(codes[near], minlength=len(shares)) for near in around)
-            composite = composite + (1.0 - alpha) * np.stack([_divergences(one, shares) for one in counts])[
-                :, codes[records]
-            ]
+            composite = (
+                composite + (1.0 - alpha) * np.stack([_divergences(one, shares) for one in counts])[:, codes[records]]
+            )
         ends, at = np.nonzero(composite == composite.min())
         _, v, place = min((squared[order[u], records[w]], records[w], -u) for u, w in zip(ends, at, strict=True))
         u = order[-place]

@@ -39,7 +39,9 @@ def _on_grid(value: float) -> float:
 
 
 @kernel
-def _divergences(counts: NDArray[np.int64], size: int, shares: NDArray[np.float64], into: NDArray[np.float64]) -> None:
+def _divergences(
+    counts: NDArray[np.int64], size: int, shares: NDArray[np.float64], into: NDArray[np.float64]
+) -> None:
     """JSD of counted records and one more, by the class of that record."""
     total = 0.0
     for code in range(len(shares)):
@@ -111,7 +113,7 @@ def _neighbourhood(
     reach : int
         Edges to the farthest.
     radius : float
-        Squared distance of the last that was taken where not all that are equally many edges away were; else infinite.
+        Squared distance of the last that was taken, where some equally many edges away were not; else infinite.
     """
     counts[:] = 0
     counts[kinds[u]] = 1
@@ -150,7 +152,9 @@ def _neighbourhood(
 
 
 @kernel
-def spanning(columns: NDArray[np.float64], start: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def spanning(
+    columns: NDArray[np.float64], start: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
     """Grow a minimum spanning tree; return order, parents and squared lengths."""
     d, n = columns.shape
     order, parent, squared = np.empty(n, np.intp), np.full(n, -1, np.intp), np.zeros(n)
@@ -198,6 +202,137 @@ def spanning(columns: NDArray[np.float64], start: int) -> tuple[NDArray[np.intp]
 
 
 @kernel
+def _entered(
+    grown: NDArray[np.float64],
+    links: NDArray[np.int64],
+    place: int,
+    wanted: int,
+    found: NDArray[np.int64],
+    reach: NDArray[np.int64],
+    radius: NDArray[np.float64],
+    queue: NDArray[np.int64],
+    via: NDArray[np.int64],
+    changed: NDArray[np.int64],
+) -> int:
+    """List the records into whose neighbourhood a new one comes, itself first; return how many.
+
+    A neighbourhood that is full before it reaches the new record shuts off those behind it as well: theirs hold it.
+    """
+    changed[0], many = place, 1
+    queue[0], via[0] = place, -1
+    stop = _spread(links, via, 0, 1, queue, via)
+    begin, steps = 1, 1
+    while begin < stop and steps <= wanted:
+        last = stop
+        for at in range(begin, last):
+            u = queue[at]
+            full = found[u] > wanted
+            if full and reach[u] < steps:
+                continue
+            if not full or reach[u] > steps or _squared(grown, u, place) < radius[u]:
+                changed[many] = u
+                many += 1
+            stop = _spread(links, via, at, stop, queue, via)
+        begin = last
+        steps += 1
+    return many
+
+
+@kernel
+def _offer(
+    columns: NDArray[np.float64],
+    codes: NDArray[np.intp],
+    u: int,
+    center: NDArray[np.float64],
+    alpha: float,
+    unit: float,
+    divergence: NDArray[np.float64],
+    lower: NDArray[np.bool_],
+    waiting: NDArray[np.bool_],
+    stale: NDArray[np.bool_],
+    key: NDArray[np.float64],
+    length: NDArray[np.float64],
+    end: NDArray[np.int64],
+    total: NDArray[np.float64],
+) -> None:
+    """Measure the edges of a record in the tree to those that wait, of the classes for which they are shorter now."""
+    for low in range(0, len(codes), _BLOCK):
+        width = min(_BLOCK, len(codes) - low)
+        _squares(columns, low, width, center, total)
+        for at in range(width):
+            w = low + at
+            if not waiting[w] or not lower[codes[w]]:
+                continue
+            composite = alpha * (math.sqrt(total[at]) * unit) + (1.0 - alpha) * divergence[codes[w]]
+            if composite < key[w] or (
+                composite == key[w] and (total[at] < length[w] or (total[at] == length[w] and u >= end[w]))
+            ):
+                key[w], length[w], end[w], stale[w] = composite, total[at], u, False
+
+
+@kernel
+def _search(
+    grown: NDArray[np.float64],
+    places: int,
+    center: NDArray[np.float64],
+    alpha: float,
+    unit: float,
+    divergence: NDArray[np.float64],
+    total: NDArray[np.float64],
+) -> tuple[float, float, int]:
+    """Return the least composite distance of a record to the tree, the squared length of that edge, and its end."""
+    key, length, end = np.inf, np.inf, -1
+    for low in range(0, places, _BLOCK):
+        width = min(_BLOCK, places - low)
+        _squares(grown, low, width, center, total)
+        for at in range(width):
+            composite = alpha * (math.sqrt(total[at]) * unit) + (1.0 - alpha) * divergence[low + at]
+            if composite < key or (composite == key and total[at] <= length):
+                key, length, end = composite, total[at], low + at
+    return key, length, end
+
+
+@kernel
+def _least(
+    waiting: NDArray[np.bool_], stale: NDArray[np.bool_], key: NDArray[np.float64], length: NDArray[np.float64]
+) -> int:
+    """Return who has the least key; of equals somebody stale, else the nearest, else the first."""
+    chosen = -1
+    for w in range(len(key)):
+        if waiting[w] and (
+            chosen < 0
+            or key[w] < key[chosen]
+            or (key[w] == key[chosen] and not stale[chosen] and (stale[w] or length[w] < length[chosen]))
+        ):
+            chosen = w
+    return chosen
+
+
+@kernel
+def _renew(
+    codes: NDArray[np.intp],
+    u: int,
+    old: NDArray[np.float64],
+    fresh: NDArray[np.float64],
+    stale: NDArray[np.bool_],
+    end: NDArray[np.int64],
+    lower: NDArray[np.bool_],
+) -> bool:
+    """Replace divergences around a record; mark classes for which they fell, and who relied on what rose."""
+    better = worse = False
+    for code in range(len(fresh)):
+        lower[code] = fresh[code] < old[code]
+        better |= lower[code]
+        worse |= fresh[code] > old[code]
+    if worse:
+        for w in range(len(codes)):
+            if end[w] == u and fresh[codes[w]] > old[codes[w]]:
+                stale[w] = True
+    old[:] = fresh
+    return better
+
+
+@kernel
 def grow(
     columns: NDArray[np.float64],
     codes: NDArray[np.intp],
@@ -209,23 +344,21 @@ def grow(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
     """Grow what `masktron.kernels.crest.plain_grow` grows; return order, parents and squared lengths.
 
-    Places in the tree stand for its records. `key` is never above the least composite distance of a waiting record: it
-    is lowered when an edge comes or gets better, and where the edge that it came from gets worse, the record is
-    `stale`, and searched anew only when it is the next to join.
+    Places in the tree stand for its records. `key` is never above the least composite distance of a waiting record:
+    it falls when an edge comes or gets better; where the edge that it came from gets worse, the record is `stale`,
+    and searched anew only when it is the next to join.
     """
     d, n = columns.shape
+    wanted = neighbours - 2
     order, parent, squared = np.empty(n, np.intp), np.full(n, -1, np.intp), np.zeros(n)
-    grown, kinds = np.empty((d, n)), np.empty(n, np.intp)
-    links = np.full((3, n), -1)
-    reach, radius, found = np.zeros(n, np.int64), np.full(n, np.inf), np.zeros(n, np.int64)
-    divergence = np.empty((n, len(shares)))
-    queue, via, distance = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    changed, near, far = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    counts, fresh = np.zeros(len(shares), np.int64), np.zeros(len(shares))
+    grown, kinds, links = np.empty((d, n)), np.empty(n, np.intp), np.full((3, n), -1)
+    found, reach, radius = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.inf)
+    divergence = np.full((len(shares), n), np.inf).T
+    queue, via, distance, changed = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
+    counts, fresh, lower = np.zeros(len(shares), np.int64), np.zeros(len(shares)), np.zeros(len(shares), np.bool_)
     key, length, end = np.full(n, np.inf), np.full(n, np.inf), np.full(n, -1)
     waiting, stale = np.ones(n, np.bool_), np.zeros(n, np.bool_)
-    total, center = np.empty(_BLOCK), np.empty(d)
-    lower = np.zeros(len(shares), np.bool_)
+    total = np.empty(_BLOCK)
     v = start
     for place in range(n):
         order[place], waiting[v] = v, False
@@ -236,101 +369,30 @@ def grow(
             links[0, place], links[2, place], links[1, above] = above, links[1, above], place
         if place == n - 1:
             break
-        # the records whose neighbourhoods the new one enters
-        many = 0
-        near[0], far[0] = place, -1
-        begin, stop, steps = 0, 1, 0
-        while begin < stop:
-            last = stop
-            for at in range(begin, last):
-                u = near[at]
-                if steps > 0:
-                    if found[u] > neighbours - 2 and reach[u] < steps:
-                        continue
-                    if (
-                        found[u] <= neighbours - 2
-                        or reach[u] > steps
-                        or radius[u] == np.inf
-                        or _squared(grown, u, place) < radius[u]
-                    ):
-                        changed[many] = u
-                        many += 1
-                else:
-                    changed[many] = u
-                    many += 1
-                stop = _spread(links, far, at, stop, near, far)
-            begin = last
-            steps += 1
-            if steps > neighbours - 2:
-                break
-        for number in range(many):
-            u = changed[number]
+        for at in range(_entered(grown, links, place, wanted, found, reach, radius, queue, via, changed)):
+            u = changed[at]
             found[u], reach[u], radius[u] = _neighbourhood(
-                grown, kinds, links, u, neighbours - 2, queue, via, distance, counts
+                grown, kinds, links, u, wanted, queue, via, distance, counts
             )
             _divergences(counts, found[u] + 1, shares, fresh)
-            better = False
-            worse = False
-            for code in range(len(shares)):
-                lower[code] = u == place or fresh[code] < divergence[u, code]
-                better |= lower[code]
-                worse |= u != place and fresh[code] > divergence[u, code]
-            if worse:
-                for w in range(n):
-                    if end[w] == u and waiting[w] and fresh[codes[w]] > divergence[u, codes[w]]:
-                        stale[w] = True
-            divergence[u] = fresh
-            if not better:
-                continue
-            center[:] = grown[:, u]
-            for low in range(0, n, _BLOCK):
-                width = min(_BLOCK, n - low)
-                _squares(columns, low, width, center, total)
-                for at in range(width):
-                    w = low + at
-                    if not waiting[w] or not lower[codes[w]]:
-                        continue
-                    composite = alpha * (math.sqrt(total[at]) * unit) + (1.0 - alpha) * fresh[codes[w]]
-                    if composite < key[w] or (
-                        composite == key[w]
-                        and (total[at] < length[w] or (total[at] == length[w] and u >= end[w]))
-                    ):
-                        key[w], length[w], end[w], stale[w] = composite, total[at], u, False
-        while True:
-            chosen = -1
-            for w in range(n):
-                if waiting[w] and (
-                    chosen < 0
-                    or key[w] < key[chosen]
-                    or (
-                        key[w] == key[chosen]
-                        and not stale[chosen]
-                        and (stale[w] or length[w] < length[chosen])
-                    )
-                ):
-                    chosen = w
-            if not stale[chosen]:
-                break
-            key[chosen] = np.inf
-            length[chosen] = np.inf
-            stale[chosen] = False
-            center[:] = columns[:, chosen]
-            for low in range(0, place + 1, _BLOCK):
-                width = min(_BLOCK, place + 1 - low)
-                _squares(grown, low, width, center, total)
-                for at in range(width):
-                    composite = alpha * (math.sqrt(total[at]) * unit) + (1.0 - alpha) * divergence[
-                        low + at, codes[chosen]
-                    ]
-                    if composite < key[chosen] or (composite == key[chosen] and total[at] <= length[chosen]):
-                        key[chosen], length[chosen], end[chosen] = composite, total[at], low + at
-        v = chosen
+            if _renew(codes, u, divergence[u], fresh, stale, end, lower):
+                _offer(
+                    columns, codes, u, grown[:, u].copy(), alpha, unit, fresh, lower, waiting, stale, key, length,
+                    end, total,
+                )  # fmt: skip
+        v = _least(waiting, stale, key, length)
+        while stale[v]:
+            stale[v] = False
+            key[v], length[v], end[v] = _search(
+                grown, place + 1, columns[:, v].copy(), alpha, unit, divergence[:, codes[v]], total
+            )
+            v = _least(waiting, stale, key, length)
     return order, parent, squared
 
 
 @kernel
 def _weighted(counts: NDArray[np.int64], shares: NDArray[np.float64]) -> float:
-    size, total = counts.sum(), 0.0
+    size, total = int(counts.sum()), 0.0
     for code in range(len(shares)):
         total += _term(counts[code], size, shares[code])
     return size * total
@@ -390,10 +452,7 @@ def _least_ratio(
         if (
             chosen < 0
             or own < ratio
-            or (
-                own == ratio
-                and (parted < increase or (parted == increase and length[v] > length[chosen]))
-            )
+            or (own == ratio and (parted < increase or (parted == increase and length[v] > length[chosen])))
         ):
             ratio, increase, chosen = own, parted, v
     return kept, chosen

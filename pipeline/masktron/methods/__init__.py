@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from masktron.errors import UsageError
 from masktron.methods.base import Method
+from masktron.methods.camp_crest import CampCrest
+from masktron.methods.crest import Crest
 from masktron.methods.mdav import Mdav
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    Crest,
+    CampCrest,
 )  # fmt: skip
 """Every method; the first is the default."""
 

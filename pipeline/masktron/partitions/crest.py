@@ -28,7 +28,7 @@ def crest(
     """Partition records in groups of at least k that are near each other and of well-mixed classes.
 
     A spanning tree grows by Prim's algorithm with a composite of Euclidean distance and divergence of classes, and is
-    cut where that separates classes the least for the length of the edge; see `masktron.kernels.crest`, also for ties.
+    cut where that separates classes the least for the length of the edge; ties: see `masktron.kernels.crest`.
     Columns are scaled to [0, 1] over these records, constant ones are no dimension, and the distance of d columns is
     divided by d.
 
@@ -112,15 +112,15 @@ def _codes_and_shares(classes: Labels, shares: Floats | None, n: int) -> tuple[L
     if shares.ndim != columns.shape[1] or (columns < 0).any() or (columns >= shares.shape).any():
         raise UsageError(
             f"shares of shape {shares.shape} do not go with {columns.shape[1]} class attributes",
-            hint="code the combinations of several attributes as one, or give a table of shares with an axis for each",
+            hint="code the combinations of several attributes as one, or give shares with an axis for each",
         )
     if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
         raise UsageError("shares of classes are negative, missing or all 0", hint="count the classes of the file")
     codes = np.ravel_multi_index(tuple(columns.T), shares.shape).astype(np.intp)
     # combinations that the file does not have are no class
-    held, codes = np.unique(np.append(codes, np.flatnonzero(shares)), return_inverse=True)
+    held = np.union1d(codes, np.flatnonzero(shares))
     overall = shares.ravel()[held]
-    return codes[:n].astype(np.intp), overall / overall.sum()
+    return np.searchsorted(held, codes), overall / overall.sum()
 
 
 def _unit_range(points: Floats) -> Floats:
@@ -135,5 +135,3 @@ def _unit_range(points: Floats) -> Floats:
 def lone_classes(labels: Labels, codes: Labels) -> int:
     """Count the records that are the only one of their class in their group."""
     return int((class_counts(labels, codes) == 1).sum())
-
-

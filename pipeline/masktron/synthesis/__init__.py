@@ -5,5 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-ALL: tuple[Callable[..., Any], ...] = ()
+from masktron.synthesis.microperturbation import microperturb
+
+ALL: tuple[Callable[..., Any], ...] = (microperturb,)
 """The entry of every module."""
