@@ -1,4 +1,4 @@
-"""The benchmark of the class-restricted paper: a minimum spanning tree cut where classes stay near those of the file."""
+"""The benchmark of the class-restricted paper: a minimum spanning tree, cut where classes stay as in the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def spanning_tree(points: NDArray[np.float64]) -> Tree:
 
 
 def t_closeness(tree: Tree, k: int, t: float, codes: Labels, shares: NDArray[np.float64]) -> Labels:
-    """Cut the longest edge that leaves k records and a class distribution within t on both sides, until there is none.
+    """Cut the longest edge that leaves k records and classes within t on both sides, until there is none.
 
     The distance of distributions is the earth mover's with equal ground distance: half the sum of differences.
     """

@@ -116,7 +116,7 @@ def _codes_and_shares(classes: Labels, shares: Floats | None, n: int) -> tuple[L
         )
     if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
         raise UsageError("shares of classes are negative, missing or all 0", hint="count the classes of the file")
-    codes = np.ravel_multi_index(tuple(columns.T), shares.shape).astype(np.intp)
+    codes = np.asarray(np.ravel_multi_index(tuple(columns.T), shares.shape), dtype=np.intp)
     # combinations that the file does not have are no class
     held = np.union1d(codes, np.flatnonzero(shares))
     overall = shares.ravel()[held]
