@@ -53,7 +53,9 @@ def test_lone_classes_are_noted(several: str) -> None:
     values, classes = data()
     classes = np.column_stack([np.arange(150) < 4, classes[:, 0]]).astype(np.intp)
     notes = CampCrest(several=several).mask(values, np.random.default_rng(0), classes=classes).notes
-    assert any("only one of their class" in note for note in notes)
+    lone = [note for note in notes if "only one of their class" in note]
+    assert lone
+    assert all("class attribute 1" in note or "class attribute 2" in note for note in lone)
     assert not CampCrest(k=50).mask(values, np.random.default_rng(0), classes=classes[:, 1:]).notes
 
 

@@ -116,8 +116,14 @@ class CampCrest(Method):
         apart = columns.T[:, :, None] if self.several == AVERAGED else [columns]
         partitions = [self._groups(points, one) for one in apart]
         drawn = microperturb(values, partitions, generator, as_printed=self.as_printed)
-        notes = [note for labels, one in zip(partitions, apart, strict=True) for note in class_notes(labels, one)]
-        return Drawn(drawn, partitions[0] if len(partitions) == 1 else None, tuple(notes))
+        if len(partitions) == 1:
+            return Drawn(drawn, partitions[0], class_notes(partitions[0], columns))
+        notes = [
+            f"groups for class attribute {number}: {note}"
+            for number, (labels, one) in enumerate(zip(partitions, apart, strict=True), start=1)
+            for note in class_notes(labels, one)
+        ]
+        return Drawn(drawn, None, tuple(notes))
 
     def _groups(self, points: Floats, classes: Labels) -> Labels:
         near = None if self.neighbours is None else int(self.neighbours)

@@ -12,8 +12,6 @@ from masktron.errors import InfeasibleError
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.intp]
 
-_NO_DIRECTION = 1e-9
-"""Share of the widest direction of standardised noise below which a direction is an exact relation."""
 _NO_SPREAD = 1e-12
 """Share of a column's range below which it does not vary within groups."""
 
@@ -34,8 +32,9 @@ def microperturb(
     within groups, so that centring the noise is all that the theorem lacks. ``X'CX - M'CM`` is the sum of squares of
     the ``(I - A_r) X`` and the ``A_r X - M`` together, divided by c, so that S is never indefinite.
 
-    Exact linear relations between columns that hold in every record hold in every masked one: noise is drawn through
-    the singular directions of the standardised residuals, of which those without extent are left out.
+    Exact linear relations between columns that hold in every record hold in every masked one, to rounding: noise is
+    drawn through the singular directions of the standardised residuals themselves, whose extents across a relation
+    are roundings; the root of their covariance would have the roots of roundings there.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def _roots(
 
 
 def _root(residuals: Floats, degrees: float) -> Floats:
-    """Return R, shape (r, p), with ``R'R = residuals' residuals / degrees``; r is the rank."""
+    """Return R, shape (r, p), with ``R'R = residuals' residuals / degrees``; r is at most p."""
     spread = np.sqrt(np.square(residuals).sum(axis=0))
     varying = spread > _NO_SPREAD * np.sqrt(len(residuals))
     root = np.zeros((0, residuals.shape[1]))
@@ -122,9 +121,8 @@ def _root(residuals: Floats, degrees: float) -> Floats:
         return root
     triangle = np.linalg.qr(residuals[:, varying] / spread[varying], mode="r")
     _, extents, directions = np.linalg.svd(triangle, full_matrices=False)
-    kept = extents > _NO_DIRECTION * extents[0]
-    root = np.zeros((int(kept.sum()), residuals.shape[1]))
-    root[:, varying] = extents[kept, None] * directions[kept] * (spread[varying] / np.sqrt(degrees))
+    root = np.zeros((len(extents), residuals.shape[1]))
+    root[:, varying] = extents[:, None] * directions * (spread[varying] / np.sqrt(degrees))
     return root
 
 
