@@ -238,6 +238,7 @@ def test_the_command_fails_for_a_figure_that_is_missed(
     for name, value in (("mdav_table", results.losses), ("released", results.released), ("breaks", results.breaks)):
         monkeypatch.setattr(command, name, lambda *_, value=value: value)
     monkeypatch.setattr(command, "curve", lambda _, scenario, *sizes: made_up(scenario))
+    monkeypatch.setattr(command, "SECTIONS", ())
     monkeypatch.setattr(sys, "argv", ["reproduction", "--data", str(tmp_path), "--docs", str(tmp_path / "docs")])
     assert command.main() == 1
     assert "not reached: 100 SSE/SST of Some file, k = 3: 3.000" in capsys.readouterr().err
