@@ -130,8 +130,3 @@ def _unit_range(points: Floats) -> Floats:
     # a power of two brings widths near 1 without rounding, so that none is too small to divide by
     power = np.frexp(width)[1]
     return np.ascontiguousarray(np.ldexp(points[:, varying] - low[varying], -power) / np.ldexp(width, -power))
-
-
-def lone_classes(labels: Labels, codes: Labels) -> int:
-    """Count the records that are the only one of their class in their group."""
-    return int((class_counts(labels, codes) == 1).sum())
