@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reproduction import class_restricted
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
 from reproduction.hybrid_microaggregation import section as hybrid_microaggregation
 from reproduction.hierarchical import section as hierarchical
@@ -21,6 +22,7 @@ SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (
     hybrid_microaggregation,
 )  # fmt: skip
 SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (hierarchical,)
+SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (class_restricted.section,)
 """What follows the first paper: each is given the folder of the data and that of the page."""
 
 

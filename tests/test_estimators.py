@@ -17,6 +17,7 @@ WITHOUT_CLASS = "transform has other records than fit, without their class, and 
 ORDER_COUNTS = frozenset({"ipso", "microhybrid", "muralidhar_sarathy", "noise"})
 
 ORDER_COUNTS = frozenset({"sequential", "cart", "hierarchical"})
+ORDER_COUNTS = frozenset[str]()
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 

@@ -151,6 +151,12 @@ class Cart(Masker, methods.cart.Cart):
 
 class Hierarchical(Masker, methods.hierarchical.Hierarchical):
     """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
+class Crest(Masker, methods.crest.Crest):
+    """`masktron.methods.crest.Crest` for scikit-learn."""
+
+
+class CampCrest(Masker, methods.camp_crest.CampCrest):
+    """`masktron.methods.camp_crest.CampCrest` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (
@@ -168,5 +174,7 @@ ALL: tuple[type[Masker], ...] = (
     Sequential,
     Cart,
     Hierarchical,
+    Crest,
+    CampCrest,
 )  # fmt: skip
 """One for each method."""

@@ -6,6 +6,8 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.ipso import Ipso
+from masktron.methods.camp_crest import CampCrest
+from masktron.methods.crest import Crest
 from masktron.methods.mdav import Mdav
 from masktron.methods.microhybrid import Microhybrid
 from masktron.methods.mst import Mst
@@ -41,6 +43,8 @@ ALL: tuple[type[Method], ...] = (
     Sequential,
     Cart,
     Hierarchical,
+    Crest,
+    CampCrest,
 )  # fmt: skip
 """Every method; the first is the default."""
 

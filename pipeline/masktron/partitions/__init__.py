@@ -7,6 +7,7 @@ from typing import Any
 
 from masktron.partitions.cutting import cut_longest
 from masktron.partitions.centroid import agglomerate
+from masktron.partitions.crest import crest
 from masktron.partitions.encode import encode_nominal
 from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
@@ -36,4 +37,5 @@ ALL: tuple[Callable[..., Any], ...] = (
     Partitioner,
     agglomerate,
 )
+ALL: tuple[Callable[..., Any], ...] = (partition, encode_nominal, optimal_univariate, kd_cut, Partitioner, crest)
 """The entry of every module."""

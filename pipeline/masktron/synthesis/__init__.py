@@ -27,4 +27,7 @@ from masktron.synthesis.regressions import draw_regressions
 from masktron.synthesis.relations import basis
 
 ALL: tuple[Callable[..., Any], ...] = (bayesian_bootstrap, basis, draw_regressions, draw_trees, mark, replace_marked)
+from masktron.synthesis.microperturbation import microperturb
+
+ALL: tuple[Callable[..., Any], ...] = (microperturb,)
 """The entry of every module."""

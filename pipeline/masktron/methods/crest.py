@@ -1,0 +1,126 @@
+"""CREST: groups of near records in which the confidential classes are mixed as in the file."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning
+from masktron.methods.parameters import Parameter
+from masktron.partitions.crest import class_counts, compound, crest
+
+ALPHA = Parameter(
+    "alpha",
+    "number",
+    "Weight of distance against mixed classes while the tree grows; 1 is Partial CREST, a minimum spanning tree.",
+    low=0.0,
+    high=1.0,
+)
+NEIGHBOURS = Parameter(
+    "neighbours",
+    "integer",
+    "Records among which the classes around an edge of the tree are counted; as many as k if auto.",
+    low=2,
+    optional=True,
+)
+
+
+class Crest(Partitioning):
+    """Class-restricted spanning tree: near records whose classes tell as little as those of the file.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group, at least 2. Groups have no upper bound.
+    alpha : float
+        Weight of distance against divergence of classes in the tree, 0 to 1; 1 is Partial CREST.
+    neighbours : int, optional
+        Records among which classes around an edge are counted, at least 2; k if not given.
+
+    Notes
+    -----
+    Source: Li and Sarkar (2013), section 4, equations (6) and (9), figure 4. Several class attributes count as one,
+    whose classes are their combinations.
+    """
+
+    name: ClassVar[str] = "crest"
+    title: ClassVar[str] = "CREST, class-restricted spanning tree"
+    says: ClassVar[str] = (
+        "Groups of near records in which a confidential class is spread as in the file share their aggregate."
+    )
+    when: ClassVar[str] = "A confidential category stays in the file, and a group must not give it away."
+    source: ClassVar[str] = "Li and Sarkar 2013, section 4, (6), (9), figure 4"
+    preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS)
+    needs_class: ClassVar[bool] = True
+
+    def __init__(self, k: int = 5, alpha: float = 0.5, neighbours: int | None = None) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.neighbours = neighbours
+
+    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+        """Partition points by CREST; see `Partitioning.partition` and `masktron.partitions.crest.crest`."""
+        self.require_class(given=classes is not None)
+        assert classes is not None  # noqa: S101 -- required above
+        near = None if self.neighbours is None else int(self.neighbours)
+        return crest(points, int(self.k), classes, shares=shares, alpha=float(self.alpha), neighbours=near)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Replace the records of each group by their mean; classes that groups give away are noted."""
+        self.require_class(given=classes is not None)
+        assert classes is not None  # noqa: S101 -- required above
+        drawn = super().mask(values, generator, classes=classes, nominal=nominal)
+        assert drawn.labels is not None  # noqa: S101 -- a partitioning has groups
+        return Drawn(drawn.values, drawn.labels, class_notes(drawn.labels, classes))
+
+
+def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:
+    """Say what groups tell of the classes of their records: classes of one record, and groups of one class.
+
+    Parameters
+    ----------
+    labels : ndarray of intp, shape (n,)
+        Groups, 0 to g - 1.
+    classes : ndarray of intp, shape (n,) or (n, c)
+        Of each of c class attributes, from 0.
+
+    Returns
+    -------
+    tuple of str
+        A sentence for each finding and class attribute; none where all is well, or the file has one class only.
+
+    Notes
+    -----
+    Source: class-restricted clustering (2013), section 7: who can tell the group of a record knows the class of the
+    only record of it there.
+    """
+    notes: list[str] = []
+    columns = classes.reshape(len(labels), -1).T
+    for number, column in enumerate(columns, start=1):
+        counts = class_counts(labels, compound(column))
+        if counts.shape[1] < 2:
+            continue
+        which = f" of class attribute {number}" if len(columns) > 1 else ""
+        lone = counts == 1
+        if lone.any():
+            notes.append(
+                f"in {int(lone.any(axis=1).sum())} of {len(counts)} groups, {int(lone.sum())} records are the only "
+                f"one of their class{which}: a larger k makes them fewer"
+            )
+        single = (counts > 0).sum(axis=1) == 1
+        if single.any():
+            notes.append(
+                f"{int(single.sum())} of {len(counts)} groups, with {int(counts[single].sum())} records, have one "
+                f"class only{which}: who knows the group of a record knows its class; ask for a larger k"
+            )
+    return tuple(notes)

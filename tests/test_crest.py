@@ -1,0 +1,145 @@
+"""CREST, the partition and the method: scaling, classes and shares, refusals, ugly columns, and what it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.measures.classes import class_chi_square
+from masktron.methods.crest import Crest, class_notes
+from masktron.partitions.crest import class_counts, compound, crest
+
+
+def data(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.lognormal(size=(n, 3)), rng.integers(0, 3, size=n).astype(np.intp)
+
+
+@given(st.integers(2, 60), st.integers(1, 6), st.floats(0, 1), st.integers(0, 2**16))
+def test_every_group_has_k_records(n: int, k: int, alpha: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = np.column_stack(
+        [rng.integers(0, 3, n), np.ones(n), rng.exponential(size=n) ** 4 * (rng.random(n) < 0.3)]
+    )
+    labels = crest(points, min(k, n), rng.integers(0, 3, n), alpha=alpha)
+    assert np.bincount(labels).min() >= min(k, n)
+    _, first = np.unique(labels, return_index=True)
+    assert (np.diff(first) > 0).all()
+
+
+def test_scale_and_constant_columns_do_not_matter() -> None:
+    points, classes = data()
+    labels = crest(points, 4, classes)
+    scaled = np.column_stack([points * [8, 2.0**40, 2.0**-40], np.full(120, 7.0)])
+    assert crest(scaled, 4, classes).tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("file", ["pima", "medicare_ofp"])
+def test_classes_in_the_tree_mix_them_better(shared_data: Path, file: str) -> None:
+    table = pd.read_csv(shared_data / f"{file}.csv")
+    if file == "pima":
+        classes = (table.pop("diabetes") == "pos").to_numpy().astype(np.intp)
+    else:
+        classes = np.minimum(table.pop("numchron"), 2).to_numpy().astype(np.intp)
+        table = table.drop(columns=table.columns[0])
+    points = pd.get_dummies(table, drop_first=True).to_numpy(dtype=np.float64)
+    full, partial = (class_chi_square(crest(points, 5, classes, alpha=alpha), classes) for alpha in (0.5, 1.0))
+    assert full < 0.75 * partial
+
+
+def test_shares_of_the_file_decide_and_not_those_of_the_records() -> None:
+    points, classes = data()
+    own = np.bincount(classes) / len(classes)
+    assert crest(points, 4, classes, shares=own * 1000).tolist() == crest(points, 4, classes).tolist()
+    assert (
+        crest(points, 4, classes, shares=np.array([0.9, 0.05, 0.05])).tolist() != crest(points, 4, classes).tolist()
+    )
+
+
+def test_several_attributes_count_as_the_combinations_of_their_classes() -> None:
+    points, classes = data()
+    other = np.random.default_rng(4).integers(0, 2, size=120)
+    both = np.column_stack([classes, other])
+    codes = classes * 2 + other
+    assert compound(both).tolist() == codes.tolist()
+    labels = crest(points, 4, codes)
+    assert crest(points, 4, both).tolist() == labels.tolist()
+    table = np.bincount(codes, minlength=6).reshape(3, 2)
+    assert crest(points, 4, both, shares=table).tolist() == labels.tolist()
+    wider = np.pad(table, ((0, 1), (1, 0)))
+    assert crest(points, 4, both + np.array([0, 1]), shares=wider).tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("classes", "shares", "message"),
+    [
+        (np.zeros(9, np.intp), None, "9 classes do not go with 10 records"),
+        (np.arange(10), np.ones(9), "do not go with"),
+        (np.arange(10) - 1, np.ones(10), "do not go with"),
+        (np.zeros((10, 2), np.intp), np.ones(4), "do not go with 2 class attributes"),
+        (np.zeros(10, np.intp), np.array([-1.0, 2.0]), "negative, missing or all 0"),
+        (np.zeros(10, np.intp), np.array([np.nan]), "negative, missing or all 0"),
+        (np.zeros(10, np.intp), np.zeros(1), "negative, missing or all 0"),
+    ],
+)
+def test_classes_and_shares_that_do_not_go_together(classes: np.ndarray, shares: np.ndarray, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        crest(np.arange(10.0)[:, None], 2, classes, shares=shares)
+
+
+def test_as_many_classes_as_records_are_refused() -> None:
+    with pytest.raises(UsageError, match="8000 classes are too many"):
+        crest(np.arange(8000.0)[:, None], 2, np.arange(8000))
+
+
+def test_too_few_records() -> None:
+    with pytest.raises(InfeasibleError, match="2 records cannot form a group of 3"):
+        crest(np.ones((2, 1)), 3, np.zeros(2, np.intp))
+
+
+class TestMethod:
+    def test_records_of_a_group_share_the_mean(self) -> None:
+        points, classes = data()
+        drawn = Crest(k=4).check().mask(points, np.random.default_rng(0), classes=classes[:, None])
+        assert drawn.labels is not None
+        for group in range(drawn.labels.max() + 1):
+            inside = drawn.labels == group
+            assert (drawn.values[inside] == drawn.values[inside][0]).all()
+            assert drawn.values[inside][0] == pytest.approx(points[inside].mean(axis=0))
+        assert drawn.notes == class_notes(drawn.labels, classes)
+
+    def test_parameters_reach_the_partition(self) -> None:
+        points, classes = data()
+        for settings in ({"alpha": 1.0}, {"neighbours": 9}, {"alpha": 0.1, "neighbours": 2}):
+            expected = crest(points, 4, classes, **settings)
+            assert Crest(4, **settings).partition(points, classes=classes).tolist() == expected.tolist()
+            assert expected.tolist() != crest(points, 4, classes).tolist()
+
+    def test_it_needs_a_class(self) -> None:
+        with pytest.raises(UsageError, match="crest needs the class of each record"):
+            Crest().mask(data()[0], np.random.default_rng(0))
+        with pytest.raises(UsageError, match="crest needs the class"):
+            Crest().partition(data()[0])
+
+    @pytest.mark.parametrize("wrong", [{"alpha": 1.5}, {"alpha": -0.1}, {"neighbours": 1}, {"k": 1}])
+    def test_wrong_parameters(self, wrong: dict[str, float]) -> None:
+        with pytest.raises(UsageError, match=f"{next(iter(wrong))} must be"):
+            Crest(**wrong).check()
+
+
+def test_what_groups_tell_of_classes_is_said() -> None:
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
+    classes = np.array([0, 1, 1, 0, 0, 0, 0, 1, 0, 1])
+    assert class_counts(labels, classes).tolist() == [[1, 2], [3, 0], [2, 2]]
+    lone, single = class_notes(labels, classes)
+    assert lone.startswith("in 1 of 3 groups, 1 records are the only one of their class:")
+    assert single.startswith("1 of 3 groups, with 3 records, have one class only:")
+    assert class_notes(labels, np.zeros(10, np.intp)) == ()
+    assert class_notes(np.zeros(4, np.intp), np.array([0, 1, 0, 1])) == ()
+    assert [note for note in class_notes(labels, np.column_stack([classes * 0, classes])) if "attribute 2" in note]
