@@ -10,8 +10,8 @@ from pathlib import Path
 
 from reproduction import class_restricted
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
-from reproduction.hybrid_microaggregation import section as hybrid_microaggregation
 from reproduction.hierarchical import section as hierarchical
+from reproduction.hybrid_microaggregation import section as hybrid_microaggregation
 from reproduction.mdav_table import mdav_table
 from reproduction.measured import DOCUMENTED
 from reproduction.page import Results, page

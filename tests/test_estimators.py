@@ -14,10 +14,9 @@ from masktron import estimators, methods
 
 MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
-ORDER_COUNTS = frozenset({"ipso", "microhybrid", "muralidhar_sarathy", "noise"})
+ORDER_COUNTS = frozenset({"cart", "hierarchical", "ipso", "microhybrid", "muralidhar_sarathy", "noise", "sequential"})
 
-ORDER_COUNTS = frozenset({"sequential", "cart", "hierarchical"})
-ORDER_COUNTS = frozenset[str]()
+
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 

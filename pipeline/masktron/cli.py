@@ -113,6 +113,16 @@ Params = Annotated[
         "--param", metavar="NAME=VALUE", help="A parameter of the method: see masktron methods NAME; repeatable."
     ),
 ]
+AggregatorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
+        "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
+        "boolean_max_min. By default the one that loses least.",
+        show_default=False,
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
 
@@ -255,6 +265,7 @@ def mask(
     k: K = None,
     method: MethodOption = None,
     param: Params = None,
+    aggregator: AggregatorOption = None,
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
@@ -333,6 +344,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         allow=tuple(allow or ()) or None,
+        aggregator=aggregator,
         max_observed_share=max_observed_share,
         max_block_records=max_block_records,
         shuffle=shuffle or None,

@@ -100,6 +100,9 @@ class Config:
         ``*`` for the hard rules that it does not name. `mask` does not read it.
     method : str
         Masking method, by name; `mask` knows which there are (`masktron methods`).
+    aggregator : str or None
+        The aggregator that masks every block whose kinds of values it suits, by name; where its theorem does not keep
+        the rules of one, `mask` stops. The one that loses least in each block when None.
     params : mapping of str to value
         Its parameters: texts, numbers, true or false, lists of names or numbers. What they may be, `mask` checks.
     workers : int or None
@@ -127,6 +130,7 @@ class Config:
     max_failures: Mapping[str, str] = field(default_factory=dict)
     method: str = "mdav"
     params: Mapping[str, Param] = field(default_factory=dict)
+    aggregator: str | None = None
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -146,7 +150,7 @@ class Config:
         for name in ("keep_missing", "shuffle"):
             value = getattr(self, name)
             _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
-        for name in ("record", "phase"):
+        for name in ("record", "phase", "aggregator"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _one_of("grouping", self.grouping, ("rules", "all"))

@@ -109,6 +109,10 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class MdavGeneric(Masker, methods.mdav_generic.MdavGeneric):
+    """`masktron.methods.mdav_generic.MdavGeneric` for scikit-learn."""
+
+
 class Univariate(Masker, methods.univariate.Univariate):
     """`masktron.methods.univariate.Univariate` for scikit-learn."""
 
@@ -125,6 +129,14 @@ class TCloseness(Masker, methods.t_closeness.TCloseness):
     """`masktron.methods.t_closeness.TCloseness` for scikit-learn."""
 
 
+class Crest(Masker, methods.crest.Crest):
+    """`masktron.methods.crest.Crest` for scikit-learn."""
+
+
+class CampCrest(Masker, methods.camp_crest.CampCrest):
+    """`masktron.methods.camp_crest.CampCrest` for scikit-learn."""
+
+
 class Noise(Masker, methods.noise.Noise):
     """`masktron.methods.noise.Noise` for scikit-learn."""
 
@@ -139,8 +151,8 @@ class Microhybrid(Masker, methods.microhybrid.Microhybrid):
 
 class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
     """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
-class MdavGeneric(Masker, methods.mdav_generic.MdavGeneric):
-    """`masktron.methods.mdav_generic.MdavGeneric` for scikit-learn."""
+
+
 class Sequential(Masker, methods.sequential.Sequential):
     """`masktron.methods.sequential.Sequential` for scikit-learn."""
 
@@ -151,30 +163,23 @@ class Cart(Masker, methods.cart.Cart):
 
 class Hierarchical(Masker, methods.hierarchical.Hierarchical):
     """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
-class Crest(Masker, methods.crest.Crest):
-    """`masktron.methods.crest.Crest` for scikit-learn."""
-
-
-class CampCrest(Masker, methods.camp_crest.CampCrest):
-    """`masktron.methods.camp_crest.CampCrest` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    MdavGeneric,
     Univariate,
     MuApprox,
     Mst,
     TCloseness,
+    Crest,
+    CampCrest,
     Noise,
     Ipso,
     Microhybrid,
     MuralidharSarathy,
-)
-    MdavGeneric,
     Sequential,
     Cart,
     Hierarchical,
-    Crest,
-    CampCrest,
-)  # fmt: skip
+)
 """One for each method."""

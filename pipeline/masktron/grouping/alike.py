@@ -31,8 +31,8 @@ class RecordPartitioner(Protocol):
 
     by_points: bool
 
-    def restricted(self, records: NDArray[np.intp]) -> RecordPartitioner:
-        """Return the partitioner of some of its records, by position."""
+    def restricted(self, records: NDArray[np.intp], columns: NDArray[np.bool_] | None = None) -> RecordPartitioner:
+        """Return the partitioner of some of its records, by position, and of some columns of their points."""
         ...
 
     def __call__(self, points: NDArray[np.float64], k: int) -> Labels:
@@ -40,9 +40,11 @@ class RecordPartitioner(Protocol):
         ...
 
 
-def restricted(partitioner: Partitioner, records: NDArray[np.intp]) -> Partitioner:
-    """Return what partitions some of the records of a partitioner."""
-    return partitioner.restricted(records) if isinstance(partitioner, RecordPartitioner) else partitioner
+def restricted(
+    partitioner: Partitioner, records: NDArray[np.intp], columns: NDArray[np.bool_] | None = None
+) -> Partitioner:
+    """Return what partitions some of the records of a partitioner, by some columns of their points."""
+    return partitioner.restricted(records, columns) if isinstance(partitioner, RecordPartitioner) else partitioner
 
 
 RARE = 2

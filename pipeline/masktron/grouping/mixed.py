@@ -114,9 +114,12 @@ class Groups:
         disjuncts = self.disjuncts.of_records(records)
         known, labels = self.parts.get(code, (None, records))
         if known is None or not np.array_equal(known, records):
-            points = self.points[np.ix_(records, self.known[records].any(axis=0))]
+            columns = self.known[records].any(axis=0)
+            points = self.points[np.ix_(records, columns)]
             many = len(self.points) >= TREE_FROM  # a part of many records can be small
-            labels = group_alike(points, self.k, disjuncts, restricted(self.partitioner, records), compiled=many)
+            labels = group_alike(
+                points, self.k, disjuncts, restricted(self.partitioner, records, columns), compiled=many
+            )
             self.parts[code] = records, labels
         taken = labels >= 0
         self.labels[records[taken]] = len(self.mixed) + labels[taken]

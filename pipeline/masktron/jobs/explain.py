@@ -135,7 +135,7 @@ def _planned(
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_known_fields(job)
         facts = resolve_roles(records, config)
-        plan = make_plan(job.edits, facts, config, released=released)
+        plan = make_plan(job.edits, facts, config, released=released, aggregator=config.aggregator)
     except MasktronError as error:
         return facts, None, str(error)
     return facts, plan, None

@@ -34,7 +34,7 @@ from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.measures.moment_shift import MomentShift
 from masktron.measures.unchanged import unchanged
-from masktron.methods.base import Method
+from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import Shape
@@ -113,9 +113,10 @@ def run_mask(
     require_known_fields(job)
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
-    plan = make_plan(job.edits, fields, config, released=originals.released)
-    run = _Run(job, config, method.method, plan, records, _kept(records, originals), originals)
-    classes = _classes(run.kept, fields, method.class_fields)
+    plan = make_plan(job.edits, fields, config, released=originals.released, aggregator=config.aggregator)
+    kept = _kept(records, originals)
+    classes = _classes(kept, fields, method.class_fields)
+    run = _Run(job, config, method.method, plan, records, kept, originals, classes)
     if compiles_first(len(run.kept), plan, job.edits) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
         from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
@@ -152,6 +153,7 @@ class _Run:
     records: Records
     kept: Records
     originals: Originals
+    classes: NDArray[np.intp] | None = None
 
     @property
     def binding(self) -> list[int]:
@@ -376,6 +378,7 @@ class _Run:
                 *notes_of(self.job),
                 *self.originals.notes,
                 *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
+                *self._group_notes(blocks),
                 *privacy_notes(blocks, self.kept.columns, columns),
             ),
             figures=tuple(map(FigureResult.of, measured)),
@@ -385,6 +388,16 @@ class _Run:
             draw=draw,
         )
         return result, measured
+
+    def _group_notes(self, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
+        """What the method says of its groups, once for blocks that share them."""
+        if not isinstance(self.method, Partitioning):
+            return
+        told: dict[str, list[str]] = {}
+        for masked in blocks:
+            for note in self.method.notes(masked.grouping.labels, self.classes):
+                told.setdefault(note, []).extend(masked.block.variables)
+        yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
 
     def _assessed(
         self, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]], blocks: Sequence[BlockResult]
@@ -481,6 +494,7 @@ class _Run:
             groups=tuple(groups.tolist()),
             unmoved=perturbed.unmoved,
             settled=perturbed.settled,
+            marked={name: tuple(positions.tolist()) for name, positions in perturbed.marked.items()},
         )
 
 

@@ -121,6 +121,7 @@ class Drawing:
     def _drawn(self, attempt: int) -> Drawn:
         drawn = np.full((len(self.values), len(self.variables)), np.nan)
         labels = np.full(len(self.values), -1, dtype=np.intp)
+        marked: NDArray[np.bool_] | None = None
         notes: dict[str, int] = {}
         groups = 0
         for number, records in enumerate(self.strata):
@@ -129,17 +130,16 @@ class Drawing:
             if part.labels is not None:
                 labels[records] = groups + part.labels
                 groups += int(part.labels.max()) + 1
+            if part.marked is not None:
+                marked = np.zeros(drawn.shape, dtype=np.bool_) if marked is None else marked
+                marked[records] = part.marked[:, : len(self.variables)]
             for note in part.notes:
                 notes[note] = notes.get(note, 0) + 1
         several = len(self.strata) > 1
-        return Drawn(
-            drawn,
-            labels if groups and labels.min() >= 0 else None,
-            tuple(
-                f"{note} (in {count} of {len(self.strata)} strata)" if several else note
-                for note, count in notes.items()
-            ),
+        told = (
+            f"{note} (in {count} of {len(self.strata)} strata)" if several else note for note, count in notes.items()
         )
+        return Drawn(drawn, labels if groups and labels.min() >= 0 else None, tuple(told), marked)
 
     def _part(self, records: NDArray[np.intp], generator: np.random.Generator) -> Drawn:
         values = _filled(self.values[records])

@@ -57,6 +57,8 @@ class Perturbed:
         Part of the file in which each record was drawn.
     settled : mapping of str to float
         By number: sum of the squared differences between what was drawn and what is written.
+    marked : mapping of str to ndarray of intp
+        By variable: records whose values were to be replaced, for methods that replace some values alone.
     """
 
     blocks: tuple[MaskedBlock, ...]
@@ -68,6 +70,7 @@ class Perturbed:
     unmoved: int
     parts: NDArray[np.intp]
     settled: Mapping[str, float]
+    marked: Mapping[str, NDArray[np.intp]]
 
 
 def perturb(
@@ -145,7 +148,14 @@ def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> 
         len(_unmoved(views, masked)),
         parts,
         dict(zip(numbers, moved.tolist(), strict=True)),
+        {} if first.marked is None else _marked(drawing, first.marked),
     )
+
+
+def _marked(drawing: Drawing, marked: NDArray[np.bool_]) -> dict[str, NDArray[np.intp]]:
+    """Records whose values of a variable were to be replaced; what a record does not have is not."""
+    own = marked & drawing.known
+    return {name: np.flatnonzero(column) for name, column in zip(drawing.variables, own.T, strict=True)}
 
 
 def _columns(drawing: Drawing, columns: slice, attempt: int) -> Floats:

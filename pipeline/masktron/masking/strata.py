@@ -22,6 +22,7 @@ from masktron.masking.tallies import Tallies
 from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
 from masktron.partitions.kdcut import Cuts
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.partitioner import AFFORDABLE, within_groups
 from masktron.partitions.partitioner import compile_for as compile_partitioning
 from masktron.partitions.partitioner import compiles_first as partitioning_compiles_first
@@ -54,12 +55,14 @@ def group(views: Views, partition: Partition) -> Grouping:
         disjuncts=disjuncts_of(views, partition),
         fits=_Fitting(views, partition),
     )
-    grouping = formed(partitioner=views.partitioner.recording(cuts))
+    added = points.shape[1] - (known := views.kinds(partition.grouped)).columns
+    partitioner = views.partitioner.of_kinds(Kinds.joined([known, Kinds.numbers(added)]))
+    grouping = formed(partitioner=partitioner.recording(cuts))
     cut = cuts.largest()
     if cut is not None:
         if views.n <= AFFORDABLE:
             # the rules move records between groups, which makes up for much of what a cut costs
-            whole = formed(partitioner=views.partitioner.whole())
+            whole = formed(partitioner=partitioner.whole())
             cut = replace(cut, excess=_within(points, grouping) - _within(points, whole), measured=True)
         grouping = replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
     even = uneven(views, partition, grouping, tallies, apart)

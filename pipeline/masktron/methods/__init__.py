@@ -5,47 +5,39 @@ from __future__ import annotations
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.methods.base import Method
-from masktron.methods.ipso import Ipso
 from masktron.methods.camp_crest import CampCrest
+from masktron.methods.cart import Cart
 from masktron.methods.crest import Crest
+from masktron.methods.hierarchical import Hierarchical
+from masktron.methods.ipso import Ipso
 from masktron.methods.mdav import Mdav
+from masktron.methods.mdav_generic import MdavGeneric
 from masktron.methods.microhybrid import Microhybrid
 from masktron.methods.mst import Mst
 from masktron.methods.mu_approx import MuApprox
 from masktron.methods.muralidhar_sarathy import MuralidharSarathy
 from masktron.methods.noise import Noise
+from masktron.methods.sequential import Sequential
 from masktron.methods.t_closeness import TCloseness
 from masktron.methods.univariate import Univariate
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    MdavGeneric,
     Univariate,
     MuApprox,
     Mst,
     TCloseness,
+    Crest,
+    CampCrest,
     Noise,
     Ipso,
     Microhybrid,
     MuralidharSarathy,
-)
-from masktron.methods.mdav_generic import MdavGeneric
-
-ALL: tuple[type[Method], ...] = (
-    Mdav,
-    MdavGeneric,
-from masktron.methods.cart import Cart
-from masktron.methods.hierarchical import Hierarchical
-from masktron.methods.mdav import Mdav
-from masktron.methods.sequential import Sequential
-
-ALL: tuple[type[Method], ...] = (
-    Mdav,
     Sequential,
     Cart,
     Hierarchical,
-    Crest,
-    CampCrest,
-)  # fmt: skip
+)
 """Every method; the first is the default."""
 
 

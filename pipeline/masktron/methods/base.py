@@ -39,11 +39,14 @@ class Drawn:
         Groups that the values were made for, 0 to g - 1; None where there are none.
     notes : tuple of str
         What the user has to know of this run, one sentence each: components that were regularised, larger groups.
+    marked : ndarray of bool, shape (n, p), or None
+        Values that were to be replaced, for methods that replace some values alone.
     """
 
     values: Floats
     labels: Labels | None = None
     notes: tuple[str, ...] = ()
+    marked: NDArray[np.bool_] | None = None
 
 
 class Method(ABC):
@@ -153,6 +156,23 @@ class Partitioning(Method):
     def contract(self) -> Contract:
         """Identical groups of at least k."""
         return IdenticalGroups(int(self.k))
+
+    def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:
+        """Say what the user has to know of the groups as they are in the end.
+
+        Parameters
+        ----------
+        labels : ndarray of intp, shape (n,)
+            Of all records of the file.
+        classes : ndarray of intp, shape (n, c), or None
+
+        Returns
+        -------
+        tuple of str
+            A sentence each.
+        """
+        del labels, classes
+        return ()
 
     @abstractmethod
     def partition(

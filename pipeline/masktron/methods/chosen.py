@@ -66,11 +66,12 @@ def chosen(name: str, params: Mapping[str, object], k: int) -> Chosen:
     own = {parameter.name: parameter for parameter in kind.parameters}
     values = {key: _value(own[key], value) for key, value in params.items() if key in own and key not in ELSEWHERE}
     given = {key: value for key, value in params.items() if key in ELSEWHERE or key not in own}
-    class_fields = _class_fields(kind, given)
-    _require_known(kind, [key for key in given if not (kind.needs_class and key in CLASS)])
     if "k" in own:
         values["k"] = k
-    method = kind(**values).check()
+    method = kind(**values)  # some need a class only with some of their parameters
+    class_fields = _class_fields(method, given)
+    _require_known(method, [key for key in given if not (method.needs_class and key in CLASS)])
+    method.check()
     method.require_class(given=bool(class_fields))
     return Chosen(method, class_fields)
 
@@ -95,9 +96,9 @@ def _names(value: object) -> bool:
     )
 
 
-def _class_fields(kind: type[Method], given: Mapping[str, object]) -> tuple[str, ...]:
+def _class_fields(method: Method, given: Mapping[str, object]) -> tuple[str, ...]:
     named = [key for key in CLASS if key in given]
-    if not named or not kind.needs_class:
+    if not named or not method.needs_class:
         return ()
     if len(named) > 1:
         raise UsageError("class and classes are both given", hint="name all class fields in one: class=A,B")
@@ -111,17 +112,17 @@ def _class_fields(kind: type[Method], given: Mapping[str, object]) -> tuple[str,
     return tuple(fields)
 
 
-def _require_known(kind: type[Method], others: list[str]) -> None:
+def _require_known(method: Method, others: list[str]) -> None:
     """Refuse parameters that the method does not have."""
     for key in others:
         if key in ELSEWHERE:
-            raise UsageError(f"{key} is not given as a parameter of {kind.name}", hint=ELSEWHERE[key])
+            raise UsageError(f"{key} is not given as a parameter of {method.name}", hint=ELSEWHERE[key])
         if key in CLASS:
-            raise UsageError(f"{kind.name} has no use for a class", hint="leave it out; see `masktron methods`")
-        known = [one.name for one in kind.parameters if one.name not in ELSEWHERE]
-        if kind.needs_class:
+            raise UsageError(f"{method.name} has no use for a class", hint="leave it out; see `masktron methods`")
+        known = [one.name for one in method.parameters if one.name not in ELSEWHERE]
+        if method.needs_class:
             known.append(CLASS[0])
         raise UsageError(
-            f"{kind.name} has no parameter {key!r}",
-            hint=did_you_mean(key, known) if known else f"{kind.name} has no parameters besides those of the run",
+            f"{method.name} has no parameter {key!r}",
+            hint=did_you_mean(key, known) if known else f"{method.name} has no parameters besides those of the run",
         )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import class_counts, compound, crest
+from masktron.partitions.kinds import Kinds
 
 ALPHA = Parameter(
     "alpha",
@@ -61,12 +62,24 @@ class Crest(Partitioning):
         self.alpha = alpha
         self.neighbours = neighbours
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         """Partition points by CREST; see `Partitioning.partition` and `masktron.partitions.crest.crest`."""
+        del kinds
         self.require_class(given=classes is not None)
         assert classes is not None  # noqa: S101 -- required above
         near = None if self.neighbours is None else int(self.neighbours)
         return crest(points, int(self.k), classes, shares=shares, alpha=float(self.alpha), neighbours=near)
+
+    def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:
+        """Say which classes groups give away; see `class_notes`."""
+        return () if classes is None else class_notes(labels, classes)
 
     def mask(
         self,

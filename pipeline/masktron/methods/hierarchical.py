@@ -158,7 +158,7 @@ class Hierarchical(Method):
         del classes, nominal
         marked = self.marked(values)
         made = self._made(values, marked, generator.spawn(int(self.release))[-1])
-        return Drawn(made.values, notes=tuple(_notes(marked, made)))
+        return Drawn(made.values, notes=tuple(_notes(marked, made)), marked=marked.cells)
 
     def all_releases(self, values: Floats, generator: np.random.Generator) -> Floats:
         """Make all releases, shape (m, n, p); release j is what `mask` makes with ``release=j`` and the same seed.

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mst import to_unit, tree_partition
 
 type Scale = Literal["standard", "unit"]
@@ -51,7 +52,14 @@ class Mst(Partitioning):
         self.k = k
         self.scale = scale
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         """Partition points by their minimum spanning tree; see `Partitioning.partition`."""
-        del classes, shares
+        del classes, shares, kinds
         return tree_partition(scaled(points, self.scale), int(self.k))

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mu_approx import approx_partition
 
 
@@ -34,7 +35,14 @@ class MuApprox(Partitioning):
     def __init__(self, k: int = 5) -> None:
         self.k = k
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         """Partition points by mu-Approx; see `Partitioning.partition`."""
-        del classes, shares
+        del classes, shares, kinds
         return approx_partition(points, int(self.k))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -47,7 +47,7 @@ class Parameter:
     optional: bool = False
     above_low: bool = False
 
-    def read(self, text: str) -> Any:  # noqa: PLR0911 -- one for each kind
+    def read(self, text: str) -> Any:
         """Return the value that a text of the command line stands for.
 
         Raises
@@ -96,9 +96,6 @@ class Parameter:
                 fine = isinstance(value, bool)
             case "fields":
                 fine = isinstance(value, Iterable) and not isinstance(value, str)
-            case "numbers":
-                listed = isinstance(value, Sequence) and not isinstance(value, str)
-                fine = listed and all(_is_number(one) and self._within(one) for one in value)
         if not fine:
             raise self._wrong(value)
 

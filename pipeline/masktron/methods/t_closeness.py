@@ -10,7 +10,9 @@ from masktron.errors import UsageError
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import Parameter
-from masktron.partitions.t_closeness import close_partition
+from masktron.partitions.crest import class_counts
+from masktron.partitions.kinds import Kinds
+from masktron.partitions.t_closeness import close_partition, distances
 
 
 class TCloseness(Partitioning):
@@ -60,14 +62,41 @@ class TCloseness(Partitioning):
         self.t = t
         self.scale = scale
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         """Partition points by their minimum spanning tree and their class; see `Partitioning.partition`.
 
         With several class attributes, `shares` has an axis for each.
         """
+        del kinds
         self.require_class(given=classes is not None)
         codes, overall = combined(np.asarray(classes), shares)
         return close_partition(scaled(points, self.scale), int(self.k), float(self.t), codes, overall)
+
+    def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:
+        """Say in how many groups the class is farther from the file than asked for; see `Partitioning.notes`."""
+        return () if classes is None else _far(labels, classes, float(self.t))
+
+
+def _far(labels: Labels, classes: Labels, t: float) -> tuple[str, ...]:
+    """Say in how many groups the class is farther from the file than asked for."""
+    _, codes = np.unique(classes, axis=0, return_inverse=True)
+    counts = class_counts(labels, codes.ravel().astype(np.intp))
+    own = distances(counts, counts.sum(axis=0) / counts.sum())
+    far = int((own > t + 1e-12).sum())  # rounding of shares
+    if not far:
+        return ()
+    return (
+        f"in {far} of {len(own)} groups the class is farther than t = {t:g} from that of the file, by up to "
+        f"{own.max():.3f}: rules and rare records make groups that the class does not allow; a larger t or k, or "
+        "fewer variables, make them fewer",
+    )
 
 
 def combined(classes: Labels, shares: Floats | None) -> tuple[Labels, Floats]:

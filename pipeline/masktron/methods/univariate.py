@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.univariate import Projection, projected_partition
 
 
@@ -48,7 +49,14 @@ class Univariate(Partitioning):
         self.k = k
         self.projection = projection
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         """Partition points along one direction; see `Partitioning.partition`."""
-        del classes, shares
+        del classes, shares, kinds
         return projected_partition(points, int(self.k), self.projection)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from masktron.partitions.cutting import cut_longest
 from masktron.partitions.centroid import agglomerate
 from masktron.partitions.crest import crest
+from masktron.partitions.cutting import cut_longest
 from masktron.partitions.encode import encode_nominal
 from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
@@ -30,12 +30,8 @@ ALL: tuple[Callable[..., Any], ...] = (
     close_partition,
     approx_partition,
     partition_generic,
-    encode_nominal,
-    optimal_univariate,
-    kd_cut,
     Kinds,
-    Partitioner,
     agglomerate,
+    crest,
 )
-ALL: tuple[Callable[..., Any], ...] = (partition, encode_nominal, optimal_univariate, kd_cut, Partitioner, crest)
 """The entry of every module."""

@@ -83,6 +83,12 @@ class Kinds:
         widths = tuple(width for one, width in zip(self.kinds, self.widths, strict=True) if one == kind)
         return Kinds((kind,) * len(widths), widths)
 
+    def having(self, columns: NDArray[np.bool_]) -> Kinds:
+        """Return what is left of the variables in some of the columns, a mask of shape (columns,)."""
+        left = [(kind, int(columns[span].sum())) for kind, span in self.spans()]
+        kept = [(kind, width) for kind, width in left if width or kind == NOMINAL]
+        return Kinds(tuple(kind for kind, _ in kept), tuple(width for _, width in kept))
+
     def require(self, points: NDArray[np.float64]) -> None:
         """Refuse points that have another number of columns.
 

@@ -14,6 +14,7 @@ from masktron.errors import UsageError
 from masktron.kernels import mdav as kernel
 from masktron.kernels import univariate
 from masktron.partitions.kdcut import Cut, Cuts, kd_cut
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import require_groups
 
 type Labels = NDArray[np.intp]
@@ -51,6 +52,11 @@ class Partitioner:
     def recording(self, cuts: Cuts) -> Partitioner:
         """Return the same with another place for what is cut."""
         return replace(self, cuts=cuts)
+
+    def of_kinds(self, kinds: Kinds) -> Partitioner:
+        """Return the partitioner itself: it knows distances alone."""
+        del kinds
+        return self
 
     def whole(self) -> Partitioner:
         """Return the same without a cut."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from masktron.synthesis.bootstrap import bayesian_bootstrap
+from masktron.synthesis.cart import draw_trees
 from masktron.synthesis.freedom import lacking
 from masktron.synthesis.grouped import synthesise
+from masktron.synthesis.hierarchical import mark, replace_marked
 from masktron.synthesis.imputation import imputed
 from masktron.synthesis.ipso import ipso
+from masktron.synthesis.microperturbation import microperturb
 from masktron.synthesis.moments import exact_normal
 from masktron.synthesis.regression import regress
+from masktron.synthesis.regressions import draw_regressions
+from masktron.synthesis.relations import basis
 
 ALL: tuple[Callable[..., Any], ...] = (
     exact_normal,
@@ -19,15 +25,12 @@ ALL: tuple[Callable[..., Any], ...] = (
     ipso,
     imputed,
     synthesise,
+    bayesian_bootstrap,
+    basis,
+    draw_regressions,
+    draw_trees,
+    mark,
+    replace_marked,
+    microperturb,
 )
-from masktron.synthesis.bootstrap import bayesian_bootstrap
-from masktron.synthesis.cart import draw_trees
-from masktron.synthesis.hierarchical import mark, replace_marked
-from masktron.synthesis.regressions import draw_regressions
-from masktron.synthesis.relations import basis
-
-ALL: tuple[Callable[..., Any], ...] = (bayesian_bootstrap, basis, draw_regressions, draw_trees, mark, replace_marked)
-from masktron.synthesis.microperturbation import microperturb
-
-ALL: tuple[Callable[..., Any], ...] = (microperturb,)
 """The entry of every module."""
