@@ -104,7 +104,22 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class HybridMicro(Masker, methods.hybrid_micro.HybridMicro):
+    """`masktron.methods.hybrid_micro.HybridMicro` for scikit-learn."""
+
+
+class ModelHybrid(Masker, methods.model_hybrid.ModelHybrid):
+    """`masktron.methods.model_hybrid.ModelHybrid` for scikit-learn."""
+
+
+class LatentClass(Masker, methods.latent_class.LatentClass):
+    """`masktron.methods.latent_class.LatentClass` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    HybridMicro,
+    ModelHybrid,
+    LatentClass,
 )  # fmt: skip
 """One for each method."""
