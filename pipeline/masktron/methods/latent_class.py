@@ -58,7 +58,7 @@ class LatentClass(ModelHybrid):
         family: str | None = None,
         exact: bool = True,
         iterations: int = 500,
-        starts: int = 2,
+        starts: int = 1,
         random_state: Any = None,
     ) -> None:
         super().__init__(k, fewest, most, family, exact, iterations, random_state)

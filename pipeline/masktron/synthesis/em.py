@@ -20,7 +20,7 @@ FLOOR = 1e-6
 a plane or at a point has no bound without it."""
 PRIOR = 1.0
 """Records with the shares of the whole file that are added to each component, so that no category has share 0."""
-_ROWS = 16_384
+_ROWS = 8_192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +47,10 @@ class Observed:
         return sum(len(known) - 1 for known in self.shares)
 
     def chunks(self) -> Iterator[tuple[Floats, Labels]]:
-        """Some records after the others, so that no array grows with components and records at once."""
+        """Variables, shape (r, m), and codes, shape (m, c), of m records after the others: what fits a cache."""
         for first in range(0, len(self.points), _ROWS):
-            yield self.points[first : first + _ROWS], self.codes[first : first + _ROWS]
+            rows = slice(first, first + _ROWS)
+            yield np.ascontiguousarray(self.points[rows].T), self.codes[rows]
 
     def some(self, chosen: Labels) -> Observed:
         """Return these records alone."""
@@ -91,8 +92,8 @@ class Statistics:
     ----------
     counts : ndarray of float64, shape (g,)
     sums : ndarray of float64, shape (g, r)
-    products : ndarray of float64, shape (g, r (r + 1) / 2)
-        Of two variables each, the upper triangle row by row.
+    products : ndarray of float64, shape (g, r, r)
+        Of two variables each.
     tallies : tuple of ndarray of float64, shape (categories, g)
     """
 
@@ -103,11 +104,7 @@ class Statistics:
 
     def scatters(self) -> Floats:
         """Sums of squares and products around the means, shape (g, r, r)."""
-        r = self.sums.shape[1]
-        full = np.empty((len(self.counts), r, r))
-        first, second = np.triu_indices(r)
-        full[:, first, second] = full[:, second, first] = self.products
-        return full - self.sums[:, :, None] * (self.sums / self.counts[:, None])[:, None, :]
+        return self.products - self.sums[:, :, None] * (self.sums / self.counts[:, None])[:, None, :]
 
 
 def parameters(family: Family, components: int, dimensions: int, categories: int = 0) -> int:
@@ -118,19 +115,21 @@ def parameters(family: Family, components: int, dimensions: int, categories: int
     return components - 1 + components * (dimensions + categories) + (own if dimensions else 0)
 
 
-def log_joint(components: Components, points: Floats, codes: Labels) -> Floats:
-    """Log of weight times density of each record and component, shape (n, g)."""
+def log_joint(components: Components, variables: Floats, codes: Labels) -> Floats:
+    """Log of weight times density of each component and record of a chunk, shape (g, m)."""
     g, r = components.means.shape
     roots = np.linalg.cholesky(components.covariances)
     whitening = np.linalg.inv(roots)
     offsets = np.einsum("gab,gb->ga", whitening, components.means)
-    white = (points @ whitening.transpose(2, 0, 1).reshape(r, g * r)).reshape(-1, g, r) - offsets
-    volumes = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
-    joint: Floats = np.einsum("ngr,ngr->ng", white, white)
+    white = (whitening.reshape(g * r, r) @ variables).reshape(g, r, variables.shape[1])
+    white -= offsets[:, :, None]
+    np.square(white, out=white)
+    joint: Floats = white.sum(axis=1)
     joint *= -0.5
-    joint += np.log(components.weights) - volumes - 0.5 * r * np.log(2 * np.pi)
+    volumes = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    joint += (np.log(components.weights) - volumes - 0.5 * r * np.log(2 * np.pi))[:, None]
     for shares, column in zip(components.shares, codes.T, strict=True):
-        joint += np.log(shares)[column]
+        joint += np.log(shares.T)[:, column]
     return joint
 
 
@@ -138,28 +137,36 @@ def expect(components: Components, observed: Observed) -> tuple[Statistics, floa
     """Return the expected counts and sums of every component, and the log-likelihood."""
     total: Statistics | None = None
     likelihood = 0.0
-    for points, codes in observed.chunks():
-        joint = log_joint(components, points, codes)
-        highest = joint.max(axis=1, keepdims=True)
+    for variables, codes in observed.chunks():
+        joint = log_joint(components, variables, codes)
+        highest = joint.max(axis=0)
         joint -= highest
         np.exp(joint, out=joint)
-        sums = joint.sum(axis=1, keepdims=True)
+        sums = joint.sum(axis=0)
         likelihood += float(np.log(sums).sum() + highest.sum())
         joint /= sums
-        total = _added(total, statistics(joint, points, codes, observed.shares))
+        total = _added(total, statistics(joint, variables, codes, observed.shares))
     assert total is not None  # noqa: S101 -- there are records
     return total, likelihood
 
 
-def statistics(memberships: Floats, points: Floats, codes: Labels, shares: tuple[Floats, ...]) -> Statistics:
-    """Return counts and sums of records that belong to components in these proportions, shape (n, g)."""
-    first, second = np.triu_indices(points.shape[1])
+def begin(labels: Labels, observed: Observed) -> Statistics:
+    """Return counts and sums of records that belong to one component each, 0 to g - 1."""
+    memberships = np.eye(int(labels.max()) + 1)[:, labels]
+    return statistics(memberships, observed.points.T, observed.codes, observed.shares)
+
+
+def statistics(memberships: Floats, variables: Floats, codes: Labels, shares: tuple[Floats, ...]) -> Statistics:
+    """Return counts and sums of records that belong to components in these proportions, shape (g, m)."""
+    r, m = variables.shape
     tallies = tuple(
-        np.stack([np.bincount(column, part, len(known)) for part in memberships.T], axis=1)
+        np.stack([np.bincount(column, part, len(known)) for part in memberships], axis=1)
         for column, known in zip(codes.T, shares, strict=True)
     )
-    products = memberships.T @ (points[:, first] * points[:, second])
-    return Statistics(memberships.sum(axis=0), memberships.T @ points, products, tallies)
+    products = memberships @ (variables[:, None, :] * variables[None, :, :]).reshape(r * r, m).T
+    return Statistics(
+        memberships.sum(axis=1), memberships @ variables.T, products.reshape(len(memberships), r, r), tallies
+    )
 
 
 def maximise(found: Statistics, family: Family, shares: tuple[Floats, ...], pooled: float = 0.0) -> Components:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,11 +17,11 @@ from masktron.synthesis.em import (
     Floats,
     Labels,
     Observed,
+    begin,
     expect,
     log_joint,
     maximise,
     parameters,
-    statistics,
 )
 from masktron.synthesis.starts import starts
 
@@ -135,9 +135,9 @@ def fit_mixture(observed: Observed, search: Search, generator: np.random.Generat
             fits = list(counted.converged(_run(observed, one.components, one.family, search) for one in begun))
         if not fits:
             _require_convergence(counted.unfinished, search)
-            fits = [_single(observed, search)]
+            fits = list(counted.converged(_singles(observed, search)))
         best = max(fits, key=lambda fit: fit.bic)
-        labels = np.concatenate([log_joint(best.components, *chunk).argmax(axis=1) for chunk in observed.chunks()])
+        labels = np.concatenate([log_joint(best.components, *chunk).argmax(axis=0) for chunk in observed.chunks()])
     renumbered = np.unique(labels, return_inverse=True)[1].astype(np.intp)
     return Mixture(best, renumbered, counted.unfinished, None if part is observed else len(part.points))
 
@@ -161,46 +161,50 @@ class _Counted:
 def _fits(part: Observed, n: int, search: Search, generator: np.random.Generator) -> Iterator[Fit | None]:
     """Fits to a part of n records, for every start, number of components and family."""
     dimensions = part.points.shape[1]
-    if part.points.shape[0] < n:
-        search = Search(search.fewest, search.most, search.families, dimensions + 1, search.iterations, search.drawn)
+    if len(part.points) < n:
+        search = replace(search, least=dimensions + 1)
     highest = max(1, min(search.most, len(part.points) // search.least))
+    lowest = min(search.fewest, highest)
+    if not dimensions and not part.codes.shape[1]:
+        lowest = highest = 1
+    if lowest == 1:
+        yield from _singles(part, search)
+    if highest == 1:
+        return
     for start in starts(part, search.drawn, generator):
-        for groups in range(min(search.fewest, highest), highest + 1):
+        for groups in range(max(lowest, 2), highest + 1):
             labels = start(groups)
             if labels.max() + 1 < groups:
                 continue
-            found = statistics(np.eye(groups)[labels], part.points, part.codes, part.shares)
+            found = begin(labels, part)
             for family in _distinct(search.families, dimensions):
                 # groups of few records have no covariance of their own yet
-                begin = maximise(found, family, part.shares, pooled=dimensions + 1)
-                yield _run(part, begin, family, search)
+                first = maximise(found, family, part.shares, pooled=dimensions + 1)
+                yield _run(part, first, family, search)
 
 
-def _run(observed: Observed, begin: Components, family: Family, search: Search) -> Fit | None:
+def _singles(observed: Observed, search: Search) -> Iterator[Fit | None]:
+    """Fits of one component."""
+    found = begin(np.zeros(len(observed.points), dtype=np.intp), observed)
+    for family in _distinct(search.families, observed.points.shape[1]):
+        yield _run(observed, maximise(found, family, observed.shares), family, search)
+
+
+def _run(observed: Observed, first: Components, family: Family, search: Search) -> Fit | None:
     """Run EM: None where a component has too few records, steps of -1 where it does not converge."""
     n, dimensions = observed.points.shape
-    components, before = begin, -np.inf
-    free = parameters(family, len(begin.weights), dimensions, observed.categories)
+    components, before = first, -np.inf
+    free = parameters(family, len(first.weights), dimensions, observed.categories)
     for step in range(search.iterations):
         found, likelihood = expect(components, observed)
-        if len(begin.weights) > 1 and found.counts.min() < search.least:
+        alone = len(first.weights) == 1
+        if not alone and found.counts.min() < search.least:
             return None
-        if abs(likelihood - before) < TOLERANCE * n:
+        if alone or abs(likelihood - before) < TOLERANCE * n:
             return Fit(components, family, likelihood, 2 * likelihood - free * np.log(n), step)
         before = likelihood
         components = maximise(found, family, observed.shares)
     return Fit(components, family, before, -np.inf, -1)
-
-
-def _single(observed: Observed, search: Search) -> Fit:
-    """One component, whose maximum needs no steps, in the first family."""
-    n, dimensions = observed.points.shape
-    family = _distinct(search.families, dimensions)[-1]
-    found = statistics(np.ones((n, 1)), observed.points, observed.codes, observed.shares)
-    components = maximise(found, family, observed.shares)
-    likelihood = expect(components, observed)[1]
-    free = parameters(family, 1, dimensions, observed.categories)
-    return Fit(components, family, likelihood, 2 * likelihood - free * np.log(n), 0)
 
 
 def _expected_bic(fit: Fit, part: Observed, n: int) -> float:

@@ -61,7 +61,7 @@ class Synthesised:
             )
         if self.joins:
             found.append(
-                f"{self.joins} clusters of fewer than {self.least} records were joined with the nearest ones"
+                f"clusters of fewer than {self.least} records were joined with the nearest ones ({self.joins})"
             )
         if mixture.unfinished:
             found.append(f"{mixture.unfinished} mixtures did not converge and were left out")

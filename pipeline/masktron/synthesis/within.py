@@ -95,8 +95,9 @@ def _by_shares(codes: Labels, labels: Labels, chance: Floats) -> Labels:
     groups, categories = int(labels.max()) + 1, int(codes.max()) + 1
     counts = np.bincount(labels * categories + codes, minlength=groups * categories).reshape(groups, categories)
     limits = np.cumsum(counts + counts.sum(axis=0) / len(codes), axis=1)
-    limits /= limits[:, -1:]
-    return np.asarray((chance[:, None] >= limits[labels]).sum(axis=1), dtype=np.intp)
+    limits = limits / limits[:, -1:] + np.arange(groups)[:, None]
+    places = np.searchsorted(limits.ravel(), chance + labels, side="right") - labels * categories
+    return np.asarray(np.minimum(places, categories - 1), dtype=np.intp)
 
 
 def _draw_stacked(values: Floats, generator: np.random.Generator, *, exact: bool) -> Floats:
