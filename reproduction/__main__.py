@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reproduction import model_based
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
 from reproduction.mdav_table import mdav_table
 from reproduction.measured import DOCUMENTED
@@ -15,7 +16,7 @@ from reproduction.page import Results, page
 from reproduction.plots import loss_against_risk
 from reproduction.section import Section
 
-SECTIONS: tuple[Callable[[Path, Path], Section], ...] = ()
+SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (model_based.section,)
 """What follows the first paper: each is given the folder of the data and that of the page."""
 
 

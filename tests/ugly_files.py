@@ -25,10 +25,14 @@ def ugly(seed: int, least: int = 8) -> np.ndarray:
 
 
 def moments_differ(values: np.ndarray, drawn: np.ndarray) -> float:
-    """Return the largest difference of means and covariances, in standard deviations of the variables."""
+    """Return the largest difference of means and covariances, in standard deviations of the variables.
+
+    Where these are less than 1e-5 of the values, differences count as less in proportion: 1e-9 is then 1e-14 of the
+    values, some tens of the roundings that the original has itself.
+    """
     scales = values.std(axis=0)
     scales[scales == 0] = 1.0
-    size = np.maximum(1.0, np.abs(values).max(axis=0) / scales * 1e-6)
+    size = np.maximum(1.0, np.abs(values).max(axis=0) / scales * 1e-5)
     means = np.abs(values.mean(axis=0) - drawn.mean(axis=0)) / scales / size
     apart = np.cov(values / scales, rowvar=False) - np.cov(drawn / scales, rowvar=False)
     return float(max(means.max(), (np.abs(apart) / np.outer(size, size)).max()))
