@@ -101,6 +101,16 @@ def test_a_family_that_is_asked_for() -> None:
     assert "family EEI" in masked(values, family="EEI").notes[0]
     assert "mixture of 4 normal" in masked(values, fewest=4, most=4).notes[0]
     assert "mixture of 1 normal" in masked(values, fewest=1).notes[0]
+    assert len(masked(values, fewest=1).notes) == 1
+
+
+def test_fewer_components_than_asked_for_are_said() -> None:
+    values = np.array([1, 2, 3, 4, 11, 12, 14, 15.0])[:, None]
+    (note,) = masked(values, k=4).notes
+    assert "mixture of 2 normal" in note
+    notes = masked(values, k=5).notes
+    assert "mixture of 1 normal" in notes[0]
+    assert notes[1:] == ("no mixture of 2 or more components has 5 records in each, so fewer were taken",)
 
 
 def test_refusals() -> None:

@@ -43,7 +43,8 @@ class Search:
         Components.
     families : tuple of Family
     least : int
-        Records that a component is expected to have at least; mixtures with a smaller one are left out.
+        Records that a component is expected to have at least, to the nearest number; mixtures with a smaller one are
+        left out.
     iterations : int
         Steps of EM, after which a mixture is left out.
     drawn : int
@@ -198,7 +199,8 @@ def _run(observed: Observed, first: Components, family: Family, search: Search) 
     for step in range(search.iterations):
         found, likelihood = expect(components, observed)
         alone = len(first.weights) == 1
-        if not alone and found.counts.min() < search.least:
+        # clusters of just so many records have expected ones that are a little fewer
+        if not alone and found.counts.min() < search.least - 0.5:
             return None
         if alone or abs(likelihood - before) < TOLERANCE * n:
             return Fit(components, family, likelihood, 2 * likelihood - free * np.log(n), step)

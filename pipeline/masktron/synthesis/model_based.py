@@ -30,6 +30,8 @@ class Synthesised:
     mixture : Mixture
     log_likelihood, bic : float
         In the units of the numbers that the mixture is of; BIC is 2 log L - parameters x log n, larger is better.
+    fewest : int
+        Components that were asked for at least.
     least : int
         Records of a cluster that is large enough.
     joins : int
@@ -41,6 +43,7 @@ class Synthesised:
     mixture: Mixture
     log_likelihood: float
     bic: float
+    fewest: int
     least: int
     joins: int
 
@@ -54,6 +57,10 @@ class Synthesised:
             f"mixture of {count} normal components, family {fit.family}: log-likelihood {self.log_likelihood:.1f}, "
             f"BIC {self.bic:.1f} (2 log L - parameters x log n: larger is better)"
         ]
+        if count < self.fewest:
+            found.append(
+                f"no mixture of {self.fewest} or more components has {self.least} records in each, so fewer were taken"
+            )
         if floored:
             found.append(
                 f"{floored} of {count} components are nearly singular, their records lie on a plane or at a point: "
@@ -111,7 +118,9 @@ def synthesise(
         drawn[:, place] = codes_of[draw_codes(codes[:, [column]], labels, generator, exact=exact)[:, 0]]
     units = len(values) * float(np.log(numbers[:, own].std(axis=0)).sum())
     fit = mixture.fit
-    return Synthesised(drawn, labels, mixture, fit.log_likelihood - units, fit.bic - 2 * units, search.least, joins)
+    return Synthesised(
+        drawn, labels, mixture, fit.log_likelihood - units, fit.bic - 2 * units, search.fewest, search.least, joins
+    )
 
 
 def least_cluster(numbers: Floats, k: int) -> int:
