@@ -110,7 +110,7 @@ def test_fewer_components_than_asked_for_are_said() -> None:
     assert "mixture of 2 normal" in note
     notes = masked(values, k=5).notes
     assert "mixture of 1 normal" in notes[0]
-    assert notes[1:] == ("no mixture of 2 or more components has 5 records in each, so fewer were taken",)
+    assert notes[1:] == ("no mixture of 2 or more components has 5 records in each: fewer were taken",)
 
 
 def test_refusals() -> None:

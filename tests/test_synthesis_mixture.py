@@ -205,6 +205,20 @@ def test_a_sample_lets_expect_by_how_much_a_mixture_is_better() -> None:
     assert np.diff(guessed) == pytest.approx(np.diff(came), rel=0.5)
 
 
+def test_what_a_sample_lets_expect_by_hand() -> None:
+    part = Observed(np.zeros((50, 1)), np.zeros((50, 0), dtype=np.intp), ())
+    one = Components(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), ())
+    begun = mixture.Fit(one, "VVV", -70.0, 0.0, 1)
+    # a mean and a variance: the truth has -71 on 50 records and 36 times that on 1,800, and the fit to these 1 more
+    assert mixture._expected_bic(begun, part, 1800) == pytest.approx(2 * (-71 * 36 + 1) - 2 * np.log(1800))
+
+
+def test_categories_are_smoothed_by_one_record_by_hand() -> None:
+    one = observed(np.arange(8.0)[:, None], np.array([0, 0, 0, 0, 0, 0, 1, 1])[:, None])
+    components = em.maximise(em.begin(np.repeat([0, 1], 4), one), "VII", one.shares)
+    assert components.shares[0] == pytest.approx(np.array([[4.75, 2.75], [0.25, 2.25]]) / 5)
+
+
 def test_no_convergence_is_refused() -> None:
     with pytest.raises(InfeasibleError, match="no mixture of 2 to 4 components converged within 1 steps"):
         fit_mixture(observed(clouds()), Search(most=4, iterations=1), np.random.default_rng(0))

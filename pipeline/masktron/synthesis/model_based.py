@@ -59,7 +59,7 @@ class Synthesised:
         ]
         if count < self.fewest:
             found.append(
-                f"no mixture of {self.fewest} or more components has {self.least} records in each, so fewer were taken"
+                f"no mixture of {self.fewest} or more components has {self.least} records in each: fewer were taken"
             )
         if floored:
             found.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
@@ -50,10 +51,12 @@ def draw_normal(values: Floats, labels: Labels, generator: np.random.Generator, 
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
     ends = np.cumsum(sizes)
-    for size in np.unique(sizes):
-        groups = np.flatnonzero(sizes == size)
-        rows = order[(ends[groups] - size)[:, None] + np.arange(size)]
-        drawn[rows] = _draw_stacked(values[rows], generator, exact=exact)
+    # more threads would add up in another order
+    with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
+        for size in np.unique(sizes):
+            groups = np.flatnonzero(sizes == size)
+            rows = order[(ends[groups] - size)[:, None] + np.arange(size)]
+            drawn[rows] = _draw_stacked(values[rows], generator, exact=exact)
     return drawn
 
 
