@@ -13,7 +13,7 @@ from ugly_files import moments_differ, ugly
 NOMINAL = np.array([False, True, False, True])
 
 
-def mixed(n: int = 500, seed: int = 0) -> np.ndarray:
+def mixed(n: int = 400, seed: int = 0) -> np.ndarray:
     """Two numbers and two categories that three classes relate."""
     generator = np.random.default_rng(seed)
     which = generator.integers(0, 3, n)
@@ -60,14 +60,14 @@ def keeps_what_it_declares(seed: int) -> None:
     assert np.bincount(drawn.labels).min() >= 5
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_ugly_files(seed: int) -> None:
     keeps_what_it_declares(seed)
 
 
 @pytest.mark.full
 def test_many_ugly_files() -> None:
-    for seed in range(6, 200):
+    for seed in range(3, 200):
         keeps_what_it_declares(seed)
 
 
@@ -81,7 +81,7 @@ def test_what_relates_the_variables_stays(exact: bool) -> None:
         was = explained(values[:, 0], values[:, code])
         assert was > 0.3
         assert explained(drawn[:, 0], drawn[:, code]) == pytest.approx(was, abs=0.1)
-    shares = [np.unique(one[:, 1], return_counts=True)[1] / 500 for one in (values, drawn)]
+    shares = [np.unique(one[:, 1], return_counts=True)[1] / 400 for one in (values, drawn)]
     assert shares[1] == pytest.approx(shares[0], abs=1e-12 if exact else 0.06)
     assert set(np.unique(drawn[:, 3])) <= {0.0, 10.0, 20.0}
 

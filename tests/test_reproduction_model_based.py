@@ -9,6 +9,7 @@ import pytest
 from reproduction.model_based import CENSUS, DIABETES, Score, components, order_marks, row, scores, section
 
 
+@pytest.mark.full
 def test_the_mixtures(shared_data: Path) -> None:
     marks = list(components(shared_data))
     assert [mark.reference for mark in marks] == [81, 36, 28, 3, -2303.5, -4751.3, 62]

@@ -163,11 +163,11 @@ def test_points_that_repeat_give_a_floor_and_no_error() -> None:
 
 def test_bic_finds_families_and_numbers() -> None:
     generator = np.random.default_rng(3)
-    centres = np.array([[0, 0], [12, 0], [0, 12]])[generator.integers(0, 3, 600)]
+    centres = np.array([[0, 0], [12, 0], [0, 12]])[generator.integers(0, 3, 300)]
     for stretch, family in ((np.eye(2), "EII"), (np.array([[1, 0.9], [0, 0.4]]), "EEE")):
-        values = centres + generator.normal(size=(600, 2)) @ stretch
+        values = centres + generator.normal(size=(300, 2)) @ stretch
         values *= 1 / values.std(axis=0).max()
-        found = fit_mixture(Observed(values, np.zeros((600, 0), dtype=np.intp), ()), Search(), generator)
+        found = fit_mixture(Observed(values, np.zeros((300, 0), dtype=np.intp), ()), Search(most=6), generator)
         assert (found.fit.family, len(found.fit.components.weights)) == (family, 3)
 
 
