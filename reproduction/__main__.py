@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reproduction import class_restricted
+from reproduction import model_based
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
 from reproduction.hierarchical import section as hierarchical
 from reproduction.hybrid_microaggregation import section as hybrid_microaggregation
@@ -23,6 +24,7 @@ SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (
 )  # fmt: skip
 SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (hierarchical,)
 SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (class_restricted.section,)
+SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (model_based.section,)
 """What follows the first paper: each is given the folder of the data and that of the page."""
 
 

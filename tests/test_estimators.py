@@ -17,6 +17,7 @@ WITHOUT_CLASS = "transform has other records than fit, without their class, and 
 ORDER_COUNTS = frozenset({"cart", "hierarchical", "ipso", "microhybrid", "muralidhar_sarathy", "noise", "sequential"})
 
 
+ORDER_COUNTS = frozenset({"hybrid_micro", "model_hybrid", "latent_class"})
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 

@@ -163,6 +163,16 @@ class Cart(Masker, methods.cart.Cart):
 
 class Hierarchical(Masker, methods.hierarchical.Hierarchical):
     """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
+class HybridMicro(Masker, methods.hybrid_micro.HybridMicro):
+    """`masktron.methods.hybrid_micro.HybridMicro` for scikit-learn."""
+
+
+class ModelHybrid(Masker, methods.model_hybrid.ModelHybrid):
+    """`masktron.methods.model_hybrid.ModelHybrid` for scikit-learn."""
+
+
+class LatentClass(Masker, methods.latent_class.LatentClass):
+    """`masktron.methods.latent_class.LatentClass` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (
@@ -182,4 +192,8 @@ ALL: tuple[type[Masker], ...] = (
     Cart,
     Hierarchical,
 )
+    HybridMicro,
+    ModelHybrid,
+    LatentClass,
+)  # fmt: skip
 """One for each method."""

@@ -38,6 +38,17 @@ ALL: tuple[type[Method], ...] = (
     Cart,
     Hierarchical,
 )
+from masktron.methods.hybrid_micro import HybridMicro
+from masktron.methods.latent_class import LatentClass
+from masktron.methods.mdav import Mdav
+from masktron.methods.model_hybrid import ModelHybrid
+
+ALL: tuple[type[Method], ...] = (
+    Mdav,
+    HybridMicro,
+    ModelHybrid,
+    LatentClass,
+)  # fmt: skip
 """Every method; the first is the default."""
 
 

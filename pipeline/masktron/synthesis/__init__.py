@@ -33,4 +33,19 @@ ALL: tuple[Callable[..., Any], ...] = (
     replace_marked,
     microperturb,
 )
+from masktron.synthesis.clusters import joined
+from masktron.synthesis.em import expect
+from masktron.synthesis.mixture import fit_mixture
+from masktron.synthesis.model_based import synthesise
+from masktron.synthesis.starts import starts
+from masktron.synthesis.within import draw_normal
+
+ALL: tuple[Callable[..., Any], ...] = (
+    joined,
+    expect,
+    fit_mixture,
+    synthesise,
+    starts,
+    draw_normal,
+)  # fmt: skip
 """The entry of every module."""

@@ -1,0 +1,84 @@
+"""HybridMicro: normal draws for the groups of MDAV."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError
+from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
+from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.parameters import Parameter
+from masktron.partitions.mdav import standardise
+from masktron.partitions.partitioner import partition_whole
+from masktron.synthesis.within import SPARE, draw_normal, rank
+
+EXACT = Parameter("exact", "flag", "Whether draws get the moments of their group exactly, or in expectation.")
+
+
+class HybridMicro(Method):
+    """Normal draws with the moments of each group of MDAV.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group. Groups of 3 records more than they have dimensions are formed if k is
+        smaller: with fewer, draws that keep covariances would hardly differ from the original.
+    exact : bool
+        Draws moved and scaled to the moments of the group, else plain draws.
+    random_state : int, RandomState or None
+        For the estimator.
+
+    Notes
+    -----
+    Source: Oganian and Domingo-Ferrer (2012), section 4; Domingo-Ferrer and Gonzalez-Nicolas (2010).
+    """
+
+    name: ClassVar[str] = "hybrid_micro"
+    title: ClassVar[str] = "HybridMicro"
+    says: ClassVar[str] = "Values are drawn from the normal distribution of each group of MDAV."
+    when: ClassVar[str] = "Means and covariances of small parts of the file have to stay, and records be no copies."
+    source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Domingo-Ferrer and Gonzalez-Nicolas 2010"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means and covariances of all variables, within each group and in the file; exactly with exact draws",
+        "linear relations that hold exactly in the file",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, EXACT)
+
+    def __init__(self, k: int = 10, exact: bool = True, random_state: Any = None) -> None:
+        self.k = k
+        self.exact = exact
+        self.random_state = random_state
+
+    @property
+    def contract(self) -> Contract:
+        """Draws for groups of at least k."""
+        return PartitionedSynthesis(int(self.k))
+
+    def least(self, variables: int) -> int:
+        """Three records more than variables, and k."""
+        return max(int(self.k), variables + SPARE)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Draw the values of each record for its group."""
+        del classes, nominal
+        require_records(len(values), self.least(values.shape[1]), self.name)
+        size = max(int(self.k), rank(values) + SPARE)
+        labels = partition_whole(standardise(values), size)
+        notes = () if size == self.k else (
+            f"groups of at least {size} records were formed, not of {self.k}: records differ in {size - SPARE} "
+            "directions, and draws that keep their covariances need as many records and 3 more",
+        )  # fmt: skip
+        try:
+            return Drawn(draw_normal(values, labels, generator, exact=self.exact), labels, notes)
+        except InfeasibleError as refused:
+            raise InfeasibleError(refused.what, where=self.name, hint=refused.hint) from refused

@@ -1,0 +1,129 @@
+"""Model-based hybrid data: normal draws for the clusters of a Gaussian mixture."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
+from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.parameters import Parameter
+from masktron.synthesis.em import FAMILIES
+from masktron.synthesis.mixture import Search
+from masktron.synthesis.model_based import synthesise
+from masktron.synthesis.within import SPARE
+
+FEWEST = Parameter("fewest", "integer", "Fewest components of a mixture that is tried.", low=1)
+MOST = Parameter("most", "integer", "Most components of a mixture that is tried.", low=1)
+FAMILY = Parameter(
+    "family",
+    "choice",
+    "Covariances of the components as in mclust: EII, VII spherical, EEI, VVI diagonal, EEE, VVV any; E the same for "
+    "all components, V one for each; auto takes the family with the largest BIC.",
+    choices=FAMILIES,
+    optional=True,
+)
+EXACT = Parameter("exact", "flag", "Whether draws get the moments of their cluster exactly, or in expectation.")
+ITERATIONS = Parameter("iterations", "integer", "Steps of EM, after which a mixture is left out.", low=1)
+
+
+class ModelHybrid(Method):
+    """Model-based hybrid data.
+
+    A Gaussian mixture is fitted, its size and family of covariances chosen by BIC, and the values of each record are
+    drawn from the normal distribution of its cluster.
+
+    Parameters
+    ----------
+    k : int
+        Fewest records of a cluster; at least 3 more than it has dimensions are needed anyway.
+    fewest, most : int
+        Components that are tried. Fewer are where the records do not suffice for so many clusters.
+    family : {None, "EII", "VII", "EEI", "VVI", "EEE", "VVV"}
+        Covariances; None for that with the largest BIC.
+    exact : bool
+        Draws moved and scaled to the moments of the cluster, else plain draws.
+    iterations : int
+        Steps of EM at most.
+    random_state : int, RandomState or None
+        For the estimator.
+
+    Notes
+    -----
+    Source: Oganian and Domingo-Ferrer (2012), section 2; Fraley and Raftery (2002).
+    """
+
+    name: ClassVar[str] = "model_hybrid"
+    title: ClassVar[str] = "Model-based hybrid data"
+    says: ClassVar[str] = "Values are drawn from the normal distribution of each cluster of a Gaussian mixture."
+    when: ClassVar[str] = "Numbers that form clusters, or are far from normal, and analyses by means and covariances."
+    source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 2"
+    preserves: ClassVar[tuple[str, ...]] = (
+        "means and covariances of all variables, within each cluster and in the file; exactly with exact draws",
+        "linear relations that hold exactly in the file",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS)
+
+    def __init__(
+        self,
+        k: int = 5,
+        fewest: int = 2,
+        most: int = 10,
+        family: str | None = None,
+        exact: bool = True,
+        iterations: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.fewest = fewest
+        self.most = most
+        self.family = family
+        self.exact = exact
+        self.iterations = iterations
+        self.random_state = random_state
+
+    @property
+    def contract(self) -> Contract:
+        """Draws for clusters of at least k."""
+        return PartitionedSynthesis(int(self.k))
+
+    def check(self) -> Self:
+        """Refuse parameters that are wrong, and more components at least than at most."""
+        super().check()
+        if self.fewest > self.most:
+            raise UsageError(
+                f"fewest is {self.fewest} and most is {self.most}", hint="give fewest and most in this order"
+            )
+        return self
+
+    def least(self, variables: int) -> int:
+        """Three records more than variables, and k."""
+        return max(int(self.k), variables + SPARE)
+
+    def mask(
+        self,
+        values: Floats,
+        generator: np.random.Generator,
+        *,
+        classes: Labels | None = None,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> Drawn:
+        """Draw the values of each record for its cluster."""
+        del classes, nominal
+        return self._draw(values, np.zeros(values.shape[1], dtype=bool), generator)
+
+    def search(self) -> Search:
+        """Which mixtures are tried."""
+        families = tuple(one for one in FAMILIES if self.family in {None, one})
+        return Search(int(self.fewest), int(self.most), families, int(self.k), int(self.iterations))
+
+    def _draw(self, values: Floats, nominal: NDArray[np.bool_], generator: np.random.Generator) -> Drawn:
+        require_records(len(values), self.least(int((~nominal).sum())), self.name)
+        try:
+            made = synthesise(values, nominal, self.search(), generator, exact=self.exact)
+        except InfeasibleError as refused:
+            raise InfeasibleError(refused.what, where=self.name, hint=refused.hint) from refused
+        return Drawn(made.values, made.labels, made.notes)

@@ -1,0 +1,257 @@
+"""The Gaussian mixture of a file: components and family of covariances by BIC, EM from agglomeration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from masktron.errors import InfeasibleError
+from masktron.synthesis.em import (
+    FAMILIES,
+    FLOOR,
+    Components,
+    Family,
+    Floats,
+    Labels,
+    Observed,
+    begin,
+    expect,
+    log_joint,
+    maximise,
+    parameters,
+)
+from masktron.synthesis.starts import starts
+
+AGGLOMERATED = 2_000
+"""Records that are agglomerated at most; the pairs of more take too much memory. mclust samples as many."""
+TOLERANCE = 1e-5
+"""EM has converged when a step adds less to the log-likelihood of a record."""
+_FINALISTS = 6
+"""Models that are fitted to all records of a large file: the best ones by what the sample lets expect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Which mixtures are tried.
+
+    Attributes
+    ----------
+    fewest, most : int
+        Components.
+    families : tuple of Family
+    least : int
+        Records that a component is expected to have at least, to the nearest number; mixtures with a smaller one are
+        left out.
+    iterations : int
+        Steps of EM, after which a mixture is left out.
+    drawn : int
+        Random starts, beside the trees.
+    """
+
+    fewest: int = 2
+    most: int = 10
+    families: tuple[Family, ...] = FAMILIES
+    least: int = 5
+    iterations: int = 500
+    drawn: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A mixture that EM came to.
+
+    Attributes
+    ----------
+    components : Components
+    family : Family
+    log_likelihood, bic : float
+        Of the standardised records. BIC is 2 log L - parameters x log n, as in mclust: larger is better.
+    steps : int
+    """
+
+    components: Components
+    family: Family
+    log_likelihood: float
+    bic: float
+    steps: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """The mixture with the largest BIC.
+
+    Attributes
+    ----------
+    fit : Fit
+    labels : ndarray of intp, shape (n,)
+        The component of each record that is most probable; components without a record are passed over.
+    unfinished : int
+        Mixtures left out because EM did not converge.
+    sampled : int or None
+        Records of the sample in which EM was started; None where it was all of them.
+    """
+
+    fit: Fit
+    labels: Labels
+    unfinished: int
+    sampled: int | None
+
+
+def fit_mixture(observed: Observed, search: Search, generator: np.random.Generator) -> Mixture:
+    """Fit mixtures and return the one with the largest BIC.
+
+    Parameters
+    ----------
+    observed : Observed
+        At least one record.
+    search : Search
+        Where the records are too few for so many components, fewer are tried.
+    generator : numpy.random.Generator
+        Draws the sample of a large file, and random starts.
+
+    Raises
+    ------
+    InfeasibleError
+        EM converged for none of them.
+
+    Notes
+    -----
+    Source: model-based hybrid (2012), section 2, equations (2) to (4); Fraley and Raftery (2002). Where they start EM
+    from agglomeration by the classification likelihood, this starts from Ward's, which costs less, twice.
+    """
+    # of small products more threads gain little, and they would add up in another order
+    with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
+        n = len(observed.points)
+        part = observed
+        if n > AGGLOMERATED:
+            part = observed.some(np.sort(generator.choice(n, AGGLOMERATED, replace=False)))
+        counted = _Counted()
+        fits = list(counted.converged(_fits(part, n, search, generator)))
+        if part is not observed:
+            fits.sort(key=lambda fit: -_expected_bic(fit, part, n))
+            begun = fits[:_FINALISTS]
+            fits = list(counted.converged(_run(observed, one.components, one.family, search) for one in begun))
+        if not fits:
+            _require_convergence(counted.unfinished, search)
+            fits = list(counted.converged(_singles(observed, search)))
+        best = max(fits, key=lambda fit: fit.bic)
+        labels = np.concatenate([log_joint(best.components, *chunk).argmax(axis=0) for chunk in observed.chunks()])
+    renumbered = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    return Mixture(best, renumbered, counted.unfinished, None if part is observed else len(part.points))
+
+
+class _Counted:
+    """Passes over what EM gave up, and counts what did not converge."""
+
+    def __init__(self) -> None:
+        self.unfinished = 0
+
+    def converged(self, fits: Iterable[Fit | None]) -> Iterator[Fit]:
+        for fit in fits:
+            if fit is None:
+                continue
+            if fit.steps < 0:
+                self.unfinished += 1
+            else:
+                yield fit
+
+
+def _fits(part: Observed, n: int, search: Search, generator: np.random.Generator) -> Iterator[Fit | None]:
+    """Fits to a part of n records, for every start, number of components and family."""
+    dimensions = part.points.shape[1]
+    if len(part.points) < n:
+        search = replace(search, least=dimensions + 1)
+    highest = max(1, min(search.most, len(part.points) // search.least))
+    lowest = min(search.fewest, highest)
+    if not dimensions and not part.codes.shape[1]:
+        lowest = highest = 1
+    if lowest == 1:
+        yield from _singles(part, search)
+    if highest == 1:
+        return
+    for start in starts(part, search.drawn, generator):
+        for groups in range(max(lowest, 2), highest + 1):
+            labels = start(groups)
+            if labels.max() + 1 < groups:
+                continue
+            found = begin(labels, part)
+            for family in _distinct(search.families, dimensions):
+                # groups of few records have no covariance of their own yet
+                first = maximise(found, family, part.shares, pooled=dimensions + 1)
+                yield _run(part, first, family, search)
+
+
+def _singles(observed: Observed, search: Search) -> Iterator[Fit | None]:
+    """Fits of one component."""
+    found = begin(np.zeros(len(observed.points), dtype=np.intp), observed)
+    for family in _distinct(search.families, observed.points.shape[1]):
+        yield _run(observed, maximise(found, family, observed.shares), family, search)
+
+
+def _run(observed: Observed, first: Components, family: Family, search: Search) -> Fit | None:
+    """Run EM: None where a component has too few records, steps of -1 where it does not converge."""
+    n, dimensions = observed.points.shape
+    components, before = first, -np.inf
+    free = parameters(family, len(first.weights), dimensions, observed.categories)
+    for step in range(search.iterations):
+        found, likelihood = expect(components, observed)
+        alone = len(first.weights) == 1
+        # clusters of just so many records have expected ones that are a little fewer
+        if not alone and found.counts.min() < search.least - 0.5:
+            return None
+        if alone or abs(likelihood - before) < TOLERANCE * n:
+            return Fit(components, family, likelihood, 2 * likelihood - free * np.log(n), step)
+        before = likelihood
+        components = maximise(found, family, observed.shares)
+    return Fit(components, family, before, -np.inf, -1)
+
+
+def _expected_bic(fit: Fit, part: Observed, n: int) -> float:
+    """BIC that a fit to a sample lets expect of all n records.
+
+    The fit to m records has ``parameters / 2`` more of log-likelihood than the truth has on them; on all records it
+    will have as much more.
+    """
+    m, dimensions = part.points.shape
+    free = parameters(fit.family, len(fit.components.weights), dimensions, part.categories)
+    return float(2 * n * (fit.log_likelihood - free / 2) / m + free - free * np.log(n))
+
+
+def _distinct(families: tuple[Family, ...], dimensions: int) -> tuple[Family, ...]:
+    """Families that differ with so many dimensions."""
+    if dimensions > 1:
+        return families
+    spherical: dict[str, Family] = {"E": "EII", "V": "VII"}
+    return tuple(dict.fromkeys(spherical[family[0]] for family in families))[: 2 if dimensions else 1]
+
+
+def _require_convergence(unfinished: int, search: Search) -> None:
+    if unfinished:
+        raise InfeasibleError(
+            f"no mixture of {search.fewest} to {search.most} components converged within {search.iterations} steps",
+            hint="allow more iterations, or fewer components",
+        )
+
+
+def independent(points: Floats) -> Labels:
+    """Return the columns that the ones before them do not give, in order.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, p)
+        Standardised. A column is given where less than `FLOOR` of its variance is left after regressing it on the
+        ones before it; constant columns always are.
+    """
+    basis = np.empty((len(points), 0))
+    chosen: list[int] = []
+    for place, column in enumerate(points.T):
+        rest = column - basis @ (basis.T @ column)
+        rest = rest - basis @ (basis.T @ rest)
+        length = float(np.sqrt(rest @ rest))
+        if length > np.sqrt(FLOOR * len(points)):
+            basis = np.column_stack([basis, rest / length])
+            chosen.append(place)
+    return np.array(chosen, dtype=np.intp)

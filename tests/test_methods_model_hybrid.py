@@ -1,0 +1,132 @@
+"""Model-based hybrid data: moments, clusters, refusals, and what is said of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.base import Drawn
+from masktron.methods.model_hybrid import ModelHybrid
+from ugly_files import RELATION, moments_differ, ugly
+
+
+def masked(values: np.ndarray, seed: int = 0, **parameters: object) -> Drawn:
+    return ModelHybrid(**parameters).check().mask(values, np.random.default_rng(seed))  # type: ignore[arg-type]
+
+
+def keeps_what_it_declares(seed: int) -> None:
+    values = ugly(seed)
+    drawn = masked(values, seed)
+    assert drawn.labels is not None
+    assert np.isfinite(drawn.values).all()
+    assert moments_differ(values, drawn.values) < 1e-9
+    assert np.bincount(drawn.labels).min() >= 5
+    for label in range(int(drawn.labels.max()) + 1):
+        own = drawn.labels == label
+        assert moments_differ(values[own], drawn.values[own]) < 1e-9
+    assert np.abs(drawn.values[:, :3] @ RELATION).max() <= 1e-9 * np.abs(values).max()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ugly_files(seed: int) -> None:
+    keeps_what_it_declares(seed)
+
+
+@pytest.mark.full
+def test_many_ugly_files() -> None:
+    for seed in range(4, 400):
+        keeps_what_it_declares(seed)
+
+
+def test_diabetes_is_drawn_for_three_clusters(shared_data: Path) -> None:
+    values = pd.read_csv(shared_data / "diabetes_reaven_miller.csv")[["glucose", "insulin", "sspg"]].to_numpy(float)
+    drawn = masked(values)
+    assert drawn.labels is not None
+    assert sorted(np.bincount(drawn.labels).tolist()) == [28, 36, 81]
+    assert drawn.notes == (
+        "mixture of 3 normal components, family VVV: log-likelihood -2303.5, BIC -4751.3 (2 log L - parameters x "
+        "log n: larger is better)",
+    )
+    assert moments_differ(values, drawn.values) < 1e-12
+
+
+def test_draws_follow_the_clusters_not_one_normal_distribution() -> None:
+    generator = np.random.default_rng(1)
+    values = np.where(generator.random((300, 1)) < 0.7, 0, 30) + generator.normal(size=(300, 2))
+    drawn = masked(values)
+    assert set(np.unique(np.round(drawn.values[:, 0] / 30)).tolist()) == {0, 1}
+    assert (np.round(drawn.values / 30) == np.round(values / 30)).all()
+
+
+def test_plain_draws_do_not_have_the_moments() -> None:
+    values = np.random.default_rng(0).normal(size=(300, 2))
+    assert 1e-4 < moments_differ(values, masked(values, exact=False).values) < 0.5
+
+
+def test_clusters_that_are_too_small_are_joined_and_it_is_said() -> None:
+    generator = np.random.default_rng(2)
+    # a third of the records is spread out, but only half of these are nearer to that component than to the other
+    values = np.concatenate([generator.normal(0, 1, (200, 1)), generator.normal(0, 4, (100, 1))])
+    apart, together = masked(values, k=40, most=2), masked(values, k=80, most=2)
+    assert apart.labels is not None
+    assert 40 <= np.bincount(apart.labels).min() < 80
+    assert together.labels is not None
+    assert set(together.labels.tolist()) == {0}
+    assert "mixture of 2 normal" in together.notes[0]
+    assert together.notes[1] == "clusters of fewer than 80 records were joined with the nearest ones (1)"
+
+
+def test_singular_components_are_said() -> None:
+    generator = np.random.default_rng(0)
+    values = np.column_stack(
+        [generator.normal(size=200), np.where(np.arange(200) % 2, 0.0, generator.normal(5, 1, 200))]
+    )
+    drawn = masked(values, most=2)
+    assert any("1 of 2 components are nearly singular" in note for note in drawn.notes)
+    assert (drawn.values[1::2, 1] == 0).all()
+
+
+def test_a_sample_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.synthesis.mixture.AGGLOMERATED", 100)
+    drawn = masked(np.random.default_rng(0).normal(size=(150, 2)), most=3)
+    assert drawn.notes[-1] == "EM was started from the agglomeration of 100 records that were drawn"
+
+
+def test_a_family_that_is_asked_for() -> None:
+    values = np.random.default_rng(0).normal(size=(150, 2))
+    assert "family EEI" in masked(values, family="EEI").notes[0]
+    assert "mixture of 4 normal" in masked(values, fewest=4, most=4).notes[0]
+    assert "mixture of 1 normal" in masked(values, fewest=1).notes[0]
+    assert len(masked(values, fewest=1).notes) == 1
+
+
+def test_fewer_components_than_asked_for_are_said() -> None:
+    values = np.array([1, 2, 3, 4, 11, 12, 14, 15.0])[:, None]
+    (note,) = masked(values, k=4).notes
+    assert "mixture of 2 normal" in note
+    notes = masked(values, k=5).notes
+    assert "mixture of 1 normal" in notes[0]
+    assert notes[1:] == ("no mixture of 2 or more components has 5 records in each: fewer were taken",)
+
+
+def test_refusals() -> None:
+    values = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(InfeasibleError, match=r"model_hybrid: no mixture of 2 to 10 .* within 1 steps"):
+        masked(values, iterations=1)
+    with pytest.raises(InfeasibleError, match="model_hybrid needs 6 records, and there are n_samples = 5"):
+        masked(values[:5])
+    with pytest.raises(InfeasibleError, match="model_hybrid needs 20 records"):
+        masked(values[:19], k=20)
+    with pytest.raises(UsageError, match="fewest is 5 and most is 3"):
+        masked(values, fewest=5, most=3)
+    with pytest.raises(UsageError, match="family must be EII or"):
+        masked(values, family="full")
+
+
+def test_no_value_comes_back() -> None:
+    values = np.random.default_rng(0).lognormal(size=(500, 3))
+    assert not np.isin(masked(values).values, values).any()
