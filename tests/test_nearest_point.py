@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog, nnls
 
-from masktron.kernels.nearest_point import Outcome, nearest_point, nearest_points
+from masktron.kernels.nearest_point import Outcome, nearest_points
 from masktron.kernels.nearest_point_rows import project_rows
 
 type Floats = NDArray[np.float64]
@@ -21,7 +21,12 @@ def compiled(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tupl
     return moves[0], Outcome(int(outcomes[0]))
 
 
-WAYS = (nearest_point, compiled)
+def plain(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, Outcome]:
+    moves, outcomes = nearest_points(normals[None], excess[None], slack[None], equal)
+    return moves[0], Outcome(int(outcomes[0]))
+
+
+WAYS = (plain, compiled)
 
 
 @st.composite

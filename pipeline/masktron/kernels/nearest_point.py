@@ -12,14 +12,19 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-COMPILED_FROM = 2_000
-"""Rows from which it is worth loading compiled code; below, numpy takes a second at most."""
+COMPILED_FROM = 20_000
+"""Rows from which it is worth loading compiled code; below, numpy takes a second or two."""
+COMMON = 10
+"""Rows with normals of their own cost numpy so many times as much."""
 DEPENDENT = 1e-9
 """Length below which what is left of a normal, without the normals that are in force, counts as nothing."""
 TINY = 1e-12
 """Multipliers below this are roundings of zero."""
 STEPS = 50
 """Steps for each condition; a degenerate polyhedron could make the method go in circles."""
+
+
+_NEVER = (math.inf, -1)
 
 
 class Outcome(IntEnum):
@@ -63,91 +68,95 @@ def nearest_points(
     depends on those in force can be met only if one of them is given up; where none can be, the multipliers are a
     proof by Farkas that the conditions exclude each other. Redundant and repeated conditions never come in force.
     """
-    if len(excess) >= COMPILED_FROM:
+    if len(excess) >= (COMPILED_FROM if len(normals) == 1 else COMPILED_FROM // COMMON):
         from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415 -- numba is slow to load
 
         moves, outcomes = np.zeros((len(excess), normals.shape[2])), np.zeros(len(excess), dtype=np.int8)
         project_rows(normals, excess, slack, equal, moves, outcomes)
         return moves, outcomes
-    rows = [nearest_point(normals[at % len(normals)], excess[at], slack[at], equal) for at in range(len(excess))]
+    made = [_Conditions(own, equal) for own in normals]
+    rows = [made[at % len(made)].project(excess[at], slack[at]) for at in range(len(excess))]
     moves = np.array([move for move, _ in rows]).reshape(len(rows), normals.shape[2])
     return moves, np.array([outcome for _, outcome in rows], dtype=np.int8)
 
 
-def nearest_point(
-    normals: NDArray[np.float64], excess: NDArray[np.float64], slack: NDArray[np.float64], equal: int
-) -> tuple[NDArray[np.float64], Outcome]:
-    """Project the origin on one polyhedron; normals of shape (m, d), excess and slack of shape (m,)."""
-    nothing = np.full(normals.shape[1], np.nan)
-    force: list[int] = []
-    for at in range(equal):
-        rest = _rest(normals, force, at)[0]
-        if np.linalg.norm(rest) > DEPENDENT:
-            force.append(at)
-    move = _foot(normals, excess, force)
-    if (np.abs(excess + normals @ move)[:equal] > 4 * slack[:equal]).any():
-        return nothing, Outcome.INFEASIBLE
-    fixed = len(force)
-    weights: list[float] = [0.0] * fixed
-    for _ in range(STEPS * len(normals)):
-        missed = excess + normals @ move - slack
-        missed[:equal] = -math.inf
-        missed[force] = -math.inf
-        if not len(missed) or missed.max() <= 0:
-            fine = (excess + normals @ move)[equal:] <= 4 * slack[equal:]
-            return (move, Outcome.FOUND) if fine.all() else (nothing, Outcome.UNRESOLVED)
-        if not _enforce(normals, excess, move, force, weights, fixed, int(missed.argmax())):
+class _Conditions:
+    """The conditions of rows that share their normals, and what is known of sets of them: rows often end in the same.
+
+    The twin of `masktron.kernels.nearest_point_rows` in plain numpy.
+    """
+
+    def __init__(self, normals: NDArray[np.float64], equal: int) -> None:
+        self._normals = normals
+        self._equal = equal
+        self._feet: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._splits: dict[tuple[int, ...], tuple[NDArray[np.float64], NDArray[np.float64], float]] = {}
+        fixed: tuple[int, ...] = ()
+        for at in range(equal):
+            if self._split(fixed, at)[2] > DEPENDENT:
+                fixed = (*fixed, at)
+        self._fixed = fixed
+
+    def project(self, excess: NDArray[np.float64], slack: NDArray[np.float64]) -> tuple[NDArray[np.float64], Outcome]:
+        """Project the origin on the polyhedron of one row; excess and slack of shape (m,)."""
+        normals, equal = self._normals, self._equal
+        nothing = np.full(normals.shape[1], np.nan)
+        force, weights = list(self._fixed), [0.0] * len(self._fixed)
+        move = self._foot(excess, force)
+        if (np.abs(excess + normals @ move)[:equal] > 4 * slack[:equal]).any():
             return nothing, Outcome.INFEASIBLE
-        move = _foot(normals, excess, force)
-    return nothing, Outcome.UNRESOLVED
+        for _ in range(STEPS * len(excess)):
+            left = excess + normals @ move
+            missed = left - slack
+            missed[:equal] = missed[force] = -math.inf
+            added = int(missed.argmax())
+            if missed[added] <= 0:
+                fine = bool((left[equal:] <= 4 * slack[equal:]).all())
+                return (move, Outcome.FOUND) if fine else (nothing, Outcome.UNRESOLVED)
+            if not self._enforce(added, float(left[added]), force, weights):
+                return nothing, Outcome.INFEASIBLE
+            move = self._foot(excess, force)
+        return nothing, Outcome.UNRESOLVED
 
+    def _enforce(self, added: int, left: float, force: list[int], weights: list[float]) -> bool:
+        """Bring a condition in force, giving up those that hold it back; False where that cannot be done."""
+        weight = 0.0
+        while True:
+            _, coefficients, length = self._split(tuple(force), added)
+            shares = coefficients.tolist()
+            free = range(len(self._fixed), len(force))
+            partial, leaving = min(
+                ((weights[at] / shares[at], at) for at in free if shares[at] > TINY), default=_NEVER
+            )
+            full = left / length**2 if length > DEPENDENT else math.inf
+            step = min(partial, full)
+            if step == math.inf:
+                return False
+            left -= step * length**2 if length > DEPENDENT else 0.0
+            weights[:] = [max(own - step * share, 0.0) for own, share in zip(weights, shares, strict=True)]
+            weight += step
+            if full <= partial:
+                force.append(added)
+                weights.append(weight)
+                return True
+            del force[leaving], weights[leaving]
 
-def _rest(normals: NDArray[np.float64], force: list[int], at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Split a normal in what is independent of the normals in force, and its coefficients in terms of these."""
-    if not force:
-        return normals[at], np.empty(0)
-    basis, triangle = np.linalg.qr(normals[force].T)
-    rest = normals[at] - basis @ (basis.T @ normals[at])
-    rest -= basis @ (basis.T @ rest)
-    coefficients: NDArray[np.float64] = np.linalg.solve(triangle, basis.T @ normals[at])
-    return rest, coefficients
+    def _split(self, force: tuple[int, ...], at: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return what of a normal is independent of those in force, its coefficients in these, and the length of that."""
+        if (*force, at) not in self._splits:
+            normal, others = self._normals[at], self._normals[list(force)]
+            basis, triangle = np.linalg.qr(others.T)
+            rest = normal - basis @ (basis.T @ normal)
+            rest = rest - basis @ (basis.T @ rest)
+            shares = np.linalg.solve(triangle, basis.T @ normal)
+            self._splits[*force, at] = rest, shares, float(np.linalg.norm(rest))
+        return self._splits[*force, at]
 
-
-def _foot(normals: NDArray[np.float64], excess: NDArray[np.float64], force: list[int]) -> NDArray[np.float64]:
-    """Return the point nearest to the origin at which the conditions in force are equalities."""
-    if not force:
-        return np.zeros(normals.shape[1])
-    basis, triangle = np.linalg.qr(normals[force].T)
-    foot: NDArray[np.float64] = basis @ np.linalg.solve(triangle.T, -excess[force])
-    return foot
-
-
-def _enforce(
-    normals: NDArray[np.float64],
-    excess: NDArray[np.float64],
-    move: NDArray[np.float64],
-    force: list[int],
-    weights: list[float],
-    fixed: int,
-    added: int,
-) -> bool:
-    """Bring a condition in force, giving up those that hold it back; False where that cannot be done."""
-    weight = 0.0
-    while True:
-        rest, coefficients = _rest(normals, force, added)
-        length = float(np.linalg.norm(rest))
-        ratios = [(weights[at] / c, at) for at, c in enumerate(coefficients.tolist()) if at >= fixed and c > TINY]
-        partial, leaving = min(ratios, default=(math.inf, -1))
-        full = float(excess[added] + normals[added] @ move) / length**2 if length > DEPENDENT else math.inf
-        step = min(partial, full)
-        if step == math.inf:
-            return False
-        if length > DEPENDENT:
-            move = move - step * rest
-        weights[:] = [max(own - step * c, 0.0) for own, c in zip(weights, coefficients.tolist(), strict=True)]
-        weight += step
-        if full <= partial:
-            force.append(added)
-            weights.append(weight)
-            return True
-        del force[leaving], weights[leaving]
+    def _foot(self, excess: NDArray[np.float64], force: list[int]) -> NDArray[np.float64]:
+        """Return the point nearest to the origin at which the conditions in force are equalities."""
+        key = tuple(force)
+        if key not in self._feet:
+            basis, triangle = np.linalg.qr(self._normals[force].T)
+            self._feet[key] = -np.linalg.solve(triangle, basis.T).T
+        foot: NDArray[np.float64] = self._feet[key] @ excess[force]
+        return foot

@@ -8,6 +8,7 @@ that is called has changed.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,27 @@ _DEPENDENT = 1e-9
 _TINY = 1e-12
 _STEPS = 50
 _FOUND, _INFEASIBLE, _UNRESOLVED = 0, 1, 2
+
+
+class _Work(NamedTuple):
+    """Working space of a row: conditions in force with their basis, triangle and weights; a normal that is split."""
+
+    basis: NDArray[np.float64]
+    triangle: NDArray[np.float64]
+    force: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    part: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+
+class _Row(NamedTuple):
+    """The conditions of a row, the first `equal` of them equalities."""
+
+    normals: NDArray[np.float64]
+    excess: NDArray[np.float64]
+    slack: NDArray[np.float64]
+    equal: int
 
 
 @kernel
@@ -40,216 +62,170 @@ def project_rows(
     outcomes : ndarray of int8, shape (n,)
     """
     m, d = normals.shape[1], normals.shape[2]
-    basis, triangle = np.zeros((d, d)), np.zeros((d, d))
-    force, weights = np.zeros(d, np.int64), np.zeros(d)
-    inside = np.zeros(m, np.bool_)
-    part, rest = np.zeros(d), np.zeros(d)
-    for row in range(len(excess)):
-        own = normals[row if len(normals) > 1 else 0]
-        move = moves[row]
-        inside[:] = False
-        outcomes[row] = _project(
-            own, excess[row], slack[row], equal, move, basis, triangle, force, weights, inside, part, rest
-        )
-        if outcomes[row] != _FOUND:
-            move[:] = np.nan
+    work = _Work(
+        np.zeros((d, d)),
+        np.zeros((d, d)),
+        np.zeros(d, np.int64),
+        np.zeros(m, np.bool_),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(d),
+    )
+    for at in range(len(excess)):
+        row = _Row(normals[at if len(normals) > 1 else 0], excess[at], slack[at], equal)
+        outcomes[at] = _project(row, moves[at], work)
+        if outcomes[at] != _FOUND:
+            moves[at] = np.nan
 
 
 @kernel
-def _project(
-    normals: NDArray[np.float64],
-    excess: NDArray[np.float64],
-    slack: NDArray[np.float64],
-    equal: int,
-    move: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    triangle: NDArray[np.float64],
-    force: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    inside: NDArray[np.bool_],
-    part: NDArray[np.float64],
-    rest: NDArray[np.float64],
-) -> int:
-    """Project one row; the arrays after `move` are its working space."""
-    count = 0
-    for at in range(equal):
-        length = _split(normals[at], basis, count, part, rest)
+def _project(row: _Row, move: NDArray[np.float64], work: _Work) -> int:
+    """Project one row."""
+    work.inside[:] = False
+    fixed = 0
+    for at in range(row.equal):
+        length = _split(row.normals[at], fixed, work)
         if length > _DEPENDENT:
-            count = _append(basis, triangle, force, inside, at, count, part, rest, length)
-            weights[count - 1] = 0.0
-    _foot(excess, basis, triangle, force, count, move)
-    for at in range(equal):
-        if abs(_left(normals[at], excess[at], move)) > 4 * slack[at]:
+            fixed = _append(at, fixed, length, 0.0, work)
+    _foot(row.excess, fixed, move, work)
+    for at in range(row.equal):
+        if abs(_left(row, at, move)) > 4 * row.slack[at]:
             return _INFEASIBLE
-    fixed = count
-    m = len(excess)
-    for _ in range(_STEPS * m):
-        added, worst = -1, 0.0
-        for at in range(equal, m):
-            if not inside[at]:
-                missed = _left(normals[at], excess[at], move) - slack[at]
-                if missed > worst:
-                    added, worst = at, missed
+    count = fixed
+    for _ in range(_STEPS * len(row.excess)):
+        added = _worst(row, move, work)
         if added < 0:
-            return _FOUND if _holds(normals, excess, slack, equal, move) else _UNRESOLVED
-        weight = 0.0
-        while True:
-            length = _split(normals[added], basis, count, part, rest)
-            leaving, partial = _leaving(triangle, weights, part, count, fixed)
-            full = math.inf
-            if length > _DEPENDENT:
-                full = _left(normals[added], excess[added], move) / (length * length)
-            step = min(partial, full)
-            if step == math.inf:
-                return _INFEASIBLE
-            if length > _DEPENDENT:
-                for j in range(len(move)):
-                    move[j] -= step * rest[j]
-            # `_leaving` has turned the part of the normal into its coefficients
-            for at in range(count):
-                weights[at] = max(weights[at] - step * part[at], 0.0)
-            weight += step
-            if full <= partial:
-                length = _split(normals[added], basis, count, part, rest)
-                count = _append(basis, triangle, force, inside, added, count, part, rest, length)
-                weights[count - 1] = weight
-                break
-            count = _remove(normals, basis, triangle, force, weights, inside, leaving, count, part, rest)
-        _foot(excess, basis, triangle, force, count, move)
+            return _FOUND if _holds(row, move) else _UNRESOLVED
+        count = _enforce(row, added, fixed, count, move, work)
+        if count < 0:
+            return _INFEASIBLE
+        _foot(row.excess, count, move, work)
     return _UNRESOLVED
 
 
 @kernel
-def _left(normal: NDArray[np.float64], excess: float, move: NDArray[np.float64]) -> float:
+def _worst(row: _Row, move: NDArray[np.float64], work: _Work) -> int:
+    """Return the inequality that is missed by most; -1 where all hold."""
+    found, most = -1, 0.0
+    for at in range(row.equal, len(row.excess)):
+        if not work.inside[at]:
+            missed = _left(row, at, move) - row.slack[at]
+            if missed > most:
+                found, most = at, missed
+    return found
+
+
+@kernel
+def _enforce(row: _Row, added: int, fixed: int, count: int, move: NDArray[np.float64], work: _Work) -> int:
+    """Bring a condition in force, giving up those that hold it back; return how many are in force then, or -1."""
+    weight = 0.0
+    while True:
+        length = _split(row.normals[added], count, work)
+        full = math.inf
+        if length > _DEPENDENT:
+            full = _left(row, added, move) / (length * length)
+        leaving, partial = _leaving(fixed, count, work)
+        step = min(partial, full)
+        if step == math.inf:
+            return -1
+        if length > _DEPENDENT:
+            for j in range(len(move)):
+                move[j] -= step * work.rest[j]
+        for at in range(count):
+            work.weights[at] = max(work.weights[at] - step * work.part[at], 0.0)
+        weight += step
+        if full <= partial:
+            # `_leaving` has put the coefficients of the normal in the place of its part
+            length = _split(row.normals[added], count, work)
+            return _append(added, count, length, weight, work)
+        count = _remove(row.normals, leaving, count, work)
+
+
+@kernel
+def _left(row: _Row, at: int, move: NDArray[np.float64]) -> float:
     """Return the left side of a condition."""
-    total = excess
-    for j in range(len(move)):
-        total += normal[j] * move[j]
-    return total
+    return float(row.excess[at] + _inner(row.normals[at], move))
 
 
 @kernel
-def _holds(
-    normals: NDArray[np.float64],
-    excess: NDArray[np.float64],
-    slack: NDArray[np.float64],
-    equal: int,
-    move: NDArray[np.float64],
-) -> bool:
-    for at in range(equal, len(excess)):
-        if _left(normals[at], excess[at], move) > 4 * slack[at]:
-            return False
-    return True
+def _holds(row: _Row, move: NDArray[np.float64]) -> bool:
+    fine = True
+    for at in range(row.equal, len(row.excess)):
+        fine = fine and _left(row, at, move) <= 4 * row.slack[at]
+    return fine
 
 
 @kernel
-def _split(
-    normal: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    count: int,
-    part: NDArray[np.float64],
-    rest: NDArray[np.float64],
-) -> float:
+def _split(normal: NDArray[np.float64], count: int, work: _Work) -> float:
     """Put the inner products of a normal with the basis in `part`, what is independent in `rest`; return its length.
 
     Twice is enough for orthogonality to rounding (Kahan and Parlett).
     """
+    rest, part = work.rest, work.part
     rest[:] = normal
     part[:count] = 0.0
     for _ in range(2):
         for i in range(count):
-            inner = 0.0
-            for j in range(len(normal)):
-                inner += basis[i, j] * rest[j]
+            inner = _inner(work.basis[i], rest)
             part[i] += inner
             for j in range(len(normal)):
-                rest[j] -= inner * basis[i, j]
-    square = 0.0
-    for j in range(len(normal)):
-        square += rest[j] * rest[j]
-    return math.sqrt(square)
+                rest[j] -= inner * work.basis[i, j]
+    return math.sqrt(_inner(rest, rest))
 
 
 @kernel
-def _append(
-    basis: NDArray[np.float64],
-    triangle: NDArray[np.float64],
-    force: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    added: int,
-    count: int,
-    part: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    length: float,
-) -> int:
-    triangle[:count, count] = part[:count]
-    triangle[count, count] = length
-    for j in range(len(rest)):
-        basis[count, j] = rest[j] / length
-    force[count] = added
-    inside[added] = True
+def _append(added: int, count: int, length: float, weight: float, work: _Work) -> int:
+    """Bring the normal that was split in force."""
+    work.triangle[:count, count] = work.part[:count]
+    work.triangle[count, count] = length
+    for j in range(len(work.rest)):
+        work.basis[count, j] = work.rest[j] / length
+    work.force[count] = added
+    work.inside[added] = True
+    work.weights[count] = weight
     return count + 1
 
 
 @kernel
-def _remove(
-    normals: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    triangle: NDArray[np.float64],
-    force: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    inside: NDArray[np.bool_],
-    leaving: int,
-    count: int,
-    part: NDArray[np.float64],
-    rest: NDArray[np.float64],
-) -> int:
+def _remove(normals: NDArray[np.float64], leaving: int, count: int, work: _Work) -> int:
     """Give a condition up; the basis is made anew from there on."""
-    inside[force[leaving]] = False
+    work.inside[work.force[leaving]] = False
     for at in range(leaving, count - 1):
-        force[at], weights[at] = force[at + 1], weights[at + 1]
+        work.force[at], work.weights[at] = work.force[at + 1], work.weights[at + 1]
     now = leaving
     for at in range(leaving, count - 1):
-        length = _split(normals[force[at]], basis, now, part, rest)
-        now = _append(basis, triangle, force, inside, force[at], now, part, rest, length)
+        length = _split(normals[work.force[at]], now, work)
+        now = _append(work.force[at], now, length, work.weights[at], work)
     return now
 
 
 @kernel
-def _leaving(
-    triangle: NDArray[np.float64], weights: NDArray[np.float64], part: NDArray[np.float64], count: int, fixed: int
-) -> tuple[int, float]:
+def _leaving(fixed: int, count: int, work: _Work) -> tuple[int, float]:
     """Solve for the coefficients of a normal, in place; return who has to leave first, and after which step."""
+    part, triangle = work.part, work.triangle
     for i in range(count - 1, -1, -1):
         for j in range(i + 1, count):
             part[i] -= triangle[i, j] * part[j]
         part[i] /= triangle[i, i]
     leaving, partial = -1, math.inf
     for at in range(fixed, count):
-        if part[at] > _TINY and weights[at] / part[at] < partial:
-            leaving, partial = at, weights[at] / part[at]
+        if part[at] > _TINY and work.weights[at] / part[at] < partial:
+            leaving, partial = at, work.weights[at] / part[at]
     return leaving, partial
 
 
 @kernel
-def _foot(
-    excess: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    triangle: NDArray[np.float64],
-    force: NDArray[np.int64],
-    count: int,
-    move: NDArray[np.float64],
-) -> None:
+def _foot(excess: NDArray[np.float64], count: int, move: NDArray[np.float64], work: _Work) -> None:
     """Put the point nearest to the origin at which the conditions in force are equalities in `move`."""
     move[:] = 0.0
     for i in range(count):
-        inner = -excess[force[i]]
+        inner = -excess[work.force[i]]
         for at in range(i):
             # basis . move is what the earlier ones have given so far
-            inner -= triangle[at, i] * _inner(basis[at], move)
-        inner /= triangle[i, i]
+            inner -= work.triangle[at, i] * _inner(work.basis[at], move)
+        inner /= work.triangle[i, i]
         for j in range(len(move)):
-            move[j] += inner * basis[i, j]
+            move[j] += inner * work.basis[i, j]
 
 
 @kernel

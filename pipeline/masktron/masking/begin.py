@@ -21,7 +21,8 @@ from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.settle.bulk import Bulk, Offers, aimed
-from masktron.settle.hunt import Hunt, Pattern
+from masktron.settle.hunt import NEAR, Hunt, Pattern
+from masktron.settle.nearest import Nearest
 from masktron.settle.prototypes import Begun, numbers_of
 
 AROUND = ((0, 6), (6, 44))
@@ -69,16 +70,44 @@ class Beginning:
             targets, centres = (self._columns(table, groups, pattern) for table in (cases.targets, cases.centres))
             if hunt.derived:
                 targets = aimed(targets, centres, *case)
-            self._search(groups, bulk, pattern, targets)
+            left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
+            if left.size:
+                own = {name: values[left] for name, values in targets.items()}
+                conditions = hunt.asked(pattern)
+                sizes = {name: float(np.abs(values).max()) for name, values in own.items()}
+                nearest = Nearest.of(bulk.search, case[1], conditions, sizes)
+                if nearest is not None:
+                    self._project(groups[left], bulk, pattern, nearest, own)
 
-    def _search(
-        self, groups: NDArray[np.intp], bulk: Bulk, pattern: Pattern, targets: Mapping[str, NDArray[np.float64]]
+    def _project(
+        self,
+        groups: NDArray[np.intp],
+        bulk: Bulk,
+        pattern: Pattern,
+        nearest: Nearest,
+        targets: Mapping[str, NDArray[np.float64]],
     ) -> None:
-        left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
-        if left.size and self._contexts.loose:
+        """Look around the nearest points that satisfy the rules.
+
+        Those that leave room for rounding come first: around the others, half of what is rounded breaks a rule. Where
+        records could take another disjunct, only what is near is taken; the hunt compares disjuncts.
+        """
+        asked = {c: terms for c in nearest.conditions if (terms := nearest.others(c))}
+        others = {c: self._contexts.largest(terms, groups) for c, terms in asked.items()}
+        several = any(len(rule.disjuncts) > 1 for rule in bulk.search.rules)
+        left = np.arange(len(groups))
+        for wide in (True, False):
             own = {name: values[left] for name, values in targets.items()}
-            moved = self._contexts.within_limits(groups[left], own)
-            self._near(groups[left], bulk, pattern, moved, "projected", "projected")
+            points, found = nearest.project(own, {c: values[left] for c, values in others.items()}, wide=wide)
+            if several:
+                found &= bulk.search.distances(points, own) <= NEAR
+            rows = np.flatnonzero(found)
+            if rows.size:
+                moved = {name: values[rows] for name, values in points.items()}
+                again = self._near(groups[left[rows]], bulk, pattern, moved, "projected", "projected")
+                left = np.sort(np.concatenate([left[~found], left[rows[again]]]))
+            if not left.size:
+                break
 
     def _near(
         self,

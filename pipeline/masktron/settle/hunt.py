@@ -194,6 +194,11 @@ class Hunt:
         case = self._case(pattern, texts, {})
         return case.search, case.ways
 
+    def asked(self, pattern: Pattern) -> tuple[Condition, ...]:
+        """Return the conditions of the first case of a pattern, also those that read its solved fields."""
+        rules = self._remaining(pattern, pattern.combinations[0], {})
+        return tuple(condition for rule in rules for condition in _chosen(rule, pattern, {}))
+
     def problem(self, pattern: Pattern) -> Problem:
         """Return the projection of a pattern: categories and disjuncts are open."""
         rules = self._residuals(pattern, {}, pattern.options)
@@ -247,10 +252,16 @@ class Hunt:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
-            numbers = frozenset(pattern.target) | pattern.solved
-            free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
-            self._rules[key] = without(residuals(self.forms, contexts, free), pattern.solved)
+            self._rules[key] = without(self._remaining(pattern, texts, options), pattern.solved)
         return self._rules[key]
+
+    def _remaining(
+        self, pattern: Pattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
+    ) -> tuple[Rule, ...]:
+        contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
+        numbers = frozenset(pattern.target) | pattern.solved
+        free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
+        return residuals(self.forms, contexts, free)
 
     def _case(self, pattern: Pattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> _Case:
         rules = self._residuals(pattern, texts, {})
