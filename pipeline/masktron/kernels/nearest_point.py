@@ -142,7 +142,7 @@ class _Conditions:
             del force[leaving], weights[leaving]
 
     def _split(self, force: tuple[int, ...], at: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return what of a normal is independent of those in force, its coefficients in these, and the length of that."""
+        """What of a normal is independent of those in force, its coefficients in them, and the length of that."""
         if (*force, at) not in self._splits:
             normal, others = self._normals[at], self._normals[list(force)]
             basis, triangle = np.linalg.qr(others.T)

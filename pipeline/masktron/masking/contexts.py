@@ -7,6 +7,9 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.aggregators.base import variables_of
+from masktron.classify.forms import satisfied
+from masktron.constraints import InDomain, Untranslated
 from masktron.grouping.records import Grouping, codes_of
 from masktron.kernels import distinct
 from masktron.masking.views import Views
@@ -50,9 +53,24 @@ class GroupContexts:
                 fine &= ~varying
         return fine
 
-    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.int32]]:
-        """Return codes of the unmasked fields of some groups, without the loose ones."""
-        return [own[self.first[groups]] for name, own in self._codes.items() if name not in self.loose]
+    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Return codes of what the unmasked fields of some groups say in the rules, without the loose ones.
+
+        That is their values where they stand beside masked fields, else the truth of what is said of them: what is
+        left of the rules is the same in groups that agree in these.
+        """
+        views, records = self._views, self.first[groups]
+        atoms = dict.fromkeys(a for form in views.forms(self._block) for conjunction in form for a in conjunction)
+        beside: set[str] = set()
+        codes: list[NDArray[np.intp]] = []
+        for atom in atoms:
+            names = variables_of(atom)
+            if not names <= self._codes.keys() or isinstance(atom, InDomain | Untranslated):
+                beside |= names & self._codes.keys()
+            elif names:
+                holding = satisfied(atom, views.seen, views.texts, domains=views.domains)
+                codes.append(holding[records].astype(np.intp))
+        return [*codes, *(self._codes[name][records].astype(np.intp) for name in sorted(beside - self.loose))]
 
     def others(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the further records that stand for groups.
