@@ -6,7 +6,7 @@ same, and most of their records satisfy the same disjuncts. They differ in their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +17,12 @@ from masktron.kernels import distinct
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.judging import Judging, Written, taken
 from masktron.masking.patterns import Patterns
+from masktron.masking.projected import Cases, Projected, by_distance
 from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.hunt import NEAR, Hunt, Pattern
-from masktron.settle.nearest import Nearest
 from masktron.settle.prototypes import Begun, numbers_of
 
 AROUND = ((0, 6), (6, 44))
@@ -73,41 +73,58 @@ class Beginning:
             left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
             if left.size:
                 own = {name: values[left] for name, values in targets.items()}
-                conditions = hunt.asked(pattern)
-                sizes = {name: float(np.abs(values).max()) for name, values in own.items()}
-                nearest = Nearest.of(bulk.search, case[1], conditions, sizes)
-                if nearest is not None:
-                    self._project(groups[left], bulk, pattern, nearest, own)
+                self._project(groups[left], pattern, hunt, own)
 
     def _project(
-        self,
-        groups: NDArray[np.intp],
-        bulk: Bulk,
-        pattern: Pattern,
-        nearest: Nearest,
-        targets: Mapping[str, NDArray[np.float64]],
+        self, groups: NDArray[np.intp], pattern: Pattern, hunt: Hunt, targets: Mapping[str, NDArray[np.float64]]
     ) -> None:
         """Look around the nearest points that satisfy the rules.
 
-        Those that leave room for rounding come first: around the others, half of what is rounded breaks a rule. Where
-        records could take another disjunct, only what is near is taken; the hunt compares disjuncts.
+        Points that leave room for rounding come first: around others, half of what is rounded breaks a rule.
         """
-        asked = {c: terms for c in nearest.conditions if (terms := nearest.others(c))}
-        others = {c: self._contexts.largest(terms, groups) for c, terms in asked.items()}
-        several = any(len(rule.disjuncts) > 1 for rule in bulk.search.rules)
-        left = np.arange(len(groups))
+        cases = Cases(hunt, pattern, targets, self._contexts)
         for wide in (True, False):
-            own = {name: values[left] for name, values in targets.items()}
-            points, found = nearest.project(own, {c: values[left] for c, values in others.items()}, wide=wide)
-            if several:
-                found &= bulk.search.distances(points, own) <= NEAR
-            rows = np.flatnonzero(found)
-            if rows.size:
-                moved = {name: values[rows] for name, values in points.items()}
-                again = self._near(groups[left[rows]], bulk, pattern, moved, "projected", "projected")
-                left = np.sort(np.concatenate([left[~found], left[rows[again]]]))
-            if not left.size:
+            left = self._nearest(groups, pattern, cases, targets, wide=wide)
+            groups, targets = groups[left], {name: values[left] for name, values in targets.items()}
+            if not groups.size:
                 break
+
+    def _nearest(
+        self,
+        groups: NDArray[np.intp],
+        pattern: Pattern,
+        cases: Cases,
+        targets: Mapping[str, NDArray[np.float64]],
+        *,
+        wide: bool,
+    ) -> NDArray[np.intp]:
+        """Try the likeliest case, and for groups that are far from it, or refused there, all; return what is left."""
+        likeliest = [case.project(groups, targets, wide=wide) for case in cases.likeliest]
+        near = [one.upto(NEAR if cases.several else np.inf) for one in likeliest]
+        left = self._offered(groups, pattern, near)
+        if cases.several and left.size:
+            own = {name: values[left] for name, values in targets.items()}
+            every = [case.project(groups[left], own, wide=wide) for case in cases.all]
+            there = np.arange(len(left))
+            for chosen in by_distance(every):
+                if not there.size:
+                    break
+                there = there[self._offered(groups[left[there]], pattern, [one.take(there) for one in chosen])]
+            left = left[there]
+        return left
+
+    def _offered(
+        self, groups: NDArray[np.intp], pattern: Pattern, projected: Sequence[Projected]
+    ) -> NDArray[np.intp]:
+        """Look around projected targets; return the positions of groups without a prototype."""
+        left = np.ones(len(groups), dtype=np.bool_)
+        for one in projected:
+            rows = np.flatnonzero(np.isfinite(one.distances) & left)
+            if rows.size:
+                moved = {name: values[rows] for name, values in one.points.items()}
+                again = self._near(groups[rows], one.bulk, pattern, moved, "projected", "projected")
+                left[np.delete(rows, again)] = False
+        return np.flatnonzero(left)
 
     def _near(
         self,
