@@ -152,7 +152,7 @@ class Beginning:
         spelled = {} if bulk is None else {n: d.spelled(bulk.search.grids[n]) for n, d in offers.numbers.items()}
         texts = {**pattern.kept, **pattern.combinations[0]}
         made: dict[str, Written] = {**texts, **spelled}
-        fine = np.flatnonzero(self._judged(made, groups[offers.owners]))
+        fine = self._first_fine(made, groups, offers.owners)
         owners, at = np.unique(offers.owners[fine], return_index=True)
         chosen, own = fine[at], groups[owners]
         for position, name in enumerate(self._block.variables):
@@ -166,6 +166,18 @@ class Beginning:
         self.begun.done[own] = True
         self.begun.exits[own] = stage
         return np.setdiff1d(np.arange(len(groups)), owners)
+
+    def _first_fine(
+        self, made: Mapping[str, Written], groups: NDArray[np.intp], owners: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Return the candidates that are accepted, ascending: the first of each group, and others where it is not."""
+        first = np.diff(owners, prepend=-1) > 0
+        fine = np.zeros(len(owners), dtype=np.bool_)
+        for asked in (first, ~first):
+            done = np.isin(owners, owners[fine])
+            rows = np.flatnonzero(asked & ~done)
+            fine[rows] = self._judged({name: taken(own, rows) for name, own in made.items()}, groups[owners[rows]])
+        return np.flatnonzero(fine)
 
     def _finish(self, groups: NDArray[np.intp], stage: str) -> None:
         self.begun.numbers[groups] = numbers_of(self.begun.lexemes[groups])
