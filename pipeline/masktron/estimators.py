@@ -104,7 +104,12 @@ class Mdav(Masker, methods.mdav.Mdav):
     """`masktron.methods.mdav.Mdav` for scikit-learn."""
 
 
+class Fuzzy(Masker, methods.fuzzy.Fuzzy):
+    """`masktron.methods.fuzzy.Fuzzy` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
+    Fuzzy,
 )  # fmt: skip
 """One for each method."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from masktron.errors import UsageError
 from masktron.methods.base import Method
+from masktron.methods.fuzzy import Fuzzy
 from masktron.methods.mdav import Mdav
 
 ALL: tuple[type[Method], ...] = (
     Mdav,
+    Fuzzy,
 )  # fmt: skip
 """Every method; the first is the default."""
 

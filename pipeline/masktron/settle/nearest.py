@@ -27,6 +27,8 @@ ROUNDS = 12
 """Linearisations of products at most."""
 STILL = 1e-9
 """A point that moves less than this, in units of the fields' spreads, has arrived."""
+NEARLY = 0.01
+"""One that moves less in the last round is near enough: its solved variables are computed anyway."""
 ROUNDING = 2.0**-48
 """Slack of a condition as a share of its terms, above the rounding error of their sum."""
 SLACK = 1e-11
@@ -165,16 +167,16 @@ class Nearest:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         points, found = origin.copy(), np.isfinite(origin).all(axis=1) & np.isfinite(added).all(axis=1)
         linear = all(condition.linear for condition in self.conditions)
-        open_ = np.flatnonzero(found)
+        open_, shifts = np.flatnonzero(found), np.zeros(len(origin))
         for _ in range(1 if linear else ROUNDS):
             if not open_.size:
                 break
             moved, fine = self._once(origin[open_], points[open_], added[open_])
-            still = np.abs((moved - points[open_]) / self._scale).max(axis=1) <= STILL
+            shifts[open_] = np.abs((moved - points[open_]) / self._scale).max(axis=1)
             points[open_[fine]] = moved[fine]
             found[open_[~fine]] = False
-            open_ = open_[fine & ~still]
-        return points, found
+            open_ = open_[fine & (shifts[open_] > STILL)]
+        return points, found & (linear | (shifts <= NEARLY))
 
     def _once(
         self, origin: NDArray[np.float64], points: NDArray[np.float64], added: NDArray[np.float64]
