@@ -145,3 +145,9 @@ def test_prototypes_are_those_of_the_groups_for_other_variables_too() -> None:
 def test_parameters_out_of_range_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Fuzzy(**wrong).check()  # type: ignore[arg-type]
+
+
+def test_there_are_no_more_centres_to_start_with_than_asked_for() -> None:
+    points = np.arange(11.0)[:, None]
+    assert [len(fuzzy.starting_centres(points, count)) for count in (1, 2, 4, 5)] == [1, 2, 3, 3]
+    assert fuzzy.starting_centres(points, 1).tolist() == [[5.0]]

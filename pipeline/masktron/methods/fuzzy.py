@@ -43,7 +43,7 @@ class Fuzzy(Partitioning):
     title: ClassVar[str] = "Fuzzy c-means with linear constraints"
     says: ClassVar[str] = "Groups of at least k records share the centre of a fuzzy cluster, to which all contribute."
     when: ClassVar[str] = (
-        "Where a prototype should depend on more records than those that share it; m of 1.05 to 1.3."
+        "Where a prototype should depend on more records than those that share it; with m of 1.05 to 1.1."
     )
     source: ClassVar[str] = "Torra, Cano and Navarro-Arribas 2009, section 3.1; Torra 2009; Bezdek 1981"
     preserves: ClassVar[tuple[str, ...]] = (
@@ -55,7 +55,7 @@ class Fuzzy(Partitioning):
         Parameter(
             "m",
             "number",
-            "Fuzzifier: 1.05 to 1.3 with many small clusters, where the 2 of textbooks lets centres run together.",
+            "Fuzzifier: 1.05 to 1.1 with many small clusters, where the 2 of textbooks lets centres run together.",
             low=1.01,
             high=10.0,
         ),
