@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,7 +130,8 @@ def weighted_centres(values: Floats, points: Floats, centres: Floats, m: float) 
 
 def starting_centres(points: Floats, count: int) -> Floats:
     """Return centres to start with, shape (at most count, d): the means of the groups of MDAV."""
-    labels = partition_whole(points, math.ceil(len(points) / count))
+    size = len(points) // (count + 1) + 1  # the smallest of which there are no more than that
+    labels = partition_whole(points, size)
     sizes = np.bincount(labels)
     return np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
 
