@@ -125,8 +125,9 @@ def test_what_excludes_each_other_has_no_point() -> None:
     conditions = [comparison([(1, "A"), (-1, "B")], "<"), comparison([(1, "B"), (-1, "A")], "<=", Fraction(1, 2))]
     nearest = nearest_of(conditions, {"A": Grid(0), "B": Grid(0)})
     targets = {"A": np.array([1.0, 5.0]), "B": np.array([1.0, 9.0])}
-    _, found = nearest.project(targets, {}, wide=True)
+    points, found = nearest.project(targets, {}, wide=True)
     assert found.tolist() == [False, False]
+    assert np.isnan([points["A"], points["B"]]).all()
     assert Nearest.of(search_of([], {"A": Grid(0)}), [], [], {"A": 1.0}) is None
 
 

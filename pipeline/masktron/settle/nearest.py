@@ -149,6 +149,7 @@ class Nearest:
         Returns
         -------
         points : mapping of field name to ndarray of float64, shape (m,)
+            NaN where there is no point.
         found : ndarray of bool, shape (m,)
             Where conditions exclude each other, or products lead astray, there is no point.
         """
@@ -176,15 +177,36 @@ class Nearest:
             points[open_[fine]] = moved[fine]
             found[open_[~fine]] = False
             open_ = open_[fine & (shifts[open_] > STILL)]
-        return points, found & (linear | (shifts <= NEARLY))
+        found &= linear | (shifts <= NEARLY)
+        points[~found] = np.nan
+        return points, found
 
     def _once(
         self, origin: NDArray[np.float64], points: NDArray[np.float64], added: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Project on the conditions as they are, linearised, at some points."""
+        normals, left, size = self._linearised(points, added)
+        moves = (origin - points) / self._scale
+        # of the plane through the point, what is asked for is the left side at the origin
+        left += np.einsum("nmd,nd->nm", np.broadcast_to(normals, (len(points), *normals.shape[1:])), moves)
+        lengths = np.linalg.norm(normals, axis=2)
+        lengths = np.where(lengths > 0, lengths, 1.0)
+        excess, slack = left / lengths, SLACK + ROUNDING * size / lengths
+        fine = np.isfinite(excess).all(axis=1) & np.isfinite(normals).all(axis=(1, 2))
+        units = normals / lengths[:, :, None]
+        units = units if len(units) == 1 else units[fine]
+        moved = np.full(points.shape, np.nan)
+        shifts, outcomes = nearest_points(units, excess[fine], slack[fine], self.equal)
+        moved[fine] = origin[fine] + shifts * self._scale
+        fine[fine] = outcomes == Outcome.FOUND
+        return moved, fine
+
+    def _linearised(
+        self, points: NDArray[np.float64], added: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return slopes in units of distance, shape (1 or m, conditions, d), left sides, and magnitudes of these."""
         columns = dict(zip(self.names, points.T, strict=True))
-        linear = all(condition.linear for condition in self.conditions)
-        count = 1 if linear else len(points)
+        count = 1 if all(condition.linear for condition in self.conditions) else len(points)
         normals = np.zeros((count, len(self.conditions), len(self.names)))
         left, size = added.copy(), np.abs(added)
         for at, condition in enumerate(self.conditions):
@@ -194,21 +216,8 @@ class Nearest:
                 size[:, at] += np.abs(own)
                 for name, slope in slopes.items():
                     place = self.names.index(name)
-                    normals[:, at, place] += (np.broadcast_to(slope, len(points))[:count]) * self._scale[place]
-        # the left side is asked for at the origin: move / scale is what is looked for
-        left += np.einsum(
-            "nmd,nd->nm", np.broadcast_to(normals, (len(points), *normals.shape[1:])), (origin - points) / self._scale
-        )
-        lengths = np.linalg.norm(normals, axis=2)
-        lengths = np.where(lengths > 0, lengths, 1.0)
-        excess, slack = left / lengths, SLACK + ROUNDING * size / lengths
-        fine = np.isfinite(excess).all(axis=1) & np.isfinite(normals).all(axis=(1, 2))
-        moved = np.full(points.shape, np.nan)
-        units = normals / lengths[:, :, None]
-        moves, outcomes = nearest_points(units if count == 1 else units[fine], excess[fine], slack[fine], self.equal)
-        moved[fine] = origin[fine] + moves * self._scale
-        fine[fine] = outcomes == Outcome.FOUND
-        return moved, fine
+                    normals[:, at, place] += np.broadcast_to(slope, len(points))[:count] * self._scale[place]
+        return normals, left, size
 
 
 def _term(
