@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reproduction import class_restricted
-from reproduction import model_based
+from reproduction import class_restricted, model_based
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
 from reproduction.hierarchical import section as hierarchical
 from reproduction.hybrid_microaggregation import section as hybrid_microaggregation

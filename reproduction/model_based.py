@@ -16,7 +16,7 @@ from masktron import methods
 from masktron.measures.propensity import pmse
 from masktron.methods.hybrid_micro import HybridMicro
 from masktron.methods.model_hybrid import ModelHybrid
-from masktron.synthesis.model_based import Synthesised, synthesise
+from masktron.synthesis.model_based import Synthesised, draw_clusters
 from masktron.synthesis.within import draw_normal
 from reproduction.data import Values
 from reproduction.marks import Mark
@@ -152,7 +152,7 @@ def components(folder: Path) -> Iterator[Mark]:
 def fitted(values: Values) -> Synthesised:
     """Return what the method makes of a file, with its mixture."""
     nominal = np.zeros(values.shape[1], dtype=bool)
-    return synthesise(values, nominal, ModelHybrid().search(), np.random.default_rng(0), exact=True)
+    return draw_clusters(values, nominal, ModelHybrid().search(), np.random.default_rng(0), exact=True)
 
 
 def study_marks(found: Mapping[str, Sequence[Score]]) -> Iterator[Mark]:

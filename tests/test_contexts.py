@@ -16,7 +16,7 @@ from masktron.jobs.common import open_job
 from masktron.masking import contexts, prototypes
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.views import Views
-from masktron.plan import make_plan
+from masktron.plan import Block, make_plan
 from masktron.read.microdata import read_records
 from masktron.roles import resolve_roles
 
@@ -81,19 +81,75 @@ def test_groups_lose_no_more_together_than_one_by_one(
     assert [block.copied for block in together.blocks] == [block.copied for block in alone.blocks]
 
 
-def test_targets_move_to_the_tightest_limit_of_their_group(tmp_path: Path) -> None:
-    rows = [{"A": a, "B": a, "CAP": cap, "LOW": low} for a, cap, low in [(5, 9, 1), (7, 8, 4), (2, 5, 2), (9, 40, 7)]]
-    tests = ("2 * A <= CAP + 10", "B >= LOW - 1", "A + B <= CAP + 100")
-    config = Config(k=2, roles={"CAP": "untouched", "LOW": "untouched"})
+def views_of(
+    tmp_path: Path, rows: list[dict[str, object]], tests: tuple[str, ...], *untouched: str
+) -> tuple[Views, Block]:
+    config = Config(k=2, roles=dict.fromkeys(untouched, "untouched"))
     job = open_job(write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *tests))
     records = read_records(job.data, job.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
     views = Views(records, plan, job.edits, job.rulebook, job.data)
-    (block,) = (one for part in plan.partitions for one in part.blocks)
-    grouping = Grouping(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool))
-    own = GroupContexts(views, block, grouping, {"CAP", "LOW"})
-    targets = {"A": np.array([20.0, 1.0]), "B": np.array([0.0, 50.0])}
-    moved = own.within_limits(np.array([0, 1]), targets)
-    assert {name: values.tolist() for name, values in moved.items()} == {"A": [9.0, 1.0], "B": [3.0, 50.0]}
-    alone = own.within_limits(np.array([1]), {"A": np.array([20.0]), "B": np.array([0.0])})
-    assert {name: values.tolist() for name, values in alone.items()} == {"A": [7.5], "B": [6.0]}
+    (block,) = (one for part in plan.partitions for one in part.blocks if one.checks)
+    return views, block
+
+
+def test_sums_over_unmasked_fields_are_the_largest_of_each_group(tmp_path: Path) -> None:
+    rows = [{"A": a, "B": a, "CAP": cap, "LOW": low} for a, cap, low in [(5, 9, 1), (7, 8, 4), (2, 5, 2), (9, 40, 7)]]
+    views, block = views_of(tmp_path, rows, ("2 * A <= CAP + 10", "B >= LOW - 1", "A + B <= CAP + 100"), "CAP", "LOW")
+    own = GroupContexts(views, block, Grouping(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool)), {"CAP"})
+    assert own.largest((("CAP", -1.0),), np.array([1, 0, 1])).tolist() == [-5, -8, -5]
+    assert own.largest((("CAP", 1.0), ("LOW", -2.0)), np.array([0, 1])).tolist() == [7, 26]
+
+
+def test_records_are_of_one_kind_where_unmasked_fields_say_the_same(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    rows: list[dict[str, object]] = [
+        {"A": draw.randint(0, 50), "Z": draw.choice("vwxyz"), "N": n, "CAP": 100 + n, "F": 1 + n % 2}
+        for n in range(100)
+    ]
+    tests = ("Z = 'x' or A >= 0", "not(N > 50) or A <= 60", "A <= CAP", "A * F <= 300")
+    views, block = views_of(tmp_path, rows, tests, "Z", "N", "CAP", "F")
+    grouping = Grouping(np.arange(100), np.zeros(100, bool), np.zeros(100, bool))
+    own = GroupContexts(views, block, grouping, {"CAP"})
+    assert own.loose == {"CAP"}
+    kinds = np.stack(own.kinds(np.arange(100)), axis=1)
+    said = [(row["Z"] == "x", int(str(row["N"])) > 50, row["F"]) for row in rows]
+    for one in range(100):
+        for two in range(100):
+            assert (kinds[one] == kinds[two]).all() == (said[one] == said[two])
+
+
+def test_records_on_their_own_leave_by_projections_and_not_by_hunts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(11)
+    rows: list[dict[str, object]] = []
+    for n in range(150):
+        a, b = draw.randint(0, 60), draw.randint(0, 40)
+        rows.append({"A": a, "B": b, "T": a + b, "CAP": a + 7 * n, "FLOOR": b - n})
+    tests = ("A + B = T", "A <= CAP", "B >= FLOOR", "A >= 0", "B = 0 or B > 2", "A - B < 45 or T > 70")
+    rows = [row for row in rows if row["B"] not in {1, 2} and (int(str(row["A"])) - int(str(row["B"])) < 45)]
+    views, block = views_of(tmp_path, rows, tests, "CAP", "FLOOR")
+    n = len(rows)
+    noise = np.random.default_rng(3).normal(0, 15, (n, 3))
+    moved = views.coded(block.variables) + noise
+    monkeypatch.setattr(prototypes, "targets", lambda *_: moved)
+    grouping = Grouping(np.arange(n), np.zeros(n, bool), np.zeros(n, bool))
+    task, hunting = prototypes.task_of(views, block, grouping)
+    judging = prototypes.Judging(views, block)
+    beginning = prototypes.Beginning(views, block, grouping, judging, task.pooled)
+    beginning.aggregates(hunting.cases, hunting.hunt(0))
+    begun = beginning.begun
+    assert begun.done.all()
+    assert {*begun.exits.tolist()} >= {"rounded", "projected"}
+    kept = dict(zip(block.variables, begun.numbers.T, strict=True))
+    a, b, t = kept["A"], kept["B"], kept["T"]
+    cap, floor = (views.seen[name] for name in ("CAP", "FLOOR"))
+    assert (a + b == t).all() and (a <= cap).all() and (b >= floor).all() and (a >= 0).all()
+    assert ((b == 0) | (b > 2)).all() and ((a - b < 45) | (t > 70)).all()
+    scale = np.array([hunting.hunt(0).search.scale[name] for name in block.variables])
+    far = np.square((begun.numbers - moved) / scale).sum(axis=1)
+    hunted = [next(hunting.candidates(group)) for group in np.flatnonzero(begun.exits == "projected").tolist()]
+    points = np.array([[float(candidate.lexemes[name] or "") for name in block.variables] for candidate in hunted])
+    alone = np.square((points - moved[begun.exits == "projected"]) / scale).sum(axis=1)
+    assert far[begun.exits == "projected"].mean() <= 1.05 * alone.mean(), "hunts find nothing that is nearer"

@@ -14,10 +14,22 @@ from masktron import estimators, methods
 
 MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
-ORDER_COUNTS = frozenset({"cart", "hierarchical", "ipso", "microhybrid", "muralidhar_sarathy", "noise", "sequential"})
+ORDER_COUNTS = frozenset(
+    {
+        "cart",
+        "hierarchical",
+        "hybrid_micro",
+        "ipso",
+        "latent_class",
+        "microhybrid",
+        "model_hybrid",
+        "muralidhar_sarathy",
+        "noise",
+        "sequential",
+    }
+)
 
 
-ORDER_COUNTS = frozenset({"hybrid_micro", "model_hybrid", "latent_class"})
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 

@@ -133,6 +133,10 @@ class Crest(Masker, methods.crest.Crest):
     """`masktron.methods.crest.Crest` for scikit-learn."""
 
 
+class Fuzzy(Masker, methods.fuzzy.Fuzzy):
+    """`masktron.methods.fuzzy.Fuzzy` for scikit-learn."""
+
+
 class CampCrest(Masker, methods.camp_crest.CampCrest):
     """`masktron.methods.camp_crest.CampCrest` for scikit-learn."""
 
@@ -153,16 +157,6 @@ class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
     """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
 
 
-class Sequential(Masker, methods.sequential.Sequential):
-    """`masktron.methods.sequential.Sequential` for scikit-learn."""
-
-
-class Cart(Masker, methods.cart.Cart):
-    """`masktron.methods.cart.Cart` for scikit-learn."""
-
-
-class Hierarchical(Masker, methods.hierarchical.Hierarchical):
-    """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
 class HybridMicro(Masker, methods.hybrid_micro.HybridMicro):
     """`masktron.methods.hybrid_micro.HybridMicro` for scikit-learn."""
 
@@ -175,6 +169,18 @@ class LatentClass(Masker, methods.latent_class.LatentClass):
     """`masktron.methods.latent_class.LatentClass` for scikit-learn."""
 
 
+class Sequential(Masker, methods.sequential.Sequential):
+    """`masktron.methods.sequential.Sequential` for scikit-learn."""
+
+
+class Cart(Masker, methods.cart.Cart):
+    """`masktron.methods.cart.Cart` for scikit-learn."""
+
+
+class Hierarchical(Masker, methods.hierarchical.Hierarchical):
+    """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
     MdavGeneric,
@@ -183,17 +189,17 @@ ALL: tuple[type[Masker], ...] = (
     Mst,
     TCloseness,
     Crest,
+    Fuzzy,
     CampCrest,
     Noise,
     Ipso,
     Microhybrid,
     MuralidharSarathy,
+    HybridMicro,
+    ModelHybrid,
+    LatentClass,
     Sequential,
     Cart,
     Hierarchical,
 )
-    HybridMicro,
-    ModelHybrid,
-    LatentClass,
-)  # fmt: skip
 """One for each method."""

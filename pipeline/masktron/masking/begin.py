@@ -6,7 +6,7 @@ same, and most of their records satisfy the same disjuncts. They differ in their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,11 +17,12 @@ from masktron.kernels import distinct
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.judging import Judging, Written, taken
 from masktron.masking.patterns import Patterns
+from masktron.masking.projected import Cases, Projected, by_distance
 from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.settle.bulk import Bulk, Offers, aimed
-from masktron.settle.hunt import Hunt, Pattern
+from masktron.settle.hunt import NEAR, Hunt, Pattern
 from masktron.settle.prototypes import Begun, numbers_of
 
 AROUND = ((0, 6), (6, 44))
@@ -69,16 +70,61 @@ class Beginning:
             targets, centres = (self._columns(table, groups, pattern) for table in (cases.targets, cases.centres))
             if hunt.derived:
                 targets = aimed(targets, centres, *case)
-            self._search(groups, bulk, pattern, targets)
+            left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
+            if left.size:
+                own = {name: values[left] for name, values in targets.items()}
+                self._project(groups[left], pattern, hunt, own)
 
-    def _search(
-        self, groups: NDArray[np.intp], bulk: Bulk, pattern: Pattern, targets: Mapping[str, NDArray[np.float64]]
+    def _project(
+        self, groups: NDArray[np.intp], pattern: Pattern, hunt: Hunt, targets: Mapping[str, NDArray[np.float64]]
     ) -> None:
-        left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
-        if left.size and self._contexts.loose:
+        """Look around the nearest points that satisfy the rules.
+
+        Points that leave room for rounding come first: around others, half of what is rounded breaks a rule.
+        """
+        cases = Cases(hunt, pattern, targets, self._contexts)
+        for wide in (True, False):
+            left = self._nearest(groups, pattern, cases, targets, wide=wide)
+            groups, targets = groups[left], {name: values[left] for name, values in targets.items()}
+            if not groups.size:
+                break
+
+    def _nearest(
+        self,
+        groups: NDArray[np.intp],
+        pattern: Pattern,
+        cases: Cases,
+        targets: Mapping[str, NDArray[np.float64]],
+        *,
+        wide: bool,
+    ) -> NDArray[np.intp]:
+        """Try the likeliest case, and for groups that are far from it, or refused there, all; return what is left."""
+        likeliest = [case.project(groups, targets, wide=wide) for case in cases.likeliest]
+        near = [one.upto(NEAR if cases.several else np.inf) for one in likeliest]
+        left = self._offered(groups, pattern, near)
+        if cases.several and left.size:
             own = {name: values[left] for name, values in targets.items()}
-            moved = self._contexts.within_limits(groups[left], own)
-            self._near(groups[left], bulk, pattern, moved, "projected", "projected")
+            every = [case.project(groups[left], own, wide=wide) for case in cases.all]
+            there = np.arange(len(left))
+            for chosen in by_distance(every):
+                if not there.size:
+                    break
+                there = there[self._offered(groups[left[there]], pattern, [one.take(there) for one in chosen])]
+            left = left[there]
+        return left
+
+    def _offered(
+        self, groups: NDArray[np.intp], pattern: Pattern, projected: Sequence[Projected]
+    ) -> NDArray[np.intp]:
+        """Look around projected targets; return the positions of groups without a prototype."""
+        left = np.ones(len(groups), dtype=np.bool_)
+        for one in projected:
+            rows = np.flatnonzero(np.isfinite(one.distances) & left)
+            if rows.size:
+                moved = {name: values[rows] for name, values in one.points.items()}
+                again = self._near(groups[rows], one.bulk, pattern, moved, "projected", "projected")
+                left[np.delete(rows, again)] = False
+        return np.flatnonzero(left)
 
     def _near(
         self,
@@ -106,7 +152,7 @@ class Beginning:
         spelled = {} if bulk is None else {n: d.spelled(bulk.search.grids[n]) for n, d in offers.numbers.items()}
         texts = {**pattern.kept, **pattern.combinations[0]}
         made: dict[str, Written] = {**texts, **spelled}
-        fine = np.flatnonzero(self._judged(made, groups[offers.owners]))
+        fine = self._first_fine(made, groups, offers.owners)
         owners, at = np.unique(offers.owners[fine], return_index=True)
         chosen, own = fine[at], groups[owners]
         for position, name in enumerate(self._block.variables):
@@ -120,6 +166,18 @@ class Beginning:
         self.begun.done[own] = True
         self.begun.exits[own] = stage
         return np.setdiff1d(np.arange(len(groups)), owners)
+
+    def _first_fine(
+        self, made: Mapping[str, Written], groups: NDArray[np.intp], owners: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Return the candidates that are accepted, ascending: the first of each group, and others where it is not."""
+        first = np.diff(owners, prepend=-1) > 0
+        fine = np.zeros(len(owners), dtype=np.bool_)
+        for asked in (first, ~first):
+            done = np.isin(owners, owners[fine])
+            rows = np.flatnonzero(asked & ~done)
+            fine[rows] = self._judged({name: taken(own, rows) for name, own in made.items()}, groups[owners[rows]])
+        return np.flatnonzero(fine)
 
     def _finish(self, groups: NDArray[np.intp], stage: str) -> None:
         self.begun.numbers[groups] = numbers_of(self.begun.lexemes[groups])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
-from masktron.constraints import Linear
+from masktron.classify.forms import satisfied
+from masktron.constraints import InDomain, Untranslated
 from masktron.grouping.records import Grouping, codes_of
 from masktron.kernels import distinct
 from masktron.masking.views import Views
@@ -41,6 +42,7 @@ class GroupContexts:
             name for name in limits if self._varying[name].any() or self._codes[name].max(initial=-1) >= FEW
         )
         self._others, self._starts = self._rest()
+        self._largest: dict[tuple[tuple[str, float], ...], NDArray[np.float64]] = {}
 
     @property
     def alike(self) -> NDArray[np.bool_]:
@@ -51,9 +53,24 @@ class GroupContexts:
                 fine &= ~varying
         return fine
 
-    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.int32]]:
-        """Return codes of the unmasked fields of some groups, without the loose ones."""
-        return [own[self.first[groups]] for name, own in self._codes.items() if name not in self.loose]
+    def kinds(self, groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Return codes of what the unmasked fields of some groups say in the rules, without the loose ones.
+
+        That is their values where they stand beside masked fields, else the truth of what is said of them: what is
+        left of the rules is the same in groups that agree in these.
+        """
+        views, records = self._views, self.first[groups]
+        atoms = dict.fromkeys(a for form in views.forms(self._block) for conjunction in form for a in conjunction)
+        beside: set[str] = set()
+        codes: list[NDArray[np.intp]] = []
+        for atom in atoms:
+            names = variables_of(atom)
+            if not names <= self._codes.keys() or isinstance(atom, InDomain | Untranslated):
+                beside |= names & self._codes.keys()
+            elif names:
+                holding = satisfied(atom, views.seen, views.texts, domains=views.domains)
+                codes.append(holding[records].astype(np.intp))
+        return [*codes, *(self._codes[name][records].astype(np.intp) for name in sorted(beside - self.loose))]
 
     def others(self, groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the further records that stand for groups.
@@ -73,41 +90,21 @@ class GroupContexts:
         inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         return which, self._others[self._starts[groups][which] + inside]
 
-    def within_limits(
-        self, groups: NDArray[np.intp], targets: Mapping[str, NDArray[np.float64]]
-    ) -> dict[str, NDArray[np.float64]]:
-        """Move the targets of groups to the tightest limits that their records set to single masked fields.
+    def largest(self, terms: tuple[tuple[str, float], ...], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the largest value that a sum over unmasked fields has in each of some groups, shape (m,).
 
         Parameters
         ----------
+        terms : tuple of (str, float)
+            Fields and their coefficients.
         groups : ndarray of intp, shape (m,)
-        targets : mapping of field name to ndarray of float64, shape (m,)
         """
-        moved = dict(targets)
-        records = np.isin(self._grouping.labels, groups)
-        for form in self._views.forms(self._block):
-            for atom in form[0] if len(form) == 1 else ():
-                if not isinstance(atom, Linear) or atom.relation == "=":
-                    continue
-                masked = [(name, factor) for name, factor in atom.terms if name in targets]
-                if len(masked) == 1 and not variables_of(atom).isdisjoint(self.loose):
-                    ((name, factor),) = masked
-                    own = self._limits(atom, name, records)[groups]
-                    moved[name] = (np.minimum if factor > 0 else np.maximum)(moved[name], own)
-        return moved
-
-    def _limits(self, atom: Linear, masked: str, records: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the tightest limit of each group in an inequality with one masked field, shape (groups,)."""
-        left, factor = np.full(int(records.sum()), float(atom.bound)), 0.0
-        for name, coefficient in atom.terms:
-            if name == masked:
-                factor = float(coefficient)
-            else:
-                left -= float(coefficient) * self._views.seen[name][records]
-        limits = np.full(self._grouping.groups, np.inf if factor > 0 else -np.inf)
-        tightest = np.minimum if factor > 0 else np.maximum
-        tightest.at(limits, self._grouping.labels[records], left / factor)
-        return limits
+        if terms not in self._largest:
+            found = np.full(self._grouping.groups, -np.inf)
+            total = sum((factor * self._views.seen[name] for name, factor in terms), np.zeros(self._views.n))
+            np.maximum.at(found, self._grouping.labels, total)
+            self._largest[terms] = found
+        return self._largest[terms][groups]
 
     def _rest(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return a record of each combination of a group but the first, sorted by group, and where they start."""

@@ -10,7 +10,9 @@ from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
 from masktron.constraints import Polynomial, Product
 from masktron.grouping.records import Grouping
+from masktron.masking.partitioning import MethodPartitioner
 from masktron.masking.views import Views, aggregator_of
+from masktron.partitions.mdav import standardise
 from masktron.plan import DERIVE_GEOMETRIC, Block
 
 
@@ -32,6 +34,8 @@ def targets(
     -------
     ndarray of float64, shape (groups, p)
     """
+    if (own := _of_method(views, block, values, grouping, means)) is not None:
+        return own
     if block.aggregator == DERIVE_GEOMETRIC:
         return _geometric_factors(views, block, values, grouping, means)
     aggregator = aggregator_of(block)
@@ -45,6 +49,33 @@ def targets(
         means,
         aggregator.aggregate(one_signed, grouping.labels, views.weights),
     )
+
+
+def _of_method(
+    views: Views, block: Block, values: NDArray[np.float64], grouping: Grouping, means: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return prototypes that the method makes of more records than a group has, part by part of what is missing.
+
+    Nothing vouches for them but the engine, as with any target. Groups of several patterns of missing values keep
+    their means; so do blocks of another aggregate than the mean.
+    """
+    partitioner = views.partitioner
+    if not isinstance(partitioner, MethodPartitioner) or not isinstance(aggregator_of(block), Mean):
+        return None
+    present = ~np.isnan(values)
+    pooled = grouping.varying(present)[grouping.labels]
+    targets = means.copy()
+    for pattern in np.unique(present[~pooled], axis=0):
+        records = np.flatnonzero((present == pattern).all(axis=1) & ~pooled)
+        groups, labels = np.unique(grouping.labels[records], return_inverse=True)
+        if not pattern.any() or not views.numeric.issuperset(block.variables):
+            continue
+        own = values[np.ix_(records, pattern)]
+        found = partitioner.method.prototypes(own, standardise(own), labels.astype(np.intp))
+        if found is None:
+            return None
+        targets[np.ix_(groups, pattern)] = found
+    return targets
 
 
 def _geometric_factors(

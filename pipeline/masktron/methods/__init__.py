@@ -8,11 +8,15 @@ from masktron.methods.base import Method
 from masktron.methods.camp_crest import CampCrest
 from masktron.methods.cart import Cart
 from masktron.methods.crest import Crest
+from masktron.methods.fuzzy import Fuzzy
 from masktron.methods.hierarchical import Hierarchical
+from masktron.methods.hybrid_micro import HybridMicro
 from masktron.methods.ipso import Ipso
+from masktron.methods.latent_class import LatentClass
 from masktron.methods.mdav import Mdav
 from masktron.methods.mdav_generic import MdavGeneric
 from masktron.methods.microhybrid import Microhybrid
+from masktron.methods.model_hybrid import ModelHybrid
 from masktron.methods.mst import Mst
 from masktron.methods.mu_approx import MuApprox
 from masktron.methods.muralidhar_sarathy import MuralidharSarathy
@@ -29,26 +33,19 @@ ALL: tuple[type[Method], ...] = (
     Mst,
     TCloseness,
     Crest,
+    Fuzzy,
     CampCrest,
     Noise,
     Ipso,
     Microhybrid,
     MuralidharSarathy,
+    HybridMicro,
+    ModelHybrid,
+    LatentClass,
     Sequential,
     Cart,
     Hierarchical,
 )
-from masktron.methods.hybrid_micro import HybridMicro
-from masktron.methods.latent_class import LatentClass
-from masktron.methods.mdav import Mdav
-from masktron.methods.model_hybrid import ModelHybrid
-
-ALL: tuple[type[Method], ...] = (
-    Mdav,
-    HybridMicro,
-    ModelHybrid,
-    LatentClass,
-)  # fmt: skip
 """Every method; the first is the default."""
 
 

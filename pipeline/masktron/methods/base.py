@@ -174,6 +174,25 @@ class Partitioning(Method):
         del labels, classes
         return ()
 
+    def prototypes(self, values: Floats, points: Floats, labels: Labels) -> Floats | None:
+        """Return the prototypes of groups, where a method has its own; None where the rules choose an aggregate.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n, p)
+            What is aggregated.
+        points : ndarray of float64, shape (n, d)
+            What the records were grouped by.
+        labels : ndarray of intp, shape (n,)
+            Groups of at least k, 0 to g - 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (g, p), or None
+        """
+        del values, points, labels
+        return None
+
     @abstractmethod
     def partition(
         self,

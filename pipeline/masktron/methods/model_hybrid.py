@@ -13,7 +13,7 @@ from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.em import FAMILIES
 from masktron.synthesis.mixture import Search
-from masktron.synthesis.model_based import synthesise
+from masktron.synthesis.model_based import draw_clusters
 from masktron.synthesis.within import SPARE
 
 FEWEST = Parameter("fewest", "integer", "Fewest components of a mixture that is tried.", low=1)
@@ -123,7 +123,7 @@ class ModelHybrid(Method):
     def _draw(self, values: Floats, nominal: NDArray[np.bool_], generator: np.random.Generator) -> Drawn:
         require_records(len(values), self.least(int((~nominal).sum())), self.name)
         try:
-            made = synthesise(values, nominal, self.search(), generator, exact=self.exact)
+            made = draw_clusters(values, nominal, self.search(), generator, exact=self.exact)
         except InfeasibleError as refused:
             raise InfeasibleError(refused.what, where=self.name, hint=refused.hint) from refused
         return Drawn(made.values, made.labels, made.notes)

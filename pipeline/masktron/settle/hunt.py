@@ -28,6 +28,8 @@ MAX_PATTERNS = 4
 """Patterns of missing values that are tried for one group."""
 MAX_COMBINATIONS = 8
 """Combinations of categories that are searched near the aggregate before the program chooses."""
+MAX_CHOICES = 16
+"""Disjuncts that are tried for many groups at once beside those that most records satisfy."""
 MAX_CONTEXTS = 500
 """Combinations of unmasked fields that the search looks at; the engine looks at all."""
 MAX_KNOWN = 2000
@@ -185,14 +187,33 @@ class Hunt:
             for candidate in itertools.islice(near, PROJECTED_POINTS):
                 yield _written(candidate, pattern, solution.texts, _projection(pattern, solution.texts))
 
-    def likeliest(self, pattern: Pattern) -> tuple[Search, Sequence[Recipe]] | None:
-        """Return what the first case of a pattern asks of any target; None where that depends on the target."""
+    def likeliest(
+        self, pattern: Pattern, positions: Mapping[int, int] | None = None
+    ) -> tuple[Search, Sequence[Recipe]] | None:
+        """Return what the first case of a pattern asks of any target; None where that depends on the target.
+
+        With `positions`, some rules take another disjunct than the one that most records satisfy.
+        """
         texts = pattern.combinations[0]
         rules = self._residuals(pattern, texts, {})
-        if any(isinstance(c, Lexical | Untranslated) for rule in rules for c in _chosen(rule, pattern, {})):
+        taken = positions or {}
+        if any(isinstance(c, Lexical | Untranslated) for rule in rules for c in _chosen(rule, pattern, taken)):
             return None
-        case = self._case(pattern, texts, {})
+        case = self._case(pattern, texts, taken)
         return case.search, case.ways
+
+    def asked(self, pattern: Pattern, positions: Mapping[int, int] | None = None) -> tuple[Condition, ...]:
+        """Return the conditions of the case that `likeliest` returns, with those that read solved fields."""
+        rules = self._remaining(pattern, pattern.combinations[0], {})
+        return tuple(condition for rule in rules for condition in _chosen(rule, pattern, positions or {}))
+
+    def choices(self, pattern: Pattern) -> list[dict[int, int]]:
+        """Return the cases in which one rule takes another disjunct than the one that most records satisfy."""
+        found = []
+        for rule in self._residuals(pattern, pattern.combinations[0], {}):
+            first = _chosen(rule, pattern, {})
+            found += [{rule.check: d.position} for d in rule.disjuncts if d.conditions is not first]
+        return found[:MAX_CHOICES]
 
     def problem(self, pattern: Pattern) -> Problem:
         """Return the projection of a pattern: categories and disjuncts are open."""
@@ -247,10 +268,16 @@ class Hunt:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
-            numbers = frozenset(pattern.target) | pattern.solved
-            free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
-            self._rules[key] = without(residuals(self.forms, contexts, free), pattern.solved)
+            self._rules[key] = without(self._remaining(pattern, texts, options), pattern.solved)
         return self._rules[key]
+
+    def _remaining(
+        self, pattern: Pattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
+    ) -> tuple[Rule, ...]:
+        contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
+        numbers = frozenset(pattern.target) | pattern.solved
+        free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
+        return residuals(self.forms, contexts, free)
 
     def _case(self, pattern: Pattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> _Case:
         rules = self._residuals(pattern, texts, {})

@@ -106,6 +106,13 @@ class Search:
                 seen.add(key)
                 yield candidate
 
+    def distances(
+        self, points: Mapping[str, NDArray[np.float64]], targets: Mapping[str, NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return the squared distances of points from targets, in units of the fields' spreads; all of shape (m,)."""
+        shifts = [(values - targets[name]) / self.scale[name] for name, values in points.items()]
+        return np.asarray(np.square(shifts).sum(axis=0))
+
     def finer(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
         """Yield the points of finer grids, as far as there are any."""
         for digits in range(1, FINER + 1):

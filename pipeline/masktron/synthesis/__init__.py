@@ -7,16 +7,22 @@ from typing import Any
 
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.cart import draw_trees
+from masktron.synthesis.clusters import joined
+from masktron.synthesis.em import expect
 from masktron.synthesis.freedom import lacking
 from masktron.synthesis.grouped import synthesise
 from masktron.synthesis.hierarchical import mark, replace_marked
 from masktron.synthesis.imputation import imputed
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.microperturbation import microperturb
+from masktron.synthesis.mixture import fit_mixture
+from masktron.synthesis.model_based import draw_clusters
 from masktron.synthesis.moments import exact_normal
 from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
 from masktron.synthesis.relations import basis
+from masktron.synthesis.starts import starts
+from masktron.synthesis.within import draw_normal
 
 ALL: tuple[Callable[..., Any], ...] = (
     exact_normal,
@@ -25,6 +31,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     ipso,
     imputed,
     synthesise,
+    draw_clusters,
     bayesian_bootstrap,
     basis,
     draw_regressions,
@@ -32,20 +39,10 @@ ALL: tuple[Callable[..., Any], ...] = (
     mark,
     replace_marked,
     microperturb,
-)
-from masktron.synthesis.clusters import joined
-from masktron.synthesis.em import expect
-from masktron.synthesis.mixture import fit_mixture
-from masktron.synthesis.model_based import synthesise
-from masktron.synthesis.starts import starts
-from masktron.synthesis.within import draw_normal
-
-ALL: tuple[Callable[..., Any], ...] = (
     joined,
     expect,
     fit_mixture,
-    synthesise,
     starts,
     draw_normal,
-)  # fmt: skip
+)
 """The entry of every module."""

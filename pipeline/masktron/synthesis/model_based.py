@@ -77,7 +77,7 @@ class Synthesised:
         return tuple(found)
 
 
-def synthesise(
+def draw_clusters(
     values: Floats,
     nominal: NDArray[np.bool_],
     search: Search,

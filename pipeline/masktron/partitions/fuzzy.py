@@ -1,0 +1,184 @@
+"""Fuzzy c-means: memberships of points in clusters, the centres that they weigh, and groups of at least k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.partitions.mdav import require_groups
+from masktron.partitions.partitioner import partition_whole
+
+type Floats = NDArray[np.float64]
+type Labels = NDArray[np.intp]
+
+CELLS = 2_000_000
+"""Distances that are in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """What fuzzy c-means ended with.
+
+    Attributes
+    ----------
+    centres : ndarray of float64, shape (c, d)
+    converged : bool
+        No centre moved by more than the tolerance in the last round.
+    rounds : int
+    """
+
+    centres: Floats
+    converged: bool
+    rounds: int
+
+
+def cluster(points: Floats, start: Floats, *, m: float, tolerance: float, most: int) -> Clusters:
+    """Run fuzzy c-means from some centres.
+
+    Each round gives every centre the mean of all points, weighted by their memberships to the power m.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+    start : ndarray of float64, shape (c, d)
+    m : float
+        Fuzzifier, above 1.
+    tolerance : float
+        Largest move of a coordinate of a centre at which it is done.
+    most : int
+        Rounds at most.
+
+    Notes
+    -----
+    O(n c d) time a round, and O(n d + c d) memory.
+    """
+    centres = start.copy()
+    for done in range(1, most + 1):
+        moved = weighted_centres(points, points, centres, m)
+        shift = float(np.abs(moved - centres).max(initial=0.0))
+        centres = moved
+        if shift <= tolerance:
+            return Clusters(centres, converged=True, rounds=done)
+    return Clusters(centres, converged=False, rounds=most)
+
+
+def memberships(points: Floats, centres: Floats, m: float) -> Floats:
+    """Return how much each point belongs to each cluster.
+
+    ``u[i, j] = 1 / sum over l of (d[i, j] / d[i, l]) ** (2 / (m - 1))``, where d are distances. A point that is a
+    centre belongs to it alone, and in equal parts to several that are the same.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+    centres : ndarray of float64, shape (c, d)
+    m : float
+        Above 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, c)
+        From 0 to 1; rows add up to 1.
+    """
+    squares = np.zeros((len(points), len(centres)))
+    for own, their in zip(points.T, centres.T, strict=True):
+        squares += np.square(own[:, None] - their)
+    nearest = squares.min(axis=1, keepdims=True)
+    # ratios to the nearest are at least 1: no power of them overflows, and zeros are told apart
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(squares > nearest, nearest / squares, 1.0) ** (1.0 / (m - 1.0))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def weighted_centres(values: Floats, points: Floats, centres: Floats, m: float) -> Floats:
+    """Return the means of values, weighted by the memberships of their points to the power m, shape (c, p).
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, p)
+        Of the same records as the points.
+    points : ndarray of float64, shape (n, d)
+    centres : ndarray of float64, shape (c, d)
+        A centre that no point weighs takes the value of the nearest point.
+    m : float
+
+    Notes
+    -----
+    Theorem: a linear equality or inequality that all records satisfy holds for every centre. Proof: the weights are
+    not negative and have a positive sum, so that a centre is a convex combination of records.
+    """
+    sums, weights = np.zeros((len(centres), values.shape[1])), np.zeros(len(centres))
+    middle = values.mean(axis=0) if len(values) else np.zeros(values.shape[1])
+    closest, records = np.full(len(centres), np.inf), np.zeros(len(centres), dtype=np.intp)
+    pace = max(1, CELLS // max(1, len(centres)))
+    for first in range(0, len(points), pace):
+        part = memberships(points[first : first + pace], centres, m) ** m
+        weights += part.sum(axis=0)
+        sums += part.T @ (values[first : first + pace] - middle)
+    empty = np.flatnonzero(weights <= np.finfo(np.float64).tiny)
+    for centre in empty.tolist():
+        squares = np.square(points - centres[centre]).sum(axis=1)
+        closest[centre], records[centre] = squares.min(), squares.argmin()
+    weights[empty] = 1.0
+    sums[empty] = values[records[empty]] - middle
+    means = middle + sums / weights[:, None]
+    # roundings may lead outside of what the records span
+    return np.clip(means, values.min(axis=0), values.max(axis=0))
+
+
+def starting_centres(points: Floats, count: int) -> Floats:
+    """Return centres to start with, shape (at most count, d): the means of the groups of MDAV."""
+    size = len(points) // (count + 1) + 1  # the smallest of which there are no more than that
+    labels = partition_whole(points, size)
+    sizes = np.bincount(labels)
+    return np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
+
+
+def partition(points: Floats, centres: Floats, k: int) -> Labels:
+    """Partition points in groups of at least k, by the nearest centre as far as that is possible.
+
+    A cluster with fewer than k records is given up, the smallest first, of equal ones the last: its records go to
+    the clusters, among those that are left, in which their membership is largest. That ends with groups of at least
+    k, since n >= k.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+    centres : ndarray of float64, shape (c, d)
+    k : int
+
+    Returns
+    -------
+    ndarray of intp, shape (n,)
+        Labels 0 to g - 1, in the order of the centres.
+
+    Notes
+    -----
+    The order of memberships is the reverse of that of distances, whatever the fuzzifier.
+    """
+    require_groups(points, k)
+    left = np.ones(len(centres), dtype=np.bool_)
+    labels = _nearest(points, centres, left)
+    sizes = np.bincount(labels, minlength=len(centres))
+    while (small := np.flatnonzero(left & (sizes < k))).size:
+        leaving = small[::-1][np.argmin(sizes[small[::-1]])]
+        left[leaving] = False
+        records = np.flatnonzero(labels == leaving)
+        labels[records] = _nearest(points[records], centres, left)
+        sizes = np.bincount(labels, minlength=len(centres))
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp).reshape(-1)
+
+
+def _nearest(points: Floats, centres: Floats, left: NDArray[np.bool_]) -> Labels:
+    """Return the nearest centre of each point among those that are left, the first of several."""
+    found = np.empty(len(points), dtype=np.intp)
+    which = np.flatnonzero(left)
+    pace = max(1, CELLS // max(1, len(which)))
+    for first in range(0, len(points), pace):
+        squares = np.zeros((len(points[first : first + pace]), len(which)))
+        for own, their in zip(points[first : first + pace].T, centres[which].T, strict=True):
+            squares += np.square(own[:, None] - their)
+        found[first : first + pace] = which[squares.argmin(axis=1)]
+    return found
