@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +17,11 @@ from masktron import methods
 from masktron.grouping import alike
 from masktron.grouping.alike import group_alike
 from masktron.grouping.disjuncts import Disjuncts
+from masktron.kernels import mst, nearest_point
 from masktron.masking.partitioning import MethodPartitioner
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import partition
 
 
@@ -35,7 +38,14 @@ class Classed(Partitioning):
         self.k = k
         self.seen: list[tuple[Floats, Labels, Floats]] = []
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
         assert classes is not None
         assert shares is not None
         assert len(points) == len(classes) >= self.k
@@ -122,3 +132,48 @@ def test_a_class_has_to_be_there_and_unmasked(
     with pytest.raises(masktron.UsageError, match=says):
         masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="test_classed", params={"class": named})
     assert not (tmp_path / "m.xml").exists()
+
+
+def amounts() -> list[dict[str, object]]:
+    generator = np.random.default_rng(6)
+    pairs = generator.integers(0, 900, size=(60, 2)).tolist()
+    return [{"A": a, "B": b, "C": a + b} for a, b in pairs]
+
+
+def test_a_method_may_have_prototypes_of_its_own(tmp_path: Path) -> None:
+    rows, test = amounts(), "A + B = C"
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", test)
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="fuzzy", params={"m": 2.0})
+    records = etree.parse(tmp_path / "m.xml").getroot().findall("Record")
+    assert all(etree.XPath(f"boolean({test})")(record) for record in records)
+    written = np.array([[float(record.findtext(name, "")) for name in "ABC"] for record in records])
+    original = np.array([[float(str(row[name])) for name in "ABC"] for row in rows])
+    labels = np.unique(written, axis=0, return_inverse=True)[1].ravel()
+    assert np.bincount(labels).min() >= 4 <= result.min_group
+    means = np.stack([np.bincount(labels, column) / np.bincount(labels) for column in original.T], axis=1)
+    assert np.abs(means[labels] - written).max() > 5  # a fuzzy centre is no mean of its group
+
+
+def test_an_aggregator_can_be_asked_for(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", amounts())
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, aggregator="maximum")
+    assert {block.aggregator for block in result.blocks} == {"maximum"}
+    with pytest.raises(masktron.UsageError, match="there is no aggregator 'middle'"):
+        masktron.mask(data, rules, tmp_path / "n.xml", k=4, aggregator="middle", manifest=tmp_path / "n.json")
+    assert not (tmp_path / "n.xml").exists()
+
+
+def test_notes_tell_what_groups_give_away(tmp_path: Path) -> None:
+    rows = [{**row, "R": "abcdefgh"[at % 8]} for at, row in enumerate(amounts())]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = C")
+    options = {"params": {"class": "R"}, "roles": {"R": "untouched"}}
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="crest", **options)
+    assert any("only one of their class" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("module", "compile_it"), [(mst, "compile_tree"), (nearest_point, "compile_rows")])
+def test_what_was_compiled_is_not_waited_for(module: ModuleType, compile_it: str) -> None:
+    assert not module.compiles_first(10)
+    getattr(module, compile_it)()
+    assert not module.compiles_first(10**6)

@@ -117,12 +117,12 @@ def run_mask(
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
     run = _Run(job, config, method.method, plan, records, kept, originals, classes)
-    if compiles_first(len(run.kept), plan, job.edits) or linking_compiles_first(len(run.kept)):
+    if compiles_first(len(run.kept), plan, job.edits, method.method) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
         from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
 
         progress(said_of_compiling(kept=kernels_kept()), 0)
-        compile_for(len(run.kept), plan, job.edits)
+        compile_for(len(run.kept), plan, job.edits, method.method)
         compile_linking(len(run.kept))
     masked = mask_records(
         run.kept,

@@ -46,6 +46,23 @@ def spanning_tree(points: NDArray[np.float64]) -> Tree:
     return prim(np.ascontiguousarray(points.T))
 
 
+def compiles_first(n: int) -> bool:
+    """Tell whether the tree of n records would have to wait for code to be compiled."""
+    if n < COMPILED_FROM:
+        return False
+    from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads the compiler
+    from masktron.kernels.mst_prim import prim  # noqa: PLC0415
+
+    return not is_compiled(prim)
+
+
+def compile_tree() -> None:
+    """Compile what many records take, on two."""
+    from masktron.kernels.mst_prim import prim  # noqa: PLC0415 -- loads the compiler
+
+    prim(np.zeros((1, 2)))
+
+
 def plain_spanning_tree(points: NDArray[np.float64]) -> Tree:
     """Find what `spanning_tree` finds, without compiled code."""
     n = len(points)

@@ -37,6 +37,24 @@ class Outcome(IntEnum):
     """The steps did not suffice, or roundings left some condition broken."""
 
 
+def compiles_first(n: int) -> bool:
+    """Tell whether projections of n rows may have to wait for code to be compiled."""
+    if n < COMPILED_FROM // COMMON:
+        return False
+    from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads the compiler
+    from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415
+
+    return not is_compiled(project_rows)
+
+
+def compile_rows() -> None:
+    """Compile what many rows take, on one."""
+    from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415 -- loads the compiler
+
+    one = np.zeros((1, 1))
+    project_rows(np.ones((1, 1, 1)), one, one, 0, one.copy(), np.zeros(1, dtype=np.int8))
+
+
 def nearest_points(
     normals: NDArray[np.float64], excess: NDArray[np.float64], slack: NDArray[np.float64], equal: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:

@@ -16,11 +16,13 @@ from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Atom, Form, Linear
 from masktron.grouping.disjuncts import Bound, Disjuncts
 from masktron.grouping.records import Grouping, codes_of, group_records
+from masktron.kernels import nearest_point
 from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.per_record import Reductions, solved_parts, tying
 from masktron.masking.tallies import Tallies
 from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
+from masktron.methods.base import Method, Partitioning
 from masktron.partitions.kdcut import Cuts
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.partitioner import AFFORDABLE, within_groups
@@ -73,20 +75,34 @@ def _within(points: NDArray[np.float64], grouping: Grouping) -> float:
     return within_groups(np.where(np.isnan(points), 0.0, points), grouping.labels)
 
 
-def compiles_first(n: int, plan: Plan, edits: Sequence[Edit]) -> bool:
-    """Tell whether the groups of n records would have to wait for code to be compiled."""
+def compiles_first(n: int, plan: Plan, edits: Sequence[Edit], method: Method) -> bool:
+    """Tell whether masking n records would have to wait for code to be compiled."""
     exchanging = n >= TREE_FROM and _may_exchange(plan, edits) and not _ready()
-    return exchanging or partitioning_compiles_first(n, plan.k, _dimensions(plan))
+    return (
+        exchanging
+        or partitioning_compiles_first(n, plan.k, _dimensions(plan))
+        or method.compiles_first(n)
+        or (_draws(method) and nearest_point.compiles_first(n))
+    )
 
 
-def compile_for(n: int, plan: Plan, edits: Sequence[Edit]) -> None:
-    """Compile all that grouping n records may take, while the user is told so."""
+def compile_for(n: int, plan: Plan, edits: Sequence[Edit], method: Method) -> None:
+    """Compile all that masking n records may take, while the user is told so."""
     if partitioning_compiles_first(n, plan.k, _dimensions(plan)):
         compile_partitioning(_dimensions(plan))
     if n >= TREE_FROM and _may_exchange(plan, edits):
         from masktron.kernels.exchange import compile_exchange  # noqa: PLC0415 -- loads the compiler
 
         compile_exchange()
+    if method.compiles_first(n):
+        method.compile()
+    if _draws(method) and nearest_point.compiles_first(n):
+        nearest_point.compile_rows()
+
+
+def _draws(method: Method) -> bool:
+    """Whether each record is settled on its own, so that many are projected at once."""
+    return not isinstance(method, Partitioning)
 
 
 def _dimensions(plan: Plan) -> list[int]:

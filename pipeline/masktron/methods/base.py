@@ -113,6 +113,14 @@ class Method(ABC):
         del variables
         return int(getattr(self, "k", 2))
 
+    def compiles_first(self, n: int) -> bool:
+        """Tell whether n records would have to wait for code to be compiled."""
+        del n
+        return False
+
+    def compile(self) -> None:  # noqa: B027 -- most have nothing to compile
+        """Compile what many records take, while the user is told so."""
+
     @abstractmethod
     def mask(
         self,

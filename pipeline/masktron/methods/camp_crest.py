@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
 from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
@@ -93,6 +94,14 @@ class CampCrest(Method):
     def contract(self) -> Contract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
+
+    def compiles_first(self, n: int) -> bool:
+        """Tell whether n records would have to wait for code to be compiled."""
+        return kernel.compiles_first(n)
+
+    def compile(self) -> None:
+        """Compile what many records take."""
+        kernel.compile_tree()
 
     def mask(
         self,

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import class_counts, compound, crest
@@ -61,6 +62,14 @@ class Crest(Partitioning):
         self.k = k
         self.alpha = alpha
         self.neighbours = neighbours
+
+    def compiles_first(self, n: int) -> bool:
+        """Tell whether n records would have to wait for code to be compiled."""
+        return kernel.compiles_first(n)
+
+    def compile(self) -> None:
+        """Compile what many records take."""
+        kernel.compile_tree()
 
     def partition(
         self,

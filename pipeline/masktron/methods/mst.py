@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from masktron.kernels import mst as kernel
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
@@ -51,6 +52,14 @@ class Mst(Partitioning):
     def __init__(self, k: int = 5, scale: Scale = "standard") -> None:
         self.k = k
         self.scale = scale
+
+    def compiles_first(self, n: int) -> bool:
+        """Tell whether n records would have to wait for code to be compiled."""
+        return kernel.compiles_first(n)
+
+    def compile(self) -> None:
+        """Compile what many records take."""
+        kernel.compile_tree()
 
     def partition(
         self,

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from masktron.errors import UsageError
+from masktron.kernels import mst as kernel
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import Parameter
@@ -61,6 +62,14 @@ class TCloseness(Partitioning):
         self.k = k
         self.t = t
         self.scale = scale
+
+    def compiles_first(self, n: int) -> bool:
+        """Tell whether n records would have to wait for code to be compiled."""
+        return kernel.compiles_first(n)
+
+    def compile(self) -> None:
+        """Compile what many records take."""
+        kernel.compile_tree()
 
     def partition(
         self,
