@@ -25,14 +25,14 @@ ROWS: list[dict[str, object]] = [
 ]
 
 
-def masked(folder: Path, aggregator: str, *tests: str) -> tuple[list[MaskedBlock], Views]:
+def masked(folder: Path, aggregator: str, *tests: str) -> tuple[tuple[MaskedBlock, ...], Views]:
     data, rules = write_data(folder / "d.xml", ROWS), write_rules(folder / "r.sch", *tests)
     job = open_job(data, rules)
     records = read_records(data, job.layout)
     config = Config(k=K, ordinal={"S": ("l", "m", "h")}, nominal=("R",))
     plan = make_plan(job.edits, resolve_roles(records, config), config, aggregator=aggregator)
-    blocks, _ = mask_records(records, plan, job.edits, job.rulebook, original=data, max_observed_share=1.0)
-    return blocks, Views(records, plan, job.edits, job.rulebook, data)
+    made = mask_records(records, plan, job.edits, job.rulebook, original=data, max_observed_share=1.0)
+    return made.blocks, Views(records, plan, job.edits, job.rulebook, data)
 
 
 def numbers(block: MaskedBlock) -> dict[str, NDArray[np.float64]]:

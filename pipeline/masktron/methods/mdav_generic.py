@@ -8,9 +8,6 @@ from typing import ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.aggregators.mean import Mean
-from masktron.aggregators.median import Median
-from masktron.aggregators.mode import Mode
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning, require_records
 from masktron.methods.parameters import Parameter
@@ -188,6 +185,10 @@ def _encoded(values: Floats, kind_of: Sequence[str]) -> tuple[Floats, Kinds]:
 
 
 def _aggregated(values: Floats, kind_of: Sequence[str], labels: dict[str, Labels]) -> Floats:
+    from masktron.aggregators.mean import Mean  # noqa: PLC0415 -- `masktron methods` needs no rules
+    from masktron.aggregators.median import Median  # noqa: PLC0415
+    from masktron.aggregators.mode import Mode  # noqa: PLC0415
+
     masked = np.empty_like(values)
     for kind, aggregator in ((NUMBER, Mean()), (ORDINAL, Median()), (NOMINAL, Mode())):
         own = np.array([one == kind for one in kind_of], dtype=np.bool_)
