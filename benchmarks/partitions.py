@@ -23,6 +23,7 @@ from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from masktron.kernels.univariate import univariate
 from masktron.measures.information_loss import information_loss
+from masktron.methods.crest import Crest
 from masktron.methods.mst import Mst
 from masktron.methods.mu_approx import MuApprox
 from masktron.methods.t_closeness import TCloseness
@@ -121,18 +122,19 @@ def beside(n: int, d: int, k: int) -> None:
     by_mdav, expected = timed(lambda points, k: mdav(points, k, of=10**9), points, k)
     own = loss(points, expected)
     classes = np.random.default_rng(2).integers(0, 3, (n, 1))
-    for method in (MuApprox(k), Mst(k), TCloseness(k), Univariate(k)):
+    for method in (MuApprox(k), Mst(k), TCloseness(k), Crest(k, alpha=1.0), Crest(k), Univariate(k)):
         seconds, labels = timed(lambda points, _, one=method: one.partition(points, classes=classes), points, k)  # type: ignore[misc]
         lost = loss(points, labels)
         times = f"{seconds:.3f}", f"{seconds / by_mdav:.1f} x", f"{lost:.3f}", f"{lost / own:.2f} x"
-        row(method.name, f"{n:,}", d, k, *times, np.bincount(labels).max())
+        name = f"{method.name}, partial" if getattr(method, "alpha", None) == 1.0 else method.name
+        row(name, f"{n:,}", d, k, *times, np.bincount(labels).max())
 
 
 def others(dimensions: list[int], ks: list[int]) -> None:
     """Print the table of the other methods."""
     # code is loaded before it is timed
-    for method in (Mst(), MuApprox()):
-        method.partition(lognormals(10_000, 3))
+    for method in (Mst(), MuApprox(), Crest()):
+        method.partition(lognormals(10_000, 3), classes=np.zeros((10_000, 1), dtype=np.intp))
     head(
         "Other methods, and how much more they take and lose than MDAV",
         "method", "records", "variables", "k", "CPU seconds", "ratio", "information loss, %", "ratio", "largest",

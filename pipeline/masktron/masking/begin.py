@@ -21,8 +21,10 @@ from masktron.masking.projected import Cases, Projected, by_distance
 from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.plan import Block
+from masktron.read.lexical import reads_alike
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.hunt import NEAR, Hunt, Pattern
+from masktron.settle.lattice import Search
 from masktron.settle.prototypes import Begun, numbers_of
 
 AROUND = ((0, 6), (6, 44))
@@ -65,6 +67,8 @@ class Beginning:
                 continue
             case = hunt.likeliest(pattern)
             bulk = None if case is None else Bulk.of(*case)
+            if case is not None and bulk is None:
+                self._listed(groups, case[0], pattern, cases)
             if case is None or bulk is None:
                 continue
             targets, centres = (self._columns(table, groups, pattern) for table in (cases.targets, cases.centres))
@@ -74,6 +78,33 @@ class Beginning:
             if left.size:
                 own = {name: values[left] for name, values in targets.items()}
                 self._project(groups[left], pattern, hunt, own)
+
+    def _listed(self, groups: NDArray[np.intp], search: Search, pattern: Pattern, cases: Patterns) -> None:
+        """Take the nearest of the values that a rule names, where a prototype has nothing else.
+
+        Hunts do the rest. They begin with the same value, unless it is far or engines read it differently.
+        """
+        (name, *others) = pattern.target
+        among = search.grids[name].among
+        if others or not among:
+            return
+        target = self._columns(cases.targets, groups, pattern)[name]
+        values = np.array([float(number) for number, _ in among])
+        texts = np.array([text for _, text in among], dtype=np.object_)
+        alike = np.array([reads_alike(text) for _, text in among], dtype=np.bool_)
+        above = np.clip(np.searchsorted(values, target), min(1, len(values) - 1), len(values) - 1)
+        below = np.maximum(above - 1, 0)
+        nearest = np.where(target - values[below] <= values[above] - target, below, above)
+        near = np.square((values[nearest] - target) / search.scale[name]) <= NEAR
+        rows = np.flatnonzero(near & alike[nearest])
+        chosen = texts[nearest[rows]]
+        made: dict[str, Written] = {**pattern.kept, **pattern.combinations[0], name: chosen}
+        fine = self._judged(made, groups[rows])
+        own = groups[rows[fine]]
+        for position, variable in enumerate(self._block.variables):
+            text = made[variable]
+            self.begun.lexemes[own, position] = chosen[fine] if variable == name else np.array([text], np.object_)
+        self._finish(own, "rounded")
 
     def _project(
         self, groups: NDArray[np.intp], pattern: Pattern, hunt: Hunt, targets: Mapping[str, NDArray[np.float64]]
