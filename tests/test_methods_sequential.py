@@ -57,7 +57,7 @@ def test_estimates_give_the_covariances_of_a_few_records_in_any_order() -> None:
     for order in (np.arange(4), np.arange(4)[::-1]):
         generator = np.random.default_rng(5)
         method = Sequential(bayesian=False)
-        each = np.array([np.cov(method.mask(values[:, order], generator).values.T) for _ in range(1_500)])
+        each = np.array([np.cov(method.mask(values[:, order], generator).values.T) for _ in range(800)])
         error = each.std(axis=0) / np.sqrt(len(each))
         assert (np.abs(each.mean(axis=0) - own[np.ix_(order, order)]) < 4 * error).all()
         assert (error / unit[np.ix_(order, order)]).max() < 0.03

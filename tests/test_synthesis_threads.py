@@ -24,6 +24,7 @@ from masktron.methods import method_named
 )
 def test_threads_do_not_change_what_is_drawn(name: str, parameters: Mapping[str, object]) -> None:
     values = np.random.default_rng(0).lognormal(size=(4000, 12))
+    values = np.column_stack([values, values[:, 0] + values[:, 1]])
     drawn = []
     for threads in (1, 2):
         with threadpool_limits(threads, "blas"):
