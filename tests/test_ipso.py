@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from masktron.errors import InfeasibleError, UsageError
+from masktron.methods import method_named
 from masktron.methods.ipso import Ipso
 from masktron.synthesis.freedom import needed
 from masktron.synthesis.ipso import ipso
@@ -137,3 +138,14 @@ def test_ugly_files_have_exact_moments_or_are_refused(variant: str) -> None:
         masked += 1
         assert moments_off(original, drawn) < 1e-9, seed
     assert masked > 90
+
+
+@pytest.mark.parametrize("name", ["ipso", "noise", "microhybrid", "muralidhar_sarathy"])
+def test_large_numbers_that_differ_little_are_not_constant(name: str) -> None:
+    """Numbers of 15 digits that differ in the last three: doubles hold the differences exactly."""
+    generator = np.random.default_rng(0)
+    differ = np.round(30 * generator.normal(size=60))
+    values = np.column_stack([1e14 + differ, generator.normal(size=60)])
+    drawn = method_named(name)().mask(values, generator).values[:, 0] - 1e14
+    assert len(np.unique(drawn)) > 50
+    assert abs(drawn.std() / differ.std() - 1) < (0.3 if name == "noise" else 1e-3)

@@ -126,6 +126,11 @@ def test_one_quantity_needs_no_name(tmp_path: Path) -> None:
     assert list(found.quantities) == ["estimate"]
 
 
+def test_spaces_and_empty_lines_make_no_other_quantity(tmp_path: Path) -> None:
+    found = masktron.combine(written(tmp_path, "e.csv", "name , estimate, variance \n\na,1,1\na ,3,1\n"))
+    assert found["a"].releases == 2
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -133,6 +138,12 @@ def test_one_quantity_needs_no_name(tmp_path: Path) -> None:
         ("e.csv", "estimate,variance\n1,x\n", "'x' is no number"),
         ("e.csv", "estimate,variance\n1\n", "None is no number"),
         ("e.csv", "estimate,variance\n", "nothing to combine"),
+        ("e.csv", "name,estimate,variance\nx,1,5,2\n", "there are 4 values, and the header names 3"),
+        ("e.csv", "estimate,variance,estimate\n1,2,7\n", "names a column twice"),
+        ("e.csv", f"name,estimate,variance\n{'x' * 200_000},1,2\n", "this is no CSV: field larger than"),
+        ("e.json", '{"a": {"estimates": "12", "variances": "34"}}', "not the JSON of estimates"),
+        ("e.json", '{"a": {"estimates": {"1": 2, "3": 4}, "variances": [1, 2]}}', "not the JSON of estimates"),
+        ("e.json", '{"a": {"estimates": [1, 2], "variances": [1, 2]}, "a": {}}', "'a' is there twice"),
         ("e.json", "[1]", "not the JSON of estimates"),
         ("e.json", '{"a": {"estimates": [1, true], "variances": [1, 1]}}', "True is no number"),
         ("e.json", '{"a": {"estimates": [1, 2], "variances": [1]}}', "a: there are 2 estimates"),

@@ -66,7 +66,7 @@ def test_a_cluster_that_is_one_record_apart_is_never_made() -> None:
     values = incomes(3)
     found = Hierarchical(variables=(0,), thresholds=(1e9,)).check().mask(values, np.random.default_rng(0))
     assert (found.values == values).all()
-    assert found.notes == ()
+    assert found.notes == ("no value is beyond the threshold, so that all stay as they are, in 1 variable",)
     top = float(np.sort(values[:, 0])[-2])
     found = Hierarchical(variables=(0,), thresholds=(top,)).check().mask(values, np.random.default_rng(0))
     assert (found.values != values).any(axis=1).sum() >= 6
@@ -178,5 +178,18 @@ def test_numbers_are_read_from_texts() -> None:
     assert parameter.read("auto") is None
     parameter.check((1, 2.5))
     for wrong in ("1,x", ""):
-        with pytest.raises(UsageError, match=r"thresholds must be numbers separated by commas.*, or auto"):
+        with pytest.raises(
+            UsageError, match="thresholds must be numbers separated by commas, one or one for each variable, or auto"
+        ):
             parameter.read(wrong)
+
+
+def test_thresholds_that_no_value_is_beyond_are_said() -> None:
+    flags = np.repeat([0.0, 1.0], 30)
+    values = np.column_stack([flags, np.arange(60.0)])
+    made = Hierarchical().mask(values, np.random.default_rng(0))
+    assert (made.values[:, 0] == flags).all()
+    assert made.notes[0] == "no value is beyond the threshold, so that all stay as they are, in 1 variable"
+    assert not any(
+        "no value" in note for note in Hierarchical(variables=[1]).mask(values, np.random.default_rng(0)).notes
+    )

@@ -67,3 +67,22 @@ def test_plain_draws() -> None:
 def test_too_few_records_are_refused() -> None:
     with pytest.raises(InfeasibleError, match="hybrid_micro needs 10 records, and there are n_samples = 9"):
         masked(np.ones((9, 2)))
+
+
+def test_relations_that_are_none_within_a_group_make_it_larger() -> None:
+    """A rounded total of heavy tails is exact beside the largest values, and not among small ones."""
+    parts = np.random.default_rng(0).lognormal(8, 6, size=(300, 2)).round(2)
+    values = np.column_stack([parts, parts.sum(axis=1).round()])
+    drawn = masked(values, k=3)
+    assert drawn.labels is not None
+    assert "groups joined the nearest other one" in drawn.notes[-1]
+    for label in range(int(drawn.labels.max()) + 1):
+        own = drawn.labels == label
+        assert moments_differ(values[own], drawn.values[own]) < 1e-9
+
+
+def test_equal_records_stay_and_it_is_said() -> None:
+    values = np.concatenate([np.full((12, 2), 7.0), np.random.default_rng(0).normal(size=(12, 2))])
+    drawn = masked(values, k=12)
+    assert (drawn.values[:12] == 7).all()
+    assert drawn.notes == ("12 of 24 records stay as they are: those of their group are equal",)

@@ -130,3 +130,17 @@ def test_refusals() -> None:
 def test_no_value_comes_back() -> None:
     values = np.random.default_rng(0).lognormal(size=(500, 3))
     assert not np.isin(masked(values).values, values).any()
+
+
+@pytest.mark.parametrize(("unit", "told"), [(2.0**700, "-3901.0"), (2.0**-700, "3862.2")])
+def test_units_whose_squares_are_none_count_in_the_likelihood(unit: float, told: str) -> None:
+    values = np.array([1, 2, 3, 4, 11, 12, 14, 15.0])[:, None]
+    # -19.4 less 8 log(unit)
+    assert f"log-likelihood {told}, BIC" in masked(values * unit, k=4).notes[0]
+
+
+def test_equal_records_stay_and_it_is_said() -> None:
+    values = np.concatenate([np.full((12, 2), 700.0), np.random.default_rng(0).normal(size=(12, 2))])
+    drawn = masked(values, most=2)
+    assert (drawn.values[:12] == 700).all()
+    assert "12 of 24 records stay as they are: those of their group are equal" in drawn.notes

@@ -48,6 +48,21 @@ def test_estimates_give_the_normal_distribution_of_the_file() -> None:
     assert np.abs(np.corrcoef(found[:, 0], values[:, 0])[0, 1]) < 0.02
 
 
+def test_estimates_give_the_covariances_of_a_few_records_in_any_order() -> None:
+    values = np.random.default_rng(4).normal(size=(9, 4)) @ np.array(
+        [[3, 1, 0, 1], [0, 1, 2, 0], [0, 0, 1, 1], [0, 0, 0, 1]]
+    )
+    own = np.cov(values.T)
+    unit = np.sqrt(np.outer(np.diag(own), np.diag(own)))
+    for order in (np.arange(4), np.arange(4)[::-1]):
+        generator = np.random.default_rng(5)
+        method = Sequential(bayesian=False)
+        each = np.array([np.cov(method.mask(values[:, order], generator).values.T) for _ in range(800)])
+        error = each.std(axis=0) / np.sqrt(len(each))
+        assert (np.abs(each.mean(axis=0) - own[np.ix_(order, order)]) < 4 * error).all()
+        assert (error / unit[np.ix_(order, order)]).max() < 0.03
+
+
 def test_posterior_of_means_and_variances() -> None:
     """Means of releases vary by 2 s^2 / n, half of it from the posterior, where s^2 grows by f / (f - 2)."""
     n, releases = 25, 4_000

@@ -98,33 +98,63 @@ def read_estimates(path: Path) -> Estimates:
 
 
 def _from_csv(text: str, path: Path) -> Estimates:
-    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    if not {"estimate", "variance"} <= set(rows.fieldnames or ()):
-        raise UsageError("the header does not name estimate and variance", where=str(path), hint=_LINES)
+    rows = csv.reader(io.StringIO(text), skipinitialspace=True)
     found: dict[str, tuple[list[float], list[float]]] = {}
-    for row in rows:
-        points, variances = found.setdefault(row.get("name") or "estimate", ([], []))
-        where = f"{path}:{rows.line_num}"
-        points.append(_number(row["estimate"], where))
-        variances.append(_number(row["variance"], where))
+    try:
+        header = [word.strip() for word in next((row for row in rows if row), [])]
+        if not {"estimate", "variance"} <= set(header):
+            raise UsageError("the header does not name estimate and variance", where=str(path), hint=_LINES)
+        if len(set(header)) < len(header):
+            raise UsageError("the header names a column twice", where=str(path), hint=_LINES)
+        for fields in rows:
+            if not fields:
+                continue
+            where = f"{path}:{rows.line_num}"
+            if len(fields) > len(header):
+                raise UsageError(
+                    f"there are {len(fields)} values, and the header names {len(header)}",
+                    where=where,
+                    hint="write a decimal point, not a comma; quote a name with commas",
+                )
+            row = dict(zip(header, fields, strict=False))
+            points, variances = found.setdefault(row.get("name", "").strip() or "estimate", ([], []))
+            points.append(_number(row.get("estimate"), where))
+            variances.append(_number(row.get("variance"), where))
+    except csv.Error as error:
+        raise UsageError(f"this is no CSV: {error}", where=f"{path}:{rows.line_num}", hint=_LINES) from error
     return found
 
 
 def _from_json(text: str, path: Path) -> Estimates:
     form = '{"name": {"estimates": [..], "variances": [..]}, ..}'
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_once)
         return {
-            name: (
-                [_number(value, f"{path}: {name}") for value in one["estimates"]],
-                [_number(value, f"{path}: {name}") for value in one["variances"]],
-            )
+            name: (_numbers(one["estimates"], f"{path}: {name}"), _numbers(one["variances"], f"{path}: {name}"))
             for name, one in content.items()
         }
-    except UsageError:
+    except UsageError as error:
+        error.where = error.where or str(path)
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("this is not the JSON of estimates", where=str(path), hint=form) from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that stands twice: one of its values would be lost."""
+    names = [name for name, _ in pairs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(
+            f"{twice[0]!r} is there twice", hint="give each quantity once, with the values of all releases"
+        )
+    return dict(pairs)
+
+
+def _numbers(values: object, where: str) -> list[float]:
+    # texts and objects can be gone through as well, and are no releases
+    if not isinstance(values, list):
+        raise TypeError(values)
+    return [_number(value, where) for value in values]
 
 
 def _number(value: object, where: str) -> float:

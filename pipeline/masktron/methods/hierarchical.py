@@ -158,7 +158,9 @@ class Hierarchical(Method):
         del classes, nominal
         marked = self.marked(values)
         made = self._made(values, marked, generator.spawn(int(self.release))[-1])
-        return Drawn(made.values, notes=tuple(_notes(marked, made)), marked=marked.cells)
+        return Drawn(
+            made.values, notes=tuple(_notes(marked, made, self._without(values, marked))), marked=marked.cells
+        )
 
     def all_releases(self, values: Floats, generator: np.random.Generator) -> Floats:
         """Make all releases, shape (m, n, p); release j is what `mask` makes with ``release=j`` and the same seed.
@@ -200,6 +202,11 @@ class Hierarchical(Method):
             distinct=int(self.distinct),
         )
 
+    def _without(self, values: Floats, marked: Marked) -> int:
+        """Count the variables with a threshold that no value is beyond."""
+        variables = range(values.shape[1]) if self.variables is None else self.variables
+        return sum(not marked.cells[:, j].any() for j in variables)
+
     def _made(self, values: Floats, marked: Marked, generator: np.random.Generator) -> Release:
         clusters = partial(
             agglomerate,
@@ -211,7 +218,9 @@ class Hierarchical(Method):
         return replace_marked(values, marked, generator, clusters)
 
 
-def _notes(marked: Marked, made: Release) -> Iterable[str]:
+def _notes(marked: Marked, made: Release, without: int) -> Iterable[str]:
+    if without:
+        yield f"no value is beyond the threshold, so that all stay as they are, in {_variables(without)}"
     if marked.more:
         yield (
             "values within a threshold were replaced as well, where too few lay beyond it for a cluster, in "

@@ -13,7 +13,8 @@ from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import partition_whole
-from masktron.synthesis.within import SPARE, draw_normal, rank
+from masktron.synthesis.grouped import joined
+from masktron.synthesis.within import SPARE, draw_normal, rank, short, unchanged
 
 EXACT = Parameter("exact", "flag", "Whether draws get the moments of their group exactly, or in expectation.")
 
@@ -33,6 +34,9 @@ class HybridMicro(Method):
 
     Notes
     -----
+    A relation that the whole file keeps nearly, a rounded total beside large values, may be none within a group: such
+    a group joins the nearest other one. Records of a group that are all equal stay as they are. Both are said.
+
     Source: Oganian and Domingo-Ferrer (2012), section 4; Domingo-Ferrer and Gonzalez-Nicolas (2010).
     """
 
@@ -73,11 +77,20 @@ class HybridMicro(Method):
         del classes, nominal
         require_records(len(values), self.least(values.shape[1]), self.name)
         size = max(int(self.k), rank(values) + SPARE)
-        labels = partition_whole(standardise(values), size)
-        notes = () if size == self.k else (
+        points = standardise(values)
+        formed = partition_whole(points, size)
+        labels = joined(points, formed, lambda rows: short(values[rows]))
+        notes: tuple[str, ...] = () if size == self.k else (
             f"groups of at least {size} records were formed, not of {self.k}: records differ in {size - SPARE} "
             "directions, and draws that keep their covariances need as many records and 3 more",
         )  # fmt: skip
+        if fewer := int(formed.max() - labels.max()):
+            notes += (
+                f"{fewer} of {formed.max() + 1} groups joined the nearest other one: their records differ in "
+                "directions that are nothing beside the spread of the file",
+            )
+        if alike := unchanged(values, labels):
+            notes += (alike,)
         try:
             return Drawn(draw_normal(values, labels, generator, exact=self.exact), labels, notes)
         except InfeasibleError as refused:

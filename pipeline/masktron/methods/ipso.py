@@ -14,6 +14,7 @@ from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import regress
+from masktron.synthesis.threads import one_thread
 
 
 class Ipso(Method):
@@ -72,6 +73,7 @@ class Ipso(Method):
         masked = variables - len(tuple(self.keep))
         return variables + 3 if self.variant == "plain" else variables + 1 + max(masked, 2)
 
+    @one_thread
     def mask(
         self,
         values: Floats,

@@ -18,6 +18,7 @@ from masktron.synthesis.grouped import Draw, joined, synthesise
 from masktron.synthesis.imputation import imputed, normal
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import Regression, regress
+from masktron.synthesis.threads import one_thread
 
 PARTITIONS = ("mdav", "mdav_generic", "univariate", "mu_approx", "mst", "t_closeness", "crest", "fuzzy")
 """Names of the methods whose groups can be taken."""
@@ -113,6 +114,7 @@ class Microhybrid(Method):
         """Return the fewest records for variables that are linearly independent."""
         return max(int(self.k), 2 if self.synthesiser == "normal" else variables + 3)
 
+    @one_thread
     def mask(
         self,
         values: Floats,
@@ -133,7 +135,12 @@ class Microhybrid(Method):
         partitioning: Any = _partitioning(self.partition)
         labels = partitioning(k=size).check().partition(points, classes=classes)
         groups = int(labels.max()) + 1
-        labels = joined(values, kept, labels, points, self._lacks)
+
+        def lacks(rows: Labels) -> NDArray[np.bool_]:
+            records = values[rows]
+            return self._lacks(regress(records[:, :, ~kept], records[:, :, kept]))
+
+        labels = joined(points, labels, lacks)
         fewer = groups - int(labels.max()) - 1
         if fewer:
             notes += (

@@ -15,6 +15,7 @@ from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
 from masktron.synthesis.regression import Regression, regress
+from masktron.synthesis.threads import one_thread
 
 
 class MuralidharSarathy(Method):
@@ -79,6 +80,7 @@ class MuralidharSarathy(Method):
         """Return the fewest records for variables that are linearly independent."""
         return variables + 1 + max(variables - len(tuple(self.keep)), 2)
 
+    @one_thread
     def mask(
         self,
         values: Floats,

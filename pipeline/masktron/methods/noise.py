@@ -13,6 +13,7 @@ from masktron.methods.parameters import Parameter
 from masktron.synthesis.freedom import require_freedom
 from masktron.synthesis.moments import orthonormal
 from masktron.synthesis.regression import regress
+from masktron.synthesis.threads import one_thread
 
 
 class Noise(Method):
@@ -65,6 +66,7 @@ class Noise(Method):
         """Return the fewest records for variables that are linearly independent."""
         return 1 + max(2 * variables, variables + 2) if self.exact else 2
 
+    @one_thread
     def mask(
         self,
         values: Floats,

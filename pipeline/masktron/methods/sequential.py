@@ -43,7 +43,8 @@ class Sequential(Method):
     when: ClassVar[str] = "Nobody's values may be near the original, and means and covariances are what counts."
     source: ClassVar[str] = "Model-based hybrid 2012, section 4 (Synthetic); Raghunathan, Reiter and Rubin 2003"
     preserves: ClassVar[tuple[str, ...]] = (
-        "means, variances and covariances in expectation",
+        "means in expectation; variances and covariances as well with bayesian=false, else they come out larger by "
+        "what few records leave unknown",
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
     )

@@ -9,6 +9,7 @@ from masktron.partitions.centroid import agglomerate
 from masktron.partitions.crest import crest
 from masktron.partitions.cutting import cut_longest
 from masktron.partitions.encode import encode_nominal
+from masktron.partitions.fuzzy import cluster
 from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
 from masktron.partitions.kinds import Kinds
@@ -33,5 +34,6 @@ ALL: tuple[Callable[..., Any], ...] = (
     Kinds,
     agglomerate,
     crest,
+    cluster,
 )
 """The entry of every module."""

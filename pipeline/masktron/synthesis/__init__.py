@@ -7,7 +7,6 @@ from typing import Any
 
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.cart import draw_trees
-from masktron.synthesis.clusters import joined
 from masktron.synthesis.em import expect
 from masktron.synthesis.freedom import lacking
 from masktron.synthesis.grouped import synthesise
@@ -22,6 +21,7 @@ from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
 from masktron.synthesis.relations import basis
 from masktron.synthesis.starts import starts
+from masktron.synthesis.threads import one_thread
 from masktron.synthesis.within import draw_normal
 
 ALL: tuple[Callable[..., Any], ...] = (
@@ -39,10 +39,10 @@ ALL: tuple[Callable[..., Any], ...] = (
     mark,
     replace_marked,
     microperturb,
-    joined,
     expect,
     fit_mixture,
     starts,
     draw_normal,
+    one_thread,
 )
 """The entry of every module."""

@@ -69,38 +69,27 @@ def stacks(labels: Labels, among: Labels | None = None) -> Iterator[tuple[Labels
         yield groups, order[starts[groups][:, None] + np.arange(size)]
 
 
-def joined(
-    values: Floats,
-    kept: NDArray[np.bool_],
-    labels: Labels,
-    points: Floats,
-    lacks: Callable[[Regression], NDArray[np.bool_]],
-) -> Labels:
-    """Join each group that a synthesiser cannot mask alone with the nearest other group, until none is left.
+def joined(points: Floats, labels: Labels, lacks: Callable[[Labels], NDArray[np.bool_]]) -> Labels:
+    """Join each group that cannot be masked alone with the nearest other group, until none is left.
 
     Parameters
     ----------
-    values : ndarray of float64, shape (n, p)
-    kept : ndarray of bool, shape (p,)
-    labels : ndarray of intp, shape (n,)
-        From 0, without gaps.
     points : ndarray of float64, shape (n, d)
         Standardised coordinates, for the distances of means.
+    labels : ndarray of intp, shape (n,)
+        From 0, without gaps.
     lacks : callable
-        Given a regression of groups, tells which of them cannot be masked, shape (g,). The whole file can.
+        Given the records of groups of one size, shape (g, size), tells which of them cannot be masked, shape (g,).
 
     Returns
     -------
     ndarray of intp, shape (n,)
-        From 0, without gaps; the same where there was nothing to join.
+        From 0, without gaps; the same where there was nothing to join. Where the last group lacks something as well,
+        it is left.
     """
     untested: Labels = np.arange(int(labels.max()) + 1)
     while untested.size:
-        parts = [
-            groups[lacks(regress(values[rows][:, :, ~kept], values[rows][:, :, kept]))]
-            for groups, rows in stacks(labels, untested)
-        ]
-        short = np.sort(np.concatenate(parts))
+        short = np.sort(np.concatenate([groups[lacks(rows)] for groups, rows in stacks(labels, untested)]))
         if not short.size or not labels.any():
             return labels
         labels, untested = _join(labels, short, points)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.synthesis.threads import one_thread
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.intp]
@@ -16,6 +17,7 @@ _NO_SPREAD = 1e-12
 """Share of a column's range below which it does not vary within groups."""
 
 
+@one_thread
 def microperturb(
     values: Floats, partitions: Sequence[Labels], generator: np.random.Generator, *, as_printed: bool = False
 ) -> Floats:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
-from masktron.synthesis.clusters import joined
 from masktron.synthesis.em import FLOOR, Observed
+from masktron.synthesis.grouped import joined
 from masktron.synthesis.mixture import Mixture, Search, fit_mixture, independent
-from masktron.synthesis.within import SPARE, draw_codes, draw_normal, rank
+from masktron.synthesis.within import SPARE, draw_codes, draw_normal, rank, short, unchanged
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.intp]
@@ -36,6 +36,8 @@ class Synthesised:
         Records of a cluster that is large enough.
     joins : int
         Clusters that were too small and joined with near ones.
+    alike : str
+        What is to be said of records that stay as they are.
     """
 
     values: Floats
@@ -46,6 +48,7 @@ class Synthesised:
     fewest: int
     least: int
     joins: int
+    alike: str
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -70,6 +73,8 @@ class Synthesised:
             found.append(
                 f"clusters of fewer than {self.least} records were joined with the nearest ones ({self.joins})"
             )
+        if self.alike:
+            found.append(self.alike)
         if mixture.unfinished:
             found.append(f"{mixture.unfinished} mixtures did not converge and were left out")
         if mixture.sampled is not None:
@@ -111,15 +116,23 @@ def draw_clusters(
     own = independent(points)
     observed = Observed(np.ascontiguousarray(points[:, own]), codes, _shares(codes))
     mixture = fit_mixture(observed, search, generator)
-    labels, joins = joined(points, mixture.labels, search.least)
+    labels = joined(points, mixture.labels, lambda rows: short(numbers[rows], search.least))
     drawn = np.empty_like(values)
     drawn[:, ~nominal] = draw_normal(numbers, labels, generator, exact=exact)
     for column, (place, codes_of) in enumerate(zip(np.flatnonzero(nominal), known, strict=True)):
         drawn[:, place] = codes_of[draw_codes(codes[:, [column]], labels, generator, exact=exact)[:, 0]]
-    units = len(values) * float(np.log(numbers[:, own].std(axis=0)).sum())
+    units = len(values) * float(_log_deviations(numbers[:, own]).sum())
     fit = mixture.fit
     return Synthesised(
-        drawn, labels, mixture, fit.log_likelihood - units, fit.bic - 2 * units, search.fewest, search.least, joins
+        drawn,
+        labels,
+        mixture,
+        fit.log_likelihood - units,
+        fit.bic - 2 * units,
+        search.fewest,
+        search.least,
+        int(mixture.labels.max() - labels.max()),
+        unchanged(values, labels),
     )
 
 
@@ -138,6 +151,13 @@ def least_cluster(numbers: Floats, k: int) -> int:
             hint="mask more records together, or fewer variables",
         )
     return least
+
+
+def _log_deviations(numbers: Floats) -> Floats:
+    """Logarithms of standard deviations, shape (p,), where squares may overflow or vanish."""
+    powers = np.frexp(np.abs(numbers).max(axis=0, initial=0.0))[1]
+    deviations: Floats = np.log(np.ldexp(numbers, -powers).std(axis=0)) + powers * np.log(2.0)
+    return deviations
 
 
 def _coded(columns: Floats) -> tuple[Labels, list[Floats]]:

@@ -12,8 +12,9 @@ from masktron.errors import UsageError
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 
-CONSTANT = 1e-12
-"""A variable that varies by less than this times its largest value is constant, and varies by rounding alone."""
+CONSTANT = 64 * np.finfo(np.float64).eps
+"""A variable that varies by less than this times its largest value is constant, and varies by rounding alone: by some
+roundings, since what is taken for constant comes out as its mean."""
 CUT, MOST_CUT = 1e-10, 1e-6
 """Directions in which standardised values deviate by less are those of exact linear relations; where values are large
 beside their deviations, what rounding makes of them, but never more than the second."""

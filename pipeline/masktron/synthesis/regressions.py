@@ -19,7 +19,8 @@ def draw_regressions(values: Floats, generator: np.random.Generator, *, bayesian
 
     Column j is ``a + sum_i c_i u_i + s e`` with e standard normal, where the u are the coordinates of the columns
     before it in an orthogonal basis of the original (`masktron.synthesis.relations`). In this basis the coefficients
-    are independent given s: plug-in takes the estimates, and the Bayesian draw takes ``s^2 = RSS / chi2(f)``, f the
+    are independent given s: plug-in takes the estimates, with ``s^2 = RSS / (n - 1)`` so that the covariances of what
+    is drawn are those of the file whatever the order, and the Bayesian draw takes ``s^2 = RSS / chi2(f)``, f the
     degrees of freedom, and ``c_i`` normal around its estimate with variance ``s^2``, a with ``s^2 / n``.
 
     Parameters
@@ -65,7 +66,7 @@ def draw_regressions(values: Floats, generator: np.random.Generator, *, bayesian
                 standardised += shifts[0] / np.sqrt(n)
                 standardised += np.einsum("ij,j->i", coordinates[:, before], shifts[1:])
             else:
-                spread = np.sqrt(rss / freedom)
+                spread = np.sqrt(rss / (n - 1))
             standardised += spread * generator.standard_normal(n)
             coordinates[:, j] = held.coordinate(j, standardised, coordinates)
             before.append(j)

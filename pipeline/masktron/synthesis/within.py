@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
+from masktron.synthesis.grouped import stacks
+from masktron.synthesis.threads import one_thread
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.intp]
@@ -19,6 +20,7 @@ _CUT = 1e-10
 """Singular values of standardised columns below this part of the largest are exact relations, but for rounding."""
 
 
+@one_thread
 def draw_normal(values: Floats, labels: Labels, generator: np.random.Generator, *, exact: bool) -> Floats:
     """Draw normal values for every record, with the moments of its group.
 
@@ -48,18 +50,40 @@ def draw_normal(values: Floats, labels: Labels, generator: np.random.Generator, 
         A group has fewer records than its rank + 3.
     """
     drawn = np.empty_like(values)
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels)
-    ends = np.cumsum(sizes)
-    # more threads would add up in another order
-    with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
-        for size in np.unique(sizes):
-            groups = np.flatnonzero(sizes == size)
-            rows = order[(ends[groups] - size)[:, None] + np.arange(size)]
-            drawn[rows] = _draw_stacked(values[rows], generator, exact=exact)
+    for _, rows in stacks(labels):
+        drawn[rows] = _draw_stacked(values[rows], generator, exact=exact)
     return drawn
 
 
+def short(values: Floats, least: int = 0) -> NDArray[np.bool_]:
+    """Tell which groups cannot be drawn anew: those of fewer records than their rank + 3, or than `least`.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (g, size, p)
+        Of groups of one size.
+    least : int
+
+    Returns
+    -------
+    ndarray of bool, shape (g,)
+    """
+    _, _, singular, _ = _decomposed(values)
+    directions = (singular > 0).sum(axis=1)
+    size = values.shape[1]
+    return np.asarray((size < least) | (directions > 0) & (size < directions + SPARE))
+
+
+def unchanged(values: Floats, labels: Labels) -> str:
+    """Say how many records stay as they are, since their group has one value in each column; nothing if none does."""
+    alike = np.ones(int(labels.max()) + 1, dtype=np.bool_)
+    first = np.unique(labels, return_index=True)[1]
+    np.logical_and.at(alike, labels, (values == values[first[labels]]).all(axis=1))
+    count = int(alike[labels].sum())
+    return f"{count} of {len(values)} records stay as they are: those of their group are equal" if count else ""
+
+
+@one_thread
 def rank(values: Floats) -> int:
     """Return how many directions the records differ in, by the cut that draws use."""
     singular = np.linalg.svd(standardised(values), compute_uv=False)
@@ -106,9 +130,7 @@ def _by_shares(codes: Labels, labels: Labels, chance: Floats) -> Labels:
 def _draw_stacked(values: Floats, generator: np.random.Generator, *, exact: bool) -> Floats:
     """Draw for groups of one size, shape (groups, size, p)."""
     size = values.shape[1]
-    means, scales, deviations = _standardised(values)
-    _, singular, turned = np.linalg.svd(deviations, full_matrices=False)
-    singular[singular <= np.maximum(_CUT * singular[:, :1], _rounding(values, scales))] = 0.0
+    means, scales, singular, turned = _decomposed(values)
     directions = int((singular > 0).sum(axis=1).max(initial=0))
     if size < directions + SPARE and directions:
         raise InfeasibleError(
@@ -125,6 +147,14 @@ def _draw_stacked(values: Floats, generator: np.random.Generator, *, exact: bool
         noise /= np.sqrt(size - 1)
     drawn = (noise * singular[:, None, :directions]) @ turned[:, :directions]
     return np.asarray(means + np.where(np.isinf(scales), 0.0, scales) * drawn)
+
+
+def _decomposed(values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Means and scales of groups, and S, shape (groups, r), and V' of their deviations in these scales."""
+    means, scales, deviations = _standardised(values)
+    _, singular, turned = np.linalg.svd(deviations, full_matrices=False)
+    singular[singular <= np.maximum(_CUT * singular[:, :1], _rounding(values, scales))] = 0.0
+    return means, scales, singular, turned
 
 
 def _standardised(values: Floats) -> tuple[Floats, Floats, Floats]:
