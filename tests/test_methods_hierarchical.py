@@ -193,3 +193,17 @@ def test_thresholds_that_no_value_is_beyond_are_said() -> None:
     assert not any(
         "no value" in note for note in Hierarchical(variables=[1]).mask(values, np.random.default_rng(0)).notes
     )
+
+
+def test_who_has_a_combination_alone_does_not_get_it_back() -> None:
+    values = np.random.default_rng(4).lognormal(8, 1, size=(400, 3)).round(2)
+    values[:, 1] += values[:, 0]  # so that the same records are marked in several variables
+    method = Hierarchical()
+    marked = method.marked(values).cells
+    several = marked.sum(axis=1) >= 2
+    assert several.sum() > 40
+    back = 0
+    for seed in range(5):
+        made = method.mask(values, np.random.default_rng(seed)).values
+        back += int(((made == values) | ~marked).all(axis=1)[several].sum())
+    assert back <= 0.03 * 5 * several.sum()  # in every variable one in ten donors is the record itself, by chance

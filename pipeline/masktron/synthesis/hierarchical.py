@@ -138,7 +138,8 @@ def replace_marked(
     value is marked are clustered by all variables, in standard deviations of the original, with what was drawn
     already. In a cluster each value is a donor with a random weight (Rubin 1981). Where a record was drawn values of
     other variables before, only donors count that have all of these in the original, so that the combination is one
-    of the original: those of its cluster, else of other clusters, and where nobody has them, all of its cluster.
+    of the original: those of its cluster, else of other clusters, and where nobody else has them, all of its cluster.
+    A record is no donor to itself there: it would often be the only one.
 
     Parameters
     ----------
@@ -210,6 +211,9 @@ def _donors(
         fits = np.ones_like(near)
         for own, value, source in zip(drawn[rows].T, wanted[rows].T, held.T, strict=True):
             fits &= ~own[:, None] | (value[:, None] == source)
+        # whose own combination comes up is often its only donor, and would get its record back
+        near[np.arange(len(rows)), rows] &= near.sum(axis=1) == 1
+        fits[np.arange(len(rows)), rows] = False
         close = near & fits
         nobody = ~fits.any(axis=1)
         admitted = np.where(close.any(axis=1)[:, None], close, np.where(nobody[:, None], near, fits))
