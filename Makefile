@@ -36,10 +36,10 @@ demo: $(STAMP)  ## validate, mask and check two samples, and say where the resul
 	@$(BIN)/masktron demo --out demo-output
 
 test: $(STAMP) lint types  ## the test suite (seeded parts of the long ones), lint and types
-	@$(BIN)/python -m pytest -q -m "not full"
+	@$(BIN)/python -m pytest -q -m "not full" -n auto --maxprocesses 4 --dist loadfile
 
 test-full: $(STAMP) lint types  ## everything, the long suites too
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(STAMP)  ## ruff
 	@$(BIN)/ruff check .
