@@ -251,9 +251,10 @@ def _joins(sizes: NDArray[np.intp], sums: Floats, pattern: NDArray[np.intp], lea
         if sizes[smallest] >= least:
             return
         others = open_[open_ != smallest]
+        alike = others[pattern[others] == pattern[smallest]]
+        others = alike if alike.size else others
         gaps = sums[others] / sizes[others, None] - sums[smallest] / sizes[smallest]
-        order = np.lexsort((others, np.square(gaps).sum(axis=1), pattern[others] != pattern[smallest]))
-        other = int(others[order[0]])
+        other = int(others[np.einsum("nd,nd->n", gaps, gaps).argmin()])
         sizes[other] += sizes[smallest]
         sums[other] += sums[smallest]
         there[smallest] = False
