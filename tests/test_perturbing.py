@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import masktron
 from cli_runner import write_data, write_rules
 from drawing_methods import ALL as DRAWING
 from masktron import methods
+from masktron.masking.drawing import _joins
 
 type Rows = list[dict[str, object]]
 
@@ -146,7 +148,7 @@ def test_categories_are_drawn_where_the_method_can(tmp_path: Path) -> None:
 
 def test_a_method_sees_the_fields_that_it_keeps(tmp_path: Path) -> None:
     rows = [{**row, "Y": at} for at, row in enumerate(amounts(30))]
-    params = {"keep": ["Y", "B"]}
+    params = {"keep": ["Y"]}
     result = masked(tmp_path, rows, "A + B = C", method="test_keeping", params=params, roles={"Y": "untouched"})
     assert column(tmp_path, "Y") == [str(at) for at in range(30)]
     assert result.draw is not None
@@ -178,3 +180,115 @@ def test_nobody_is_left_out_with_weights(tmp_path: Path) -> None:
     rows = [{**row, "W": 1 + at % 7} for at, row in enumerate(amounts(40))]
     result = masked(tmp_path, rows, "A + B = C", roles={"W": "weight"})
     assert result.records_out == 40
+
+
+def test_a_field_that_is_masked_cannot_be_kept(tmp_path: Path) -> None:
+    """It would come out as it was, but for the few records that settle moves; and no contract would see it."""
+    rows = [{**row, "C": int(str(row["C"])) + at} for at, row in enumerate(amounts(60))]
+    with pytest.raises(masktron.UsageError, match="names 'B', which is masked"):
+        masked(tmp_path, rows, "A + B <= C", method="ipso", params={"keep": ["B"]})
+    result = masked(tmp_path, rows, "A + B <= C", method="ipso", params={"keep": ["B"]}, roles={"B": "untouched"})
+    assert result.draw is not None
+    assert {moment.name for moment in result.draw.moments} == {"A", "C"}
+
+
+def test_a_field_that_is_not_masked_cannot_be_drawn(tmp_path: Path) -> None:
+    with pytest.raises(masktron.UsageError, match="order of cart names 'B', which is not masked"):
+        masked(tmp_path, amounts(60), "A >= 0", method="cart", params={"order": ["B"]}, roles={"B": "untouched"})
+
+
+def test_missing_categories_are_filled_with_categories(tmp_path: Path) -> None:
+    generator = np.random.default_rng(8)
+    rows: Rows = [
+        {"S": "adz"[2 * at], "A": int(a)}
+        for at, a in zip(generator.integers(0, 2, 60), generator.integers(0, 99, 60), strict=True)
+    ]
+    rows[7]["S"] = "d"
+    del rows[3]["S"], rows[4]["S"]
+    result = masked(tmp_path, rows, "A >= 0", "not(S) or S != 'x'", method="test_mixing", roles={"S": "confidential"})
+    # a mean of the codes of a and z would read as a d that nobody has
+    after = [text for text in column(tmp_path, "S") if text is not None]
+    assert result.draw is not None
+    assert result.draw.strata == 1
+    assert after.count("d") <= 1
+
+
+def test_the_order_of_a_shuffled_file_is_no_function_of_the_draws(tmp_path: Path) -> None:
+    masked(tmp_path, amounts(40), "A >= 0", seed=5, shuffle=True)
+    order = json.loads((tmp_path / "manifest.json").read_text())["order"]
+    streams = ([5], [5, 0, 0])  # the first is what the second means to numpy, and what the first stratum draws from
+    assert all(order != np.random.default_rng(stream).permutation(40).tolist() for stream in streams)
+
+
+def test_prototypes_that_copy_a_record_are_counted_and_capped(tmp_path: Path) -> None:
+    """A prototype that has to be a multiple of a large number is a median: the value of a record."""
+    rows: Rows = [{"A": 9973 * int(a)} for a in np.random.default_rng(9).integers(100, 9000, 12)]
+    with pytest.raises(masktron.InfeasibleError, match="values of a real record: A: 3 groups"):
+        masked(tmp_path, rows, "A mod 9973 = 0", method="test_returning", k=4)
+    result = masked(tmp_path, rows, "A mod 9973 = 0", method="test_returning", k=4, max_observed_share=25)
+    assert (exits(result), result.blocks[0].copied) == ({"prototype": 12}, 3)
+
+
+def test_notes_tell_draws_that_were_moved_from_those_that_were_not(tmp_path: Path) -> None:
+    generator = np.random.default_rng(10)
+    rows: Rows = [{"S": "abc"[at]} for at in generator.integers(0, 3, 90)]
+    result = masked(tmp_path, rows, "string-length(S) = 1", method="test_mixing", roles={"S": "confidential"})
+    assert exits(result) == {"mode": 90}
+    assert not result.notes
+
+
+def test_values_that_were_not_to_be_replaced_are_no_records_that_went_wrong(tmp_path: Path) -> None:
+    rows: Rows = [{"A": int(a)} for a in np.random.default_rng(11).integers(0, 10**6, 200)]
+    result = masked(tmp_path, rows, "A >= 0", method="hierarchical", k=3)
+    assert result.draw is not None
+    assert result.unchanged["A"] > 50
+    assert result.draw.unmoved < 20
+
+
+def test_what_a_drawing_method_does_not_heed_is_said(tmp_path: Path) -> None:
+    rows = [{**row, "W": 1 + at % 7} for at, row in enumerate(amounts(40))]
+    result = masked(tmp_path, rows, "A + B = C", roles={"W": "weight"}, max_block_records=20)
+    assert any("without the weight W" in note for note in result.notes)
+    assert any("max_block_records cuts nothing" in note for note in result.notes)
+
+
+def test_limits_mean_the_same_in_mask_and_check(tmp_path: Path) -> None:
+    generator = np.random.default_rng(12)
+    rows: Rows = [
+        {"S": "abc"[at], "A": int(a)}
+        for at, a in zip(generator.integers(0, 3, 60), generator.integers(0, 9999, 60), strict=True)
+    ]
+    masked(tmp_path, rows, "A >= 0", "string-length(S) = 1", k=4, roles={"S": "confidential"})
+    figures = {"block_k": 4.0}
+    checked = masktron.check(
+        tmp_path / "m.xml",
+        tmp_path / "r.sch",
+        original=tmp_path / "d.xml",
+        manifest=tmp_path / "manifest.json",
+        limits=figures,
+    )
+    with pytest.raises(masktron.ViolationError, match="block_k"):
+        masked(tmp_path, rows, "A >= 0", "string-length(S) = 1", k=4, roles={"S": "confidential"}, limits=figures)
+    assert any("block_k" in problem for problem in checked.problems)
+
+
+def test_prototypes_of_a_method_do_not_pass_over_weights(tmp_path: Path) -> None:
+    generator = np.random.default_rng(13)
+    rows: Rows = [{"A": int(a), "W": 1 + at % 9} for at, a in enumerate(generator.integers(0, 9999, 40))]
+    plain = {"k": 4, "method": "fuzzy"}
+    result = masked(tmp_path, rows, "A >= 0", roles={"W": "weight"}, **plain)
+    groups: dict[str | None, list[dict[str, object]]] = {}
+    for row, now in zip(rows, column(tmp_path, "A"), strict=True):
+        groups.setdefault(now, []).append(row)
+    for now, group in groups.items():
+        weights = [int(str(row["W"])) for row in group]
+        assert abs(float(str(now)) - np.average([int(str(row["A"])) for row in group], weights=weights)) <= 0.5
+    assert any("groups have weighted means" in note for note in result.notes)
+
+
+def test_the_smallest_stratum_joins_its_own_pattern_then_the_nearest() -> None:
+    sizes, places = np.array([5, 1, 9, 9, 2]), np.array([[0.0], [1.0], [1.1], [3.0], [3.1]])
+    pattern = np.array([0, 1, 0, 1, 2])
+    made = list(_joins(sizes, places * sizes[:, None], pattern, 6))
+    # 1 takes the far one of its pattern; 4 has none of its own and takes the nearest; 0 has 2 of its own
+    assert made == [(1, 3), (4, 3), (0, 2)]

@@ -451,7 +451,7 @@ class _Audit:
         if not names or self.original is None:
             return ()
         known = {} if self.contract is None else {"medoid_share": self.contract.medoid_share}
-        if min_group is not None:
+        if min_group is not None and not (self.contract and self.contract.declared.drawn):
             known["block_k"] = float(min_group)
         try:
             files, notes = compare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -61,6 +62,11 @@ from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.xml import write_masked
+
+AS_DRAWN = ("rounded", "mode")
+"""Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
+ANEW = ("redrawn", "prototype")
+"""Exits of those that have values of another draw, or of a group."""
 
 
 def run_mask(
@@ -203,7 +209,8 @@ class _Run:
         """Permutation of the kept records: written record i is kept record order[i]."""
         if not self.config.shuffle:
             return None
-        generator = np.random.default_rng(self.config.seed)
+        # a stream apart: the seed alone would repeat the numbers that a method drew
+        generator = np.random.default_rng(np.random.SeedSequence(self.config.seed, spawn_key=(0,)))
         return generator.permutation(int(self.originals.keep.sum())).astype(np.intp)
 
     def _source_order(self, order: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -378,6 +385,7 @@ class _Run:
                 *notes_of(self.job),
                 *self.originals.notes,
                 *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
+                *self._unheeded(blocks),
                 *self._group_notes(blocks),
                 *privacy_notes(blocks, self.kept.columns, columns),
             ),
@@ -388,6 +396,24 @@ class _Run:
             draw=draw,
         )
         return result, measured
+
+    def _unheeded(self, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
+        """Name the settings that have no say in what a method draws, and what weights leave of its prototypes."""
+        if self.plan.by_role(Role.WEIGHT) and _has_prototypes(self.method):
+            yield f"groups have weighted means: the prototypes of {self.method.name} would count every record once"
+        if not any(masked.block.drawn for masked in blocks):
+            return
+        for weight in self.plan.by_role(Role.WEIGHT):
+            yield (
+                f"{self.method.name} counts every record once: means and covariances that it keeps are those without "
+                f"the weight {weight}"
+            )
+        most = self.config.max_block_records
+        if most is not None and len(self.kept) > most:
+            yield (
+                f"max_block_records cuts nothing that {self.method.name} draws: it sees all records of a stratum "
+                "together"
+            )
 
     def _group_notes(self, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
         """What the method says of its groups, once for blocks that share them."""
@@ -498,6 +524,11 @@ class _Run:
         )
 
 
+def _has_prototypes(method: Method) -> bool:
+    """Whether a method of partition makes prototypes itself."""
+    return isinstance(method, Partitioning) and type(method).prototypes is not Partitioning.prototypes
+
+
 def _in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:
     """Whether anything was masked by groups of records."""
     return any(not block.drawn for block in blocks) or (draw is not None and draw.smallest is not None)
@@ -540,19 +571,27 @@ def _draw_result(perturbed: Perturbed) -> DrawResult:
 def _draw_notes(perturbed: Perturbed, blocks: Sequence[BlockResult]) -> Iterator[str]:
     """Say what the method says, and what settle took away from what it keeps."""
     yield from perturbed.notes
-    moved = sum(
-        sum(count for name, count in block.exits.items() if name != "rounded") for block in blocks if block.drawn
-    )
-    if moved:
+    exits = Counter[str]()
+    for block in blocks:
+        if block.drawn:
+            exits.update(block.exits)
+    anew = sum(exits[name] for name in ANEW)
+    moved = exits.total() - anew - sum(exits[name] for name in AS_DRAWN)
+    if moved or anew:
         far = max((abs(m - d) for m, d in _moved_means(perturbed.shift)), default=0.0)
+        told = (
+            f"{moved} drawn records of a block were moved by more than rounding to keep the rules",
+            f"{anew} took another draw or the prototype of a group, for the rules or so as not to come out as they "
+            "went in",
+        )
         yield (
-            f"to keep the rules, {moved} drawn records of a block were moved by more than rounding; that moved means "
-            f"by up to {far:.2g} standard deviations, so that what the method keeps holds only so far"
+            f"{', and '.join(text for text, count in zip(told, (moved, anew), strict=True) if count)}; that moved "
+            f"means by up to {far:.2g} standard deviations, so that what the method keeps holds only so far"
         )
     if perturbed.unmoved:
         yield (
-            f"{perturbed.unmoved} records come out as they went in, since the rules leave them nothing else: look at "
-            "them before the file is released"
+            f"{perturbed.unmoved} records come out as they went in, by chance or because the rules leave them "
+            "nothing else: look at them before the file is released"
         )
 
 

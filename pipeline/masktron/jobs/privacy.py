@@ -42,6 +42,8 @@ def _notes(masked: MaskedBlock, original: Mapping[str, Column], written: Mapping
                 f"{name} is fixed by the unmasked {unmasked} in {int(where.sum())} of {groups} groups: it is "
                 "published there as it was"
             )
+        elif whole and masked.block.drawn:
+            yield f"{name} is published as it was, in every record"
         elif whole:
             yield f"{name} is published as it was: the records of each group had one value of it from the start"
         if original[name].present.any() and not written[name].present.any():

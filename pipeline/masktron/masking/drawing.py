@@ -2,7 +2,8 @@
 
 A method knows no rules and no missing values. So it is asked stratum by stratum: records with the same pattern of
 missing values that satisfy the same disjunct of every rule. Strata that are too small for it join their nearest
-neighbour; what a record does not have is filled with the mean of its stratum for the method, and not written.
+neighbour; what a record does not have is filled with the mean of its stratum for the method, or its most frequent
+category, and not written.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from masktron.grouping.members import Members, codes_of
 from masktron.masking.strata import disjuncts_of
 from masktron.masking.views import Views, pattern_of
 from masktron.methods.base import Drawn, Floats, Labels, Method
+from masktron.methods.parameters import KEEP
 from masktron.plan import Block, Partition
 
 ROOM = 2
@@ -74,12 +76,13 @@ class Drawing:
         InfeasibleError
             The file has too few records for the method.
         UsageError
-            A parameter names a field that is not there, or one without a number in some record.
+            A parameter names a field that is not there, or one without a number in some record; or a field is to be
+            kept and masked.
         """
         variables = tuple(name for block in blocks for name in block.variables)
         named = _named(method)
         _refuse_unknown(views, method, named, variables)
-        kept = tuple(dict.fromkeys(name for names in named.values() for name in names if name not in variables))
+        kept = tuple(dict.fromkeys(named.get(KEEP.name, ())))
         fields = (*variables, *kept)
         values = views.coded(fields)
         for name in kept:
@@ -142,7 +145,7 @@ class Drawing:
         return Drawn(drawn, labels if groups and labels.min() >= 0 else None, tuple(told), marked)
 
     def _part(self, records: NDArray[np.intp], generator: np.random.Generator) -> Drawn:
-        values = _filled(self.values[records])
+        values = _filled(self.values[records], self.nominal)
         classes = None if self.classes is None else self.classes[records]
         nominal = self.nominal if self.method.categories and self.nominal.any() else None
         return self.method.mask(values, generator, classes=classes, nominal=nominal)
@@ -163,7 +166,7 @@ def _named(method: Method) -> dict[str, tuple[str, ...]]:
 def _refuse_unknown(
     views: Views, method: Method, named: Mapping[str, Sequence[str]], variables: Sequence[str]
 ) -> None:
-    """Refuse a field that a parameter names and the method cannot see.
+    """Refuse a field that a parameter names and the method cannot see, or must not keep.
 
     Raises
     ------
@@ -176,6 +179,18 @@ def _refuse_unknown(
                     f"{parameter} of {method.name} names {name!r}, a field that the file does not have",
                     where=str(views.source),
                     hint=did_you_mean(name, views.columns),
+                )
+            if parameter == KEEP.name and name in views.masked:
+                raise UsageError(
+                    f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
+                    where=str(views.source),
+                    hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
+                )
+            if parameter != KEEP.name and name not in views.masked:
+                raise UsageError(
+                    f"{parameter} of {method.name} names {name!r}, which is not masked",
+                    where=str(views.source),
+                    hint=f"--role {name}=confidential; or leave it out of {parameter}",
                 )
             if name in views.masked and name not in variables:
                 raise UsageError(
@@ -193,14 +208,20 @@ def _positioned(method: Method, named: Mapping[str, Sequence[str]], fields: Sequ
     return placed
 
 
-def _filled(values: Floats) -> Floats:
-    """Put the mean of what is present in the place of missing values, zero where nothing is."""
+def _filled(values: Floats, nominal: NDArray[np.bool_]) -> Floats:
+    """Put the mean of what is present in the place of missing values, zero where nothing is.
+
+    Nominal columns take their most frequent code, the lowest of several: between codes there is no category.
+    """
     missing = np.isnan(values)
     if not missing.any():
         return values
     counts = (~missing).sum(axis=0)
-    means = np.where(missing, 0.0, values).sum(axis=0) / np.maximum(counts, 1)
-    return np.where(missing, means, values)
+    fillings = np.where(missing, 0.0, values).sum(axis=0) / np.maximum(counts, 1)
+    for column in np.flatnonzero(nominal & (counts > 0)).tolist():
+        codes, frequencies = np.unique(values[~missing[:, column], column], return_counts=True)
+        fillings[column] = codes[frequencies.argmax()]
+    return np.where(missing, fillings, values)
 
 
 def _strata(views: Views, blocks: Sequence[Block], variables: Sequence[str], least: int) -> Members:
@@ -230,9 +251,10 @@ def _joins(sizes: NDArray[np.intp], sums: Floats, pattern: NDArray[np.intp], lea
         if sizes[smallest] >= least:
             return
         others = open_[open_ != smallest]
+        alike = others[pattern[others] == pattern[smallest]]
+        others = alike if alike.size else others
         gaps = sums[others] / sizes[others, None] - sums[smallest] / sizes[smallest]
-        order = np.lexsort((others, np.square(gaps).sum(axis=1), pattern[others] != pattern[smallest]))
-        other = int(others[order[0]])
+        other = int(others[np.einsum("nd,nd->n", gaps, gaps).argmin()])
         sizes[other] += sizes[smallest]
         sums[other] += sums[smallest]
         there[smallest] = False

@@ -17,13 +17,16 @@ the file hold is nobody's, wherever it comes from: it tells no more than a group
 only what fewer than k records hold. The medoid and the medians are capped in any case.
 
 In blocks planned with observed aggregators somebody's values are the plan: they are counted and not capped.
+
+Where a method draws, each record is a group of its own and publishes nobody, but for records that took the prototype
+of a group: a prototype that copies a record does so there as well, once however many records took it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -78,6 +81,10 @@ class Exposure:
     dominated: NDArray[np.bool_]
     pinned: Mapping[str, NDArray[np.bool_]]
 
+    def copying(self, copied: NDArray[np.bool_]) -> Exposure:
+        """Return the same where some drawn records stand for prototypes that copy a record."""
+        return replace(self, copied=copied, observed=copied, coincident=self.coincident & ~copied)
+
 
 def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled) -> Exposure:
     """Tell what the prototypes of a block publish of single records.
@@ -95,7 +102,7 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
     """
     held = Held.of(views, block.variables, grouping, settled)
     if block.drawn:
-        # each record has values of its own, and those of a respondent by chance alone
+        # each record has values of its own, and those of a respondent by chance alone; prototypes are added later
         none = np.zeros(grouping.groups, dtype=np.bool_)
         return Exposure(none, none, held.held, none, {})
     pinned = Pinned(views, block, grouping, settled)
@@ -118,6 +125,27 @@ def exposure_of(views: Views, block: Block, grouping: Grouping, settled: Settled
     }
     kept = {name: where for name, where in unchanged.items() if where.any()}
     return Exposure(copied, observed, coincident, dominated, kept)
+
+
+def fallen_on(views: Views, masked: MaskedBlock) -> NDArray[np.bool_]:
+    """Tell which groups copy a record where their prototypes are no plan, but what drawn records fall back on.
+
+    In averaged blocks these are the copied ones; in others, the observed ones that fewer than k records hold.
+
+    Parameters
+    ----------
+    views : Views
+    masked : MaskedBlock
+        Masked by groups.
+
+    Returns
+    -------
+    ndarray of bool, shape (groups,)
+    """
+    if masked.block.aggregator in AVERAGED:
+        return masked.exposure.copied
+    held = Held.of(views, masked.block.variables, masked.grouping, masked.settled)
+    return masked.exposure.observed & held.held & (held.in_file < views.k)
 
 
 def _dominance(views: Views, grouping: Grouping) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -153,7 +181,7 @@ def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = 
     InfeasibleError
         Naming each block over the cap, and its share.
     """
-    capped = [(masked, masked.exposure.copied) for masked in blocks if masked.block.aggregator in AVERAGED]
+    capped = [(one, one.exposure.copied) for one in blocks if one.block.drawn or one.block.aggregator in AVERAGED]
     records = len(blocks[0].grouping.labels) if blocks else 0
     allowed = math.ceil(Fraction(str(most)) * records / 100)
     over = [_described(masked, copied, records) for masked, copied in capped if copied.sum() > allowed]

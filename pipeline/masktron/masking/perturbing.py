@@ -21,17 +21,19 @@ from masktron.masking.begin import Beginning
 from masktron.masking.drawing import Drawing
 from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
-from masktron.masking.observed import exposure_of
+from masktron.masking.observed import Exposure, exposure_of, fallen_on
 from masktron.masking.prototypes import Hunting, task_of
 from masktron.masking.views import Views
 from masktron.measures.moment_shift import MomentShift, moment_shift
 from masktron.methods.base import Floats
 from masktron.methods.contracts import MarkedReplaced
 from masktron.plan import Block
-from masktron.settle.prototypes import Observed, Task, settle
+from masktron.settle.prototypes import Observed, Settled, Task, settle
 
 REDRAWS = 3
 """Times that records without an admissible value near theirs are drawn anew."""
+PROTOTYPE = "prototype"
+"""Exit of records that take the prototype of a group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +54,8 @@ class Perturbed:
     shift : MomentShift
         Of these, in the same order.
     unmoved : int
-        Records that came out as they went in, in all drawn variables, although they were drawn anew.
+        Records that came out as they went in, in all drawn variables, although they were drawn anew. For methods that
+        replace some values alone, of the records that have such a value; these are not drawn anew.
     parts : ndarray of intp, shape (n,)
         Part of the file in which each record was drawn.
     settled : mapping of str to float
@@ -138,6 +141,8 @@ def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> 
     moved = np.nansum(np.square(written - drawn), axis=0)
     parts = np.empty(views.n, dtype=np.intp)
     parts[drawing.strata.order] = drawing.strata.labels
+    everyone = np.ones(views.n, dtype=np.bool_)
+    touched = everyone if first.marked is None else (first.marked & drawing.known).any(axis=1)
     return Perturbed(
         tuple(masked),
         first.labels,
@@ -145,7 +150,7 @@ def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> 
         first.notes,
         numbers,
         moment_shift(drawing.values[:, at], drawn, written),
-        len(_unmoved(views, masked)),
+        int(touched[_unmoved(views, masked)].sum()),
         parts,
         dict(zip(numbers, moved.tolist(), strict=True)),
         {} if first.marked is None else _marked(drawing, first.marked),
@@ -249,8 +254,19 @@ class _Settling:
         begun = self._beginning.begun
         settled = settle(task, self._judging, begun)
         begun.done[:] = True
-        exposure = exposure_of(self._views, self._block, self._grouping, settled)
+        exposure = self._exposed(exposure_of(self._views, self._block, self._grouping, settled), settled)
         return MaskedBlock(self._block, self._grouping, settled, exposure, aims=self._draws(0))
+
+    def _exposed(self, exposure: Exposure, settled: Settled) -> Exposure:
+        """Add what the prototypes that records took publish of somebody: the first record of each group has it."""
+        records = np.flatnonzero(settled.exits == PROTOTYPE)
+        if not records.size:
+            return exposure
+        masked = self._fallback()
+        groups, first = np.unique(masked.grouping.labels[records], return_index=True)
+        copied = np.zeros(self._views.n, dtype=np.bool_)
+        copied[records[first]] = fallen_on(self._views, masked)[groups]
+        return exposure.copying(copied)
 
     def _resort(self, record: int) -> Iterator[Observed]:
         """The prototype of the group that microaggregation puts a record in."""
@@ -262,4 +278,4 @@ class _Settling:
             else masked.settled.lexemes[labels[record], position]
             for position, name in enumerate(self._block.variables)
         }
-        yield Observed(lexemes, "prototype")
+        yield Observed(lexemes, PROTOTYPE)

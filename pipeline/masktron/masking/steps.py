@@ -82,7 +82,12 @@ class BlockSteps:
         """The block with its prototypes as they are now."""
         block, grouping = self.masked.block, self.masked.grouping
         settled = replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits, known=None)
-        return replace(self.masked, settled=settled, exposure=exposure_of(self._views, block, grouping, settled))
+        exposure = exposure_of(self._views, block, grouping, settled)
+        if block.drawn:
+            # what a prototype copied is still there, unless its record was moved
+            before, stay = self.masked.exposure, ~np.isin(np.arange(grouping.groups), list(self.moved))
+            exposure = exposure.copying(before.copied & stay)
+        return replace(self.masked, settled=settled, exposure=exposure)
 
     def by_size(self, wanted: frozenset[str]) -> list[int]:
         """Return the groups, those with the largest values of the wanted fields first."""

@@ -57,10 +57,13 @@ def _of_method(
     """Return prototypes that the method makes of more records than a group has, part by part of what is missing.
 
     Nothing vouches for them but the engine, as with any target. Groups of several patterns of missing values keep
-    their means; so do blocks of another aggregate than the mean.
+    their means; so do blocks of another aggregate than the mean, and files with weights, which such prototypes do not
+    know.
     """
     partitioner = views.partitioner
     if not isinstance(partitioner, MethodPartitioner) or not isinstance(aggregator_of(block), Mean):
+        return None
+    if views.weights is not None:
         return None
     present = ~np.isnan(values)
     pooled = grouping.varying(present)[grouping.labels]
