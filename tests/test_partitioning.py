@@ -177,3 +177,11 @@ def test_what_was_compiled_is_not_waited_for(module: ModuleType, compile_it: str
     assert not module.compiles_first(10)
     getattr(module, compile_it)()
     assert not module.compiles_first(10**6)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in methods.ALL if issubclass(kind, Partitioning)])
+def test_records_without_any_value_are_partitioned(kind: type[Partitioning]) -> None:
+    classes = np.arange(23, dtype=np.intp)[:, None] % 2 if kind.needs_class else None
+    labels = MethodPartitioner.of(kind(), classes, None)(np.empty((23, 0)), 5)
+    assert len(labels) == 23
+    assert np.bincount(labels).min() >= 5

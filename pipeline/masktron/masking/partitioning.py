@@ -71,6 +71,9 @@ class MethodPartitioner:
 
     def __call__(self, points: NDArray[np.float64], k: int) -> Labels:
         """Partition points, shape (n, d), of its records; see `masktron.methods.base.Partitioning.partition`."""
+        if not points.shape[1]:
+            # a part of the file without any value: all of its records are in one place
+            return replace(self, kinds=None)(np.zeros((len(points), 1)), k)
         if self.most is None or len(points) <= self.most:
             return self.method.partition(points, classes=self.classes, shares=self.shares, kinds=self.kinds)
         labels = np.empty(len(points), dtype=np.intp)
