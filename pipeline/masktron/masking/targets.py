@@ -71,7 +71,8 @@ def _of_method(
         if not pattern.any() or not views.numeric.issuperset(block.variables):
             continue
         own = values[np.ix_(records, pattern)]
-        found = partitioner.method.prototypes(own, standardise(own), labels.astype(np.intp))
+        weights = None if views.weights is None else views.weights[records]
+        found = partitioner.method.prototypes(own, standardise(own), labels.astype(np.intp), weights)
         if found is None:
             return None
         targets[np.ix_(groups, pattern)] = found

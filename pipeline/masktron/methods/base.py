@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
+from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import Contract, IdenticalGroups
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
@@ -174,7 +175,9 @@ class Partitioning(Method):
         del labels, classes
         return ()
 
-    def prototypes(self, values: Floats, points: Floats, labels: Labels) -> Floats | None:
+    def prototypes(
+        self, values: Floats, points: Floats, labels: Labels, weights: Floats | None = None
+    ) -> Floats | None:
         """Return the prototypes of groups, where a method has its own; None where the rules choose an aggregate.
 
         Parameters
@@ -185,12 +188,14 @@ class Partitioning(Method):
             What the records were grouped by.
         labels : ndarray of intp, shape (n,)
             Groups of at least k, 0 to g - 1.
+        weights : ndarray of float64, shape (n,), optional
+            Of the records in the aggregate: not negative, with a positive sum in every group.
 
         Returns
         -------
         ndarray of float64, shape (g, p), or None
         """
-        del values, points, labels
+        del values, points, labels, weights
         return None
 
     @abstractmethod
@@ -251,6 +256,6 @@ def require_records(n: int, least: int, name: str) -> None:
 
 
 def group_means(values: Floats, labels: Labels) -> Floats:
-    """Return the mean of each group, shape (g, p)."""
-    sizes = np.bincount(labels)
-    return np.stack([np.bincount(labels, column) for column in values.T], axis=1) / sizes[:, None]
+    """Return the mean of each group, shape (g, p): within the range of the group, whatever its size or scale."""
+    order = np.argsort(labels, kind="stable")
+    return weighted_means(values[order], np.ones(len(values)), np.bincount(labels))
