@@ -8,6 +8,7 @@ of each. Constructors therefore store their arguments as they are, and `check` r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -42,12 +43,16 @@ class Drawn:
         What the user has to know of this run, one sentence each: components that were regularised, larger groups.
     marked : ndarray of bool, shape (n, p), or None
         Values that were to be replaced, for methods that replace some values alone.
+    runs : tuple of ndarray of intp, shape (n,)
+        Groups of each run, numbered as labels are, for methods whose notes are those of `Method.told`: who draws the
+        parts of a file one by one asks it again for the whole.
     """
 
     values: Floats
     labels: Labels | None = None
     notes: tuple[str, ...] = ()
     marked: NDArray[np.bool_] | None = None
+    runs: tuple[Labels, ...] = ()
 
 
 class Method(ABC):
@@ -113,6 +118,23 @@ class Method(ABC):
         """Return the fewest records, with that many variables, that it can mask together."""
         del variables
         return int(getattr(self, "k", 2))
+
+    def told(self, runs: Sequence[Labels], classes: Labels) -> tuple[str, ...]:
+        """Say what the user has to know of the groups that values were drawn for.
+
+        Parameters
+        ----------
+        runs : sequence of ndarray of intp, shape (n,)
+            Groups of each run; see `Drawn`.
+        classes : ndarray of intp, shape (n, c)
+
+        Returns
+        -------
+        tuple of str
+            A sentence each.
+        """
+        del runs, classes
+        return ()
 
     @abstractmethod
     def mask(
