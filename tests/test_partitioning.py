@@ -19,6 +19,7 @@ from masktron.grouping.disjuncts import Disjuncts
 from masktron.masking.partitioning import MethodPartitioner
 from masktron.methods.base import Floats, K, Labels, Partitioning
 from masktron.methods.parameters import Parameter
+from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import partition
 
 
@@ -35,7 +36,15 @@ class Classed(Partitioning):
         self.k = k
         self.seen: list[tuple[Floats, Labels, Floats]] = []
 
-    def partition(self, points: Floats, *, classes: Labels | None = None, shares: Floats | None = None) -> Labels:
+    def partition(
+        self,
+        points: Floats,
+        *,
+        classes: Labels | None = None,
+        shares: Floats | None = None,
+        kinds: Kinds | None = None,
+    ) -> Labels:
+        del kinds
         assert classes is not None
         assert shares is not None
         assert len(points) == len(classes) >= self.k
