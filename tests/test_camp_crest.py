@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from masktron.errors import InfeasibleError, UsageError
+from masktron.grouping.members import Members
+from masktron.masking.drawing import Drawing
 from masktron.methods.camp_crest import CampCrest
 from masktron.methods.crest import Crest
 from masktron.synthesis.microperturbation import microperturb
@@ -76,3 +78,21 @@ def test_it_needs_a_class_and_right_parameters() -> None:
     for wrong in ({"several": "both"}, {"as_printed": 1}, {"k": 1}):
         with pytest.raises(UsageError, match="must be"):
             CampCrest(**wrong).check()
+
+
+def test_a_stratum_of_one_class_is_noted() -> None:
+    rng = np.random.default_rng(4)
+    strata = [np.arange(40), np.arange(40, 90)]
+    values, classes = rng.normal(size=(90, 2)), (np.arange(90) >= 40)[:, None].astype(np.intp)
+    for several in ("compound", "averaged"):
+        method = CampCrest(several=several)
+        columns = np.column_stack([classes, np.arange(90) % 2])
+        drawing = Drawing(
+            method, 1, ("A", "B"), (), values, np.zeros(2, np.bool_), columns, Members.of(np.repeat([0, 1], [40, 50]))
+        )
+        found = [note for note in drawing.draw(0).notes if "one class only" in note]
+        parts = [method.mask(values[one], rng, classes=columns[one]).runs[0] for one in strata]
+        groups = sum(int(part.max()) + 1 for part in parts)
+        assert len(found) == 1
+        assert f"{groups} of {groups} groups, with 90 records, have one class only" in found[0]
+        assert "strata" not in found[0]

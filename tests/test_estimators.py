@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from masktron import estimators, methods
+from masktron.errors import UsageError
 
 MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
@@ -83,3 +84,27 @@ def test_the_same_seed_gives_the_same_bytes(kind: Any) -> None:
     first, second = (kind(**seed).fit_transform(points, classes) for _ in range(2))
     assert first.tobytes() == second.tobytes()
     assert not np.array_equal(first, points)
+
+
+def test_classes_that_do_not_go_with_the_records_are_refused() -> None:
+    points = np.random.default_rng(6).normal(size=(50, 2))
+    for wrong in (np.arange(100) % 2, np.arange(40) % 2):
+        with pytest.raises(UsageError, match="does not go with 50 records"):
+            estimators.Crest().fit(points, wrong)
+    with pytest.raises(ValueError, match="NaN"):
+        estimators.Crest().fit(points, np.full(50, np.nan))
+
+
+def test_numbers_that_no_double_or_no_scalar_holds_are_refused() -> None:
+    for wrong in (10**400, np.array([4, 5])):
+        with pytest.raises(UsageError, match="k must be a whole number"):
+            estimators.Mdav(k=wrong).check()
+    points, classes = np.random.default_rng(7).normal(size=(50, 2)), np.arange(50) % 2
+    most, all_of_them = (estimators.Crest(neighbours=near).fit_transform(points, classes) for near in (10**30, 52))
+    assert most.tobytes() == all_of_them.tobytes()
+
+
+def test_means_of_groups_stay_in_the_range_of_their_group() -> None:
+    points = np.column_stack([np.arange(9.0), np.full(9, 0.1), np.full(9, 1.7e308)])
+    masked = estimators.Mdav(k=3).fit_transform(points)
+    assert (masked[:, 1:] == points[:, 1:]).all()

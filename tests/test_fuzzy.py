@@ -151,3 +151,31 @@ def test_there_are_no_more_centres_to_start_with_than_asked_for() -> None:
     points = np.arange(11.0)[:, None]
     assert [len(fuzzy.starting_centres(points, count)) for count in (1, 2, 4, 5)] == [1, 2, 3, 5]
     assert fuzzy.starting_centres(points, 1).tolist() == [[5.0]]
+
+
+def test_records_that_are_alike_in_all_points_are_a_group() -> None:
+    method, values = Fuzzy(3), np.arange(8.0)[:, None]
+    labels = method.partition(np.zeros((8, 0)))
+    assert labels.tolist() == [0] * 8
+    assert method.prototypes(values, np.zeros((8, 0)), labels).tolist() == [[3.5]]
+
+
+def test_survey_weights_count_in_prototypes() -> None:
+    rng = np.random.default_rng(8)
+    points, values, centres = rng.normal(size=(40, 2)), rng.normal(size=(40, 3)), rng.normal(size=(4, 2))
+    survey = rng.integers(0, 5, 40).astype(float)
+    expected = fuzzy.weighted_centres(
+        np.repeat(values, survey.astype(int), axis=0), np.repeat(points, survey.astype(int), axis=0), centres, 1.7
+    )
+    assert fuzzy.weighted_centres(values, points, centres, 1.7, survey * 1e300) == pytest.approx(expected, rel=1e-12)
+    far = fuzzy.weighted_centres(values[:3], points[:3], points[:3] + 1e9, 1.7, np.array([0.0, 1.0, 0.0]))
+    assert far == pytest.approx(np.tile(values[1], (3, 1)))
+    labels = np.repeat(np.arange(4), 10)
+    plain, weighted = (Fuzzy(4).prototypes(values, points, labels, one) for one in (None, survey))
+    assert not np.allclose(plain, weighted)
+
+
+def test_no_sum_of_large_values_overflows() -> None:
+    values = np.where(np.arange(12) % 2, 1.7e308, -1.7e308)[:, None]
+    drawn = Fuzzy(3).mask(values, np.random.default_rng(0)).values
+    assert np.abs(drawn) == pytest.approx(np.full((12, 1), 1.7e308))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -160,3 +161,12 @@ def test_what_has_been_compiled_is_known() -> None:
     assert crest_tree.tree_ready()
     assert not crest.compiles_first(crest.COMPILED_FROM)
     assert not crest.compiles_first(2)
+
+
+def test_equal_records_do_not_take_the_cube_of_their_number() -> None:
+    codes, shares = np.random.default_rng(2).integers(0, 2, 3_000).astype(np.intp), np.array([0.5, 0.5])
+    crest.compile_tree()
+    begun = time.process_time()
+    crest.grow(np.zeros((3_000, 1)), codes, shares, 0.5, 5, 1.0)
+    # a tenth of a second; with a search for each record alone, five seconds
+    assert time.process_time() - begun < 1.5

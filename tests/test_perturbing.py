@@ -272,20 +272,6 @@ def test_limits_mean_the_same_in_mask_and_check(tmp_path: Path) -> None:
     assert any("block_k" in problem for problem in checked.problems)
 
 
-def test_prototypes_of_a_method_do_not_pass_over_weights(tmp_path: Path) -> None:
-    generator = np.random.default_rng(13)
-    rows: Rows = [{"A": int(a), "W": 1 + at % 9} for at, a in enumerate(generator.integers(0, 9999, 40))]
-    plain = {"k": 4, "method": "fuzzy"}
-    result = masked(tmp_path, rows, "A >= 0", roles={"W": "weight"}, **plain)
-    groups: dict[str | None, list[dict[str, object]]] = {}
-    for row, now in zip(rows, column(tmp_path, "A"), strict=True):
-        groups.setdefault(now, []).append(row)
-    for now, group in groups.items():
-        weights = [int(str(row["W"])) for row in group]
-        assert abs(float(str(now)) - np.average([int(str(row["A"])) for row in group], weights=weights)) <= 0.5
-    assert any("groups have weighted means" in note for note in result.notes)
-
-
 def test_the_smallest_stratum_joins_its_own_pattern_then_the_nearest() -> None:
     sizes, places = np.array([5, 1, 9, 9, 2]), np.array([[0.0], [1.0], [1.1], [3.0], [3.1]])
     pattern = np.array([0, 1, 0, 1, 2])

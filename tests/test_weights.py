@@ -43,6 +43,12 @@ def test_mean(tmp_path: Path) -> None:
     assert (total.before, total.after, total.change) == (87.0, 87.0, 0.0)
 
 
+def test_a_fuzzy_prototype(tmp_path: Path) -> None:
+    # one cluster, to which all belong: the weighted mean
+    _, shown = masked_as(tmp_path, {"A": ["1.00", "2.00", "3.00", "8.00", "30.00"]}, "A >= 0", method="fuzzy")
+    assert shown == {"A": ["7.25"]}
+
+
 def test_a_total_of_few_records_is_not_shown(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"A": at, "X": 7654321 if at == 3 else None} for at in range(20)]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0", "not(X < 0)")

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from masktron import methods
@@ -86,7 +86,12 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"{self._method.name} requires y to be passed, but the target y is None",
                 hint="y is the class of each record, for fit and fit_transform",
             )
-        columns = np.asarray(y).reshape(n, -1)
+        given = check_array(y, dtype=None, ensure_2d=False, input_name="y")
+        if len(given) != n:
+            raise UsageError(
+                f"y of shape {given.shape} does not go with {n} records", hint="give each record its class, in a row"
+            )
+        columns = given.reshape(n, -1)
         return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(np.intp)
 
     def _drawn(self, values: NDArray[np.float64], classes: NDArray[np.intp] | None) -> Drawn:

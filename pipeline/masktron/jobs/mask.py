@@ -398,9 +398,7 @@ class _Run:
         return result, measured
 
     def _unheeded(self, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
-        """Name the settings that have no say in what a method draws, and what weights leave of its prototypes."""
-        if self.plan.by_role(Role.WEIGHT) and _has_prototypes(self.method):
-            yield f"groups have weighted means: the prototypes of {self.method.name} would count every record once"
+        """Name the settings that have no say in what a method draws."""
         if not any(masked.block.drawn for masked in blocks):
             return
         for weight in self.plan.by_role(Role.WEIGHT):
@@ -522,11 +520,6 @@ class _Run:
             settled=perturbed.settled,
             marked={name: tuple(positions.tolist()) for name, positions in perturbed.marked.items()},
         )
-
-
-def _has_prototypes(method: Method) -> bool:
-    """Whether a method of partition makes prototypes itself."""
-    return isinstance(method, Partitioning) and type(method).prototypes is not Partitioning.prototypes
 
 
 def _in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:

@@ -293,6 +293,30 @@ def _search(
 
 
 @kernel
+def _share(
+    columns: NDArray[np.float64],
+    codes: NDArray[np.intp],
+    v: int,
+    waiting: NDArray[np.bool_],
+    stale: NDArray[np.bool_],
+    key: NDArray[np.float64],
+    length: NDArray[np.float64],
+    end: NDArray[np.int64],
+) -> None:
+    """Give what was found for a record to its equals: searched one by one, equal records take the cube of n."""
+    for w in range(len(codes)):
+        if not stale[w] or not waiting[w] or codes[w] != codes[v]:
+            continue
+        same = True
+        for row in range(columns.shape[0]):
+            if columns[row, w] != columns[row, v]:
+                same = False
+                break
+        if same:
+            key[w], length[w], end[w], stale[w] = key[v], length[v], end[v], False
+
+
+@kernel
 def _least(
     waiting: NDArray[np.bool_], stale: NDArray[np.bool_], key: NDArray[np.float64], length: NDArray[np.float64]
 ) -> int:
@@ -346,7 +370,7 @@ def grow(
 
     Places in the tree stand for its records. `key` is never above the least composite distance of a waiting record:
     it falls when an edge comes or gets better; where the edge that it came from gets worse, the record is `stale`,
-    and searched anew only when it is the next to join.
+    and searched anew, with all its equals, only when it is the next to join.
     """
     d, n = columns.shape
     wanted = neighbours - 2
@@ -386,6 +410,7 @@ def grow(
             key[v], length[v], end[v] = _search(
                 grown, place + 1, columns[:, v].copy(), alpha, unit, divergence[:, codes[v]], total
             )
+            _share(columns, codes, v, waiting, stale, key, length, end)
             v = _least(waiting, stale, key, length)
     return order, parent, squared
 

@@ -126,6 +126,7 @@ class Drawing:
         labels = np.full(len(self.values), -1, dtype=np.intp)
         marked: NDArray[np.bool_] | None = None
         notes: dict[str, int] = {}
+        runs: list[list[tuple[NDArray[np.intp], Labels]]] = []
         groups = 0
         for number, records in enumerate(self.strata):
             part = self._part(records, np.random.default_rng([self.seed, number, attempt]))
@@ -136,13 +137,29 @@ class Drawing:
             if part.marked is not None:
                 marked = np.zeros(drawn.shape, dtype=np.bool_) if marked is None else marked
                 marked[records] = part.marked[:, : len(self.variables)]
-            for note in part.notes:
-                notes[note] = notes.get(note, 0) + 1
+            if part.runs:
+                runs.append([(records, own) for own in part.runs])
+            else:
+                notes.update({note: notes.get(note, 0) + 1 for note in part.notes})
         several = len(self.strata) > 1
         told = (
             f"{note} (in {count} of {len(self.strata)} strata)" if several else note for note, count in notes.items()
         )
-        return Drawn(drawn, labels if groups and labels.min() >= 0 else None, tuple(told), marked)
+        grouped = labels if groups and labels.min() >= 0 else None
+        return Drawn(drawn, grouped, (*told, *self._told(runs)), marked)
+
+    def _told(self, parts: Sequence[Sequence[tuple[NDArray[np.intp], Labels]]]) -> tuple[str, ...]:
+        """Let the method speak of the groups of all strata: one of a single class is no file of a single class."""
+        if not parts or self.classes is None:
+            return ()
+        runs = []
+        for strata in zip(*parts, strict=True):
+            labels, groups = np.empty(len(self.values), dtype=np.intp), 0
+            for records, own in strata:
+                labels[records] = groups + own
+                groups += int(own.max()) + 1
+            runs.append(labels)
+        return self.method.told(runs, self.classes)
 
     def _part(self, records: NDArray[np.intp], generator: np.random.Generator) -> Drawn:
         values = _filled(self.values[records], self.nominal)

@@ -57,13 +57,10 @@ def _of_method(
     """Return prototypes that the method makes of more records than a group has, part by part of what is missing.
 
     Nothing vouches for them but the engine, as with any target. Groups of several patterns of missing values keep
-    their means; so do blocks of another aggregate than the mean, and files with weights, which such prototypes do not
-    know.
+    their means; so do blocks of another aggregate than the mean.
     """
     partitioner = views.partitioner
     if not isinstance(partitioner, MethodPartitioner) or not isinstance(aggregator_of(block), Mean):
-        return None
-    if views.weights is not None:
         return None
     present = ~np.isnan(values)
     pooled = grouping.varying(present)[grouping.labels]
@@ -74,7 +71,8 @@ def _of_method(
         if not pattern.any() or not views.numeric.issuperset(block.variables):
             continue
         own = values[np.ix_(records, pattern)]
-        found = partitioner.method.prototypes(own, standardise(own), labels.astype(np.intp))
+        weights = None if views.weights is None else views.weights[records]
+        found = partitioner.method.prototypes(own, standardise(own), labels.astype(np.intp), weights)
         if found is None:
             return None
         targets[np.ix_(groups, pattern)] = found

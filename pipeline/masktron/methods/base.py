@@ -8,6 +8,7 @@ of each. Constructors therefore store their arguments as they are, and `check` r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
+from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import Contract, IdenticalGroups
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
@@ -41,12 +43,16 @@ class Drawn:
         What the user has to know of this run, one sentence each: components that were regularised, larger groups.
     marked : ndarray of bool, shape (n, p), or None
         Values that were to be replaced, for methods that replace some values alone.
+    runs : tuple of ndarray of intp, shape (n,)
+        Groups of each run, numbered as labels are, for methods whose notes are those of `Method.told`: who draws the
+        parts of a file one by one asks it again for the whole.
     """
 
     values: Floats
     labels: Labels | None = None
     notes: tuple[str, ...] = ()
     marked: NDArray[np.bool_] | None = None
+    runs: tuple[Labels, ...] = ()
 
 
 class Method(ABC):
@@ -121,6 +127,23 @@ class Method(ABC):
     def compile(self) -> None:  # noqa: B027 -- most have nothing to compile
         """Compile what many records take, while the user is told so."""
 
+    def told(self, runs: Sequence[Labels], classes: Labels) -> tuple[str, ...]:
+        """Say what the user has to know of the groups that values were drawn for.
+
+        Parameters
+        ----------
+        runs : sequence of ndarray of intp, shape (n,)
+            Groups of each run; see `Drawn`.
+        classes : ndarray of intp, shape (n, c)
+
+        Returns
+        -------
+        tuple of str
+            A sentence each.
+        """
+        del runs, classes
+        return ()
+
     @abstractmethod
     def mask(
         self,
@@ -182,7 +205,9 @@ class Partitioning(Method):
         del labels, classes
         return ()
 
-    def prototypes(self, values: Floats, points: Floats, labels: Labels) -> Floats | None:
+    def prototypes(
+        self, values: Floats, points: Floats, labels: Labels, weights: Floats | None = None
+    ) -> Floats | None:
         """Return the prototypes of groups, where a method has its own; None where the rules choose an aggregate.
 
         Parameters
@@ -193,12 +218,14 @@ class Partitioning(Method):
             What the records were grouped by.
         labels : ndarray of intp, shape (n,)
             Groups of at least k, 0 to g - 1.
+        weights : ndarray of float64, shape (n,), optional
+            Of the records in the aggregate: not negative, with a positive sum in every group.
 
         Returns
         -------
         ndarray of float64, shape (g, p), or None
         """
-        del values, points, labels
+        del values, points, labels, weights
         return None
 
     @abstractmethod
@@ -259,6 +286,6 @@ def require_records(n: int, least: int, name: str) -> None:
 
 
 def group_means(values: Floats, labels: Labels) -> Floats:
-    """Return the mean of each group, shape (g, p)."""
-    sizes = np.bincount(labels)
-    return np.stack([np.bincount(labels, column) for column in values.T], axis=1) / sizes[:, None]
+    """Return the mean of each group, shape (g, p): within the range of the group, whatever its size or scale."""
+    order = np.argsort(labels, kind="stable")
+    return weighted_means(values[order], np.ones(len(values)), np.bincount(labels))

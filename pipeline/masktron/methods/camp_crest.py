@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,17 +123,25 @@ class CampCrest(Method):
         require_records(len(values), self.least(values.shape[1]), self.name)
         columns = classes.reshape(len(values), -1)
         points = standardise(values)
-        apart = columns.T[:, :, None] if self.several == AVERAGED else [columns]
-        partitions = [self._groups(points, one) for one in apart]
+        partitions = tuple(self._groups(points, one) for one in self._apart(columns))
         drawn = microperturb(values, partitions, generator, as_printed=self.as_printed)
-        if len(partitions) == 1:
-            return Drawn(drawn, partitions[0], class_notes(partitions[0], columns))
-        notes = [
+        labels = partitions[0] if len(partitions) == 1 else None
+        return Drawn(drawn, labels, self.told(partitions, columns), runs=partitions)
+
+    @override
+    def told(self, runs: Sequence[Labels], classes: Labels) -> tuple[str, ...]:
+        """Say which classes the groups of each run give away; see `Method.told`."""
+        if len(runs) == 1:
+            return class_notes(runs[0], classes)
+        return tuple(
             f"groups for class attribute {number}: {note}"
-            for number, (labels, one) in enumerate(zip(partitions, apart, strict=True), start=1)
+            for number, (labels, one) in enumerate(zip(runs, self._apart(classes), strict=True), start=1)
             for note in class_notes(labels, one)
-        ]
-        return Drawn(drawn, None, tuple(notes))
+        )
+
+    def _apart(self, columns: Labels) -> Sequence[Labels]:
+        """Return the class attributes of each run, shape (n, c) each."""
+        return [column[:, None] for column in columns.T] if self.several == AVERAGED else [columns]
 
     def _groups(self, points: Floats, classes: Labels) -> Labels:
         near = None if self.neighbours is None else int(self.neighbours)

@@ -130,7 +130,12 @@ class Parameter:
 
 def _is_number(value: object) -> bool:
     # numbers of numpy register with numbers.Real, but bool does as well
-    return not isinstance(value, bool) and hasattr(value, "__float__") and math.isfinite(float(value))
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except (OverflowError, TypeError):  # an integer beyond all doubles; an array of several numbers
+        return False
 
 
 KEEP = Parameter("keep", "fields", "Fields that stay as they are, and whose covariances with masked ones are kept.")

@@ -74,7 +74,7 @@ def crest(
             hint="name a class attribute with fewer values, or recode it",
         )
     scaled = _unit_range(points)
-    near = max(k, 2) if neighbours is None else neighbours
+    near = max(k, 2) if neighbours is None else min(neighbours, len(points) + 2)
     tree = grow(scaled, codes, overall, float(alpha), near, 1.0 / max(scaled.shape[1], 1))
     return cut(tree, codes, overall, k)
 

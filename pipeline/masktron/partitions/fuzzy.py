@@ -15,6 +15,8 @@ type Labels = NDArray[np.intp]
 
 CELLS = 2_000_000
 """Distances that are in memory at a time."""
+_NO_WEIGHT = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
+"""Below, what a centre weighs has lost digits, and its mean would not be one of records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +94,9 @@ def memberships(points: Floats, centres: Floats, m: float) -> Floats:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def weighted_centres(values: Floats, points: Floats, centres: Floats, m: float) -> Floats:
+def weighted_centres(
+    values: Floats, points: Floats, centres: Floats, m: float, weights: Floats | None = None
+) -> Floats:
     """Return the means of values, weighted by the memberships of their points to the power m, shape (c, p).
 
     Parameters
@@ -101,29 +105,33 @@ def weighted_centres(values: Floats, points: Floats, centres: Floats, m: float) 
         Of the same records as the points.
     points : ndarray of float64, shape (n, d)
     centres : ndarray of float64, shape (c, d)
-        A centre that no point weighs takes the value of the nearest point.
+        A centre that no point weighs takes the value of the nearest point with a weight.
     m : float
+    weights : ndarray of float64, shape (n,), optional
+        Of the records, not negative and with a positive sum; all 1 where not given.
 
     Notes
     -----
     Theorem: a linear equality or inequality that all records satisfy holds for every centre. Proof: the weights are
     not negative and have a positive sum, so that a centre is a convex combination of records.
     """
-    sums, weights = np.zeros((len(centres), values.shape[1])), np.zeros(len(centres))
-    middle = values.mean(axis=0) if len(values) else np.zeros(values.shape[1])
-    closest, records = np.full(len(centres), np.inf), np.zeros(len(centres), dtype=np.intp)
+    share = np.ones(len(values)) if weights is None else weights / weights.max()
+    # by powers of two, so that no sum overflows
+    powers = np.frexp(np.abs(values).max(axis=0))[1]
+    scaled = np.ldexp(values, -powers)
+    middle = scaled.mean(axis=0)
+    sums, totals = np.zeros((len(centres), values.shape[1])), np.zeros(len(centres))
     pace = max(1, CELLS // max(1, len(centres)))
     for first in range(0, len(points), pace):
-        part = memberships(points[first : first + pace], centres, m) ** m
-        weights += part.sum(axis=0)
-        sums += part.T @ (values[first : first + pace] - middle)
-    empty = np.flatnonzero(weights <= np.finfo(np.float64).tiny)
-    for centre in empty.tolist():
-        squares = np.square(points - centres[centre]).sum(axis=1)
-        closest[centre], records[centre] = squares.min(), squares.argmin()
-    weights[empty] = 1.0
-    sums[empty] = values[records[empty]] - middle
-    means = middle + sums / weights[:, None]
+        rows = slice(first, first + pace)
+        part = memberships(points[rows], centres, m) ** m * share[rows, None]
+        totals += part.sum(axis=0)
+        sums += part.T @ (scaled[rows] - middle)
+    weighing = np.flatnonzero(share)
+    for centre in np.flatnonzero(totals <= _NO_WEIGHT).tolist():
+        nearest = weighing[np.square(points[weighing] - centres[centre]).sum(axis=1).argmin()]
+        totals[centre], sums[centre] = 1.0, scaled[nearest] - middle
+    means = np.ldexp(middle + sums / totals[:, None], powers)
     # roundings may lead outside of what the records span
     return np.clip(means, values.min(axis=0), values.max(axis=0))
 
@@ -131,9 +139,16 @@ def weighted_centres(values: Floats, points: Floats, centres: Floats, m: float) 
 def starting_centres(points: Floats, count: int) -> Floats:
     """Return centres to start with, shape (at most count, d): the means of the groups of MDAV."""
     size = len(points) // (count + 1) + 1  # the smallest of which there are no more than that
-    labels = partition_whole(points, size)
+    return centres_of(points, partition_whole(points, size))
+
+
+def centres_of(points: Floats, labels: Labels) -> Floats:
+    """Return the mean of the points of each group, shape (g, d)."""
     sizes = np.bincount(labels)
-    return np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
+    means = np.empty((len(sizes), points.shape[1]))
+    for column in range(points.shape[1]):
+        means[:, column] = np.bincount(labels, points[:, column]) / sizes
+    return means
 
 
 def partition(points: Floats, centres: Floats, k: int) -> Labels:

@@ -56,7 +56,8 @@ def microperturb(
     Raises
     ------
     InfeasibleError
-        Every record of a partition is a group of its own, so that nothing is known about variation within groups.
+        Every record of a partition is a group of its own, so that nothing is known about variation within groups; or
+        values are so near the largest double that noise leads beyond it.
 
     Notes
     -----
@@ -71,7 +72,15 @@ def microperturb(
     for labels, root in zip(partitions, _roots(scaled, partitions, means, as_printed), strict=True):
         drawn = generator.normal(size=(len(values), len(root))) @ root
         noise += drawn if as_printed else drawn - _means(drawn, labels)
-    return origins + np.ldexp(middle + noise / len(partitions), powers)
+    with np.errstate(over="ignore"):  # told below
+        perturbed = origins + np.ldexp(middle + noise / len(partitions), powers)
+    if not np.isfinite(perturbed).all():
+        raise InfeasibleError(
+            "noise leads beyond the largest numbers that a double can hold",
+            where=f"column {int(np.argwhere(~np.isfinite(perturbed))[0, 1]) + 1}",
+            hint="mask the variable in another unit",
+        )
+    return perturbed
 
 
 def expected_covariance(values: Floats, partitions: Sequence[Labels], *, as_printed: bool = False) -> Floats:
@@ -131,9 +140,10 @@ def _root(residuals: Floats, degrees: float) -> Floats:
 def _near_one(values: Floats) -> tuple[Floats, NDArray[np.int32], Floats]:
     """Move columns to their first value and scale them by a power of two: constant ones become exact zeros."""
     origins = values[0]
-    moved = values - origins
+    # halves, so that no difference overflows
+    moved = np.ldexp(values, -1) - np.ldexp(origins, -1)
     powers = np.frexp(np.abs(moved).max(axis=0))[1]
-    return origins, powers, np.ldexp(moved, -powers)
+    return origins, powers + 1, np.ldexp(moved, -powers)
 
 
 def _means(values: Floats, labels: Labels) -> Floats:
