@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from masktron import methods
 from masktron.errors import InfeasibleError, UsageError
+from masktron.methods.base import Partitioning
 from masktron.methods.fuzzy import Fuzzy
 from masktron.partitions import fuzzy
 from masktron.partitions.mdav import standardise
@@ -151,3 +153,11 @@ def test_there_are_no_more_centres_to_start_with_than_asked_for() -> None:
     points = np.arange(11.0)[:, None]
     assert [len(fuzzy.starting_centres(points, count)) for count in (1, 2, 4, 5)] == [1, 2, 3, 5]
     assert fuzzy.starting_centres(points, 1).tolist() == [[5.0]]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in methods.ALL if issubclass(kind, Partitioning)])
+def test_records_that_are_all_alike_are_grouped(kind: type[Partitioning]) -> None:
+    """In a stratum no column may be left to tell records apart."""
+    classes = np.repeat([0, 1], 6)[:, None]
+    labels = kind().partition(np.empty((12, 0)), classes=classes, shares=np.array([0.5, 0.5]))
+    assert np.bincount(labels).min() >= 5

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning, require_records
 from masktron.methods.parameters import Parameter
-from masktron.partitions.fuzzy import Clusters, cluster, partition, starting_centres, weighted_centres
+from masktron.partitions.fuzzy import Clusters, centres_of, cluster, partition, starting_centres, weighted_centres
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import standardise
 
@@ -110,9 +110,8 @@ class Fuzzy(Partitioning):
             Means of all records, weighted by memberships to the power m. The clustering goes on with one cluster for
             each group, from the means of the groups.
         """
-        sizes = np.bincount(labels)
-        means = np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
-        return weighted_centres(values, points, self._clustered(points, means).centres, float(self.m))
+        centres = self._clustered(points, centres_of(points, labels)).centres
+        return weighted_centres(values, points, centres, float(self.m))
 
     def mask(
         self,

@@ -131,9 +131,16 @@ def weighted_centres(values: Floats, points: Floats, centres: Floats, m: float) 
 def starting_centres(points: Floats, count: int) -> Floats:
     """Return centres to start with, shape (at most count, d): the means of the groups of MDAV."""
     size = len(points) // (count + 1) + 1  # the smallest of which there are no more than that
-    labels = partition_whole(points, size)
+    return centres_of(points, partition_whole(points, size))
+
+
+def centres_of(points: Floats, labels: Labels) -> Floats:
+    """Return the mean of each group, shape (g, d); d is 0 for records that are all alike."""
     sizes = np.bincount(labels)
-    return np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
+    means = np.empty((len(sizes), points.shape[1]))
+    for column, values in enumerate(points.T):
+        means[:, column] = np.bincount(labels, values) / sizes
+    return means
 
 
 def partition(points: Floats, centres: Floats, k: int) -> Labels:
