@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from masktron import estimators, methods
+from masktron.errors import UsageError
 
 MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
@@ -83,3 +84,25 @@ def test_the_same_seed_gives_the_same_bytes(kind: Any) -> None:
     first, second = (kind(**seed).fit_transform(points, classes) for _ in range(2))
     assert first.tobytes() == second.tobytes()
     assert not np.array_equal(first, points)
+
+
+@pytest.mark.parametrize("kind", [estimators.LatentClass, estimators.Cart], ids=lambda kind: kind.__name__)
+def test_codes_of_categories_stay_codes(kind: Any) -> None:
+    """Without a word that a column has categories, their codes would be averaged like numbers."""
+    rng = np.random.default_rng(1)
+    codes = rng.choice([10.0, 20.0, 30.0], size=80)
+    values = np.column_stack([rng.normal(codes), codes])
+    masked = kind(nominal=(1,), random_state=0).fit_transform(values)
+    assert {*masked[:, 1]} <= {10.0, 20.0, 30.0}
+    assert not np.isin(masked[:, 0], [10.0, 20.0, 30.0]).any()
+    with pytest.raises(UsageError, match="no column 2 among 2"):
+        kind(nominal=(2,)).fit(values)
+    with pytest.raises(UsageError, match="positions of columns"):
+        kind(nominal=("REGION",)).fit(values)
+
+
+def test_what_the_user_has_to_know_is_kept() -> None:
+    """Groups that give a class away are as bad in a notebook as in a file."""
+    values, classes = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    found = estimators.Crest(k=2, alpha=1).fit(values, classes).notes_
+    assert any("have one class only" in note for note in found)

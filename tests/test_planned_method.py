@@ -56,3 +56,22 @@ def test_what_would_stop_mask_is_said(run: Runner, explain: list[str]) -> None:
 def test_a_wrong_method_is_refused_with_and_without_data(run: Runner, explain: list[str], wrong: list[str]) -> None:
     assert run(*explain, *wrong).code == 2
     assert run(*explain[:2], *wrong).code == 2
+
+
+def test_assess_says_that_drawn_values_promise_no_groups(run: Runner, explain: list[str], tmp_path: Path) -> None:
+    data, out, manifest = (str(tmp_path / name) for name in ("data.xml", "out.xml", "out.json"))
+    asked = ["mask", data, "--rules", explain[1], "--role", "G=untouched", "--out", out, "--manifest", manifest]
+    for method, told in (("noise", True), ("mdav", False)):
+        masked = run(*asked, "--method", method)
+        assert masked.code == 0
+        assert "--grouping all" not in masked.out
+        outcome = run("assess", out, "--original", data, "--manifest", manifest, "--measures", "block_k")
+        assert ("promises no identical groups" in " ".join(outcome.out.split())) is told
+
+
+def test_fields_to_keep_are_not_masked(run: Runner, explain: list[str], tmp_path: Path) -> None:
+    asked = ["mask", str(tmp_path / "data.xml"), "--rules", explain[1], "--nominal", "G", "--method", "ipso"]
+    outcome = run(*asked, "--param", "keep=A", "--out", str(tmp_path / "out.xml"))
+    assert outcome.code == 2
+    assert "keep of ipso names 'A', which is masked" in outcome.err
+    assert "--role A=untouched" in outcome.err
