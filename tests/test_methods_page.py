@@ -1,4 +1,4 @@
-"""docs/methods.md: a section for each method, formulas that a viewer shows as they are meant, examples that come out."""
+"""docs/methods.md: a section for each method, formulas that render, examples that come out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_method_has_a_section_with_its_title_a_formula_or_steps_and_an_exa
 
 
 def test_formulas_survive_markdown() -> None:
-    """Between dollars, GitHub takes the backslash before a comma or semicolon for its own; in code spans it does not."""
+    """Between dollars, GitHub takes a backslash before punctuation for its own; in code spans it does not."""
     assert "$$" not in PAGE
     prose = re.sub(r"^ *```math\n.*?^ *```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
     assert prose.count("```") == 2, "the example of settings, and no fence that is open"

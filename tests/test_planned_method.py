@@ -75,3 +75,13 @@ def test_fields_to_keep_are_not_masked(run: Runner, explain: list[str], tmp_path
     assert outcome.code == 2
     assert "keep of ipso names 'A', which is masked" in outcome.err
     assert "--role A=untouched" in outcome.err
+
+
+def test_records_within_the_thresholds_are_not_blamed_on_rules(
+    run: Runner, explain: list[str], tmp_path: Path
+) -> None:
+    asked = ["mask", str(tmp_path / "data.xml"), "--rules", explain[1], "--role", "G=untouched"]
+    outcome = run(*asked, "--method", "hierarchical", "--out", str(tmp_path / "out.xml"))
+    assert outcome.code == 0
+    assert "nothing of theirs was to be replaced" in " ".join(outcome.out.split())
+    assert "the rules leave them nothing else" not in outcome.out
