@@ -551,8 +551,8 @@ def _draw_notes(perturbed: Perturbed, blocks: Sequence[BlockResult]) -> Iterator
         )
     if perturbed.unmoved and perturbed.marked:
         yield (
-            f"{perturbed.unmoved} records come out as they went in: nothing of theirs was to be replaced, or what they "
-            "drew from donors is what they had"
+            f"{perturbed.unmoved} records come out as they went in: nothing of theirs was to be replaced, or what "
+            "they drew from donors is what they had"
         )
     elif perturbed.unmoved:
         yield (

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
 from masktron.methods.contracts import Contract, ModelDrawn
-from masktron.methods.nominal import NOMINAL, nominal_columns, require_positions
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.cart import draw_trees
 
 ORDER = Parameter(

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.methods.base import Drawn, Floats, K, Labels
 from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybrid
-from masktron.methods.nominal import NOMINAL, nominal_columns, require_positions
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.mixture import Search
 
 STARTS = Parameter("starts", "integer", "Starts of EM around records drawn at random, beside the two trees.", low=0)
