@@ -69,14 +69,6 @@ def test_assess_says_that_drawn_values_promise_no_groups(run: Runner, explain: l
         assert ("promises no identical groups" in " ".join(outcome.out.split())) is told
 
 
-def test_fields_to_keep_are_not_masked(run: Runner, explain: list[str], tmp_path: Path) -> None:
-    asked = ["mask", str(tmp_path / "data.xml"), "--rules", explain[1], "--nominal", "G", "--method", "ipso"]
-    outcome = run(*asked, "--param", "keep=A", "--out", str(tmp_path / "out.xml"))
-    assert outcome.code == 2
-    assert "keep of ipso names 'A', which is masked" in outcome.err
-    assert "--role A=untouched" in outcome.err
-
-
 def test_records_within_the_thresholds_are_not_blamed_on_rules(
     run: Runner, explain: list[str], tmp_path: Path
 ) -> None:

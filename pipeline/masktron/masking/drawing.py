@@ -20,7 +20,6 @@ from masktron.grouping.members import Members, codes_of
 from masktron.masking.strata import disjuncts_of
 from masktron.masking.views import Views, pattern_of
 from masktron.methods.base import Drawn, Floats, Labels, Method
-from masktron.methods.parameters import KEEP
 from masktron.plan import Block, Partition
 
 ROOM = 2
@@ -177,12 +176,6 @@ def _refuse_unknown(
                     f"{parameter} of {method.name} names {name!r}, a field that the file does not have",
                     where=str(views.source),
                     hint=did_you_mean(name, views.columns),
-                )
-            if parameter == KEEP.name and name in variables:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is masked",
-                    where=str(views.source),
-                    hint=f"what is kept is written as it is: --role {name}=untouched",
                 )
             if name in views.masked and name not in variables:
                 raise UsageError(
