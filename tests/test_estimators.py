@@ -108,3 +108,23 @@ def test_means_of_groups_stay_in_the_range_of_their_group() -> None:
     points = np.column_stack([np.arange(9.0), np.full(9, 0.1), np.full(9, 1.7e308)])
     masked = estimators.Mdav(k=3).fit_transform(points)
     assert (masked[:, 1:] == points[:, 1:]).all()
+@pytest.mark.parametrize("kind", [estimators.LatentClass, estimators.Cart], ids=lambda kind: kind.__name__)
+def test_codes_of_categories_stay_codes(kind: Any) -> None:
+    """Without a word that a column has categories, their codes would be averaged like numbers."""
+    rng = np.random.default_rng(1)
+    codes = rng.choice([10.0, 20.0, 30.0], size=80)
+    values = np.column_stack([rng.normal(codes), codes])
+    masked = kind(nominal=(1,), random_state=0).fit_transform(values)
+    assert {*masked[:, 1]} <= {10.0, 20.0, 30.0}
+    assert not np.isin(masked[:, 0], [10.0, 20.0, 30.0]).any()
+    with pytest.raises(UsageError, match="no column 2 among 2"):
+        kind(nominal=(2,)).fit(values)
+    with pytest.raises(UsageError, match="positions of columns"):
+        kind(nominal=("REGION",)).fit(values)
+
+
+def test_what_the_user_has_to_know_is_kept() -> None:
+    """Groups that give a class away are as bad in a notebook as in a file."""
+    values, classes = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    found = estimators.Crest(k=2, alpha=1).fit(values, classes).notes_
+    assert any("have one class only" in note for note in found)

@@ -109,10 +109,19 @@ def test_the_list_names_every_method_on_one_line(width: int) -> None:
 def test_defaults_are_spelled_as_on_the_command_line() -> None:
     page = render(explained(Wordy), width=200)
     rows = {line.split()[0]: line.split()[1] for line in page.splitlines() if line and not line.startswith(" ")}
-    assert {"class": "needed", "-k": "3", "runs": "auto", "exact": "true", "order": "A,B"}.items() <= rows.items()
+    assert {"class": "needed", "-k": "5", "runs": "auto", "exact": "true", "order": "A,B"}.items() <= rows.items()
     assert rows["share_of_variance"] == "0.15"
     assert "at least 4 for 1, 8 for 5, 13 for 10" in page
     assert "[red]" in render(methods_tables([Wordy]), width=200)
+
+
+def test_k_is_that_of_a_run(run: Runner) -> None:
+    """In Python a method may have a k of its own; `mask` has one for all."""
+    listed = json.loads(run("methods", "--json", "-").out)["methods"]
+    defaults = {one["name"]: each["default"] for one in listed for each in one["parameters"] if each["name"] == "k"}
+    assert {*defaults.values()} == {5}
+    assert "hybrid_micro" in defaults
+    assert "group of at least 5 records" in " ".join(run("methods", "hybrid_micro").out.split())
 
 
 def test_json_of_all_and_of_one(run: Runner, tmp_path: Path) -> None:

@@ -223,6 +223,9 @@ def explain(
     ordinal: OrdinalOptions = None,
     allow: Allow = None,
     k: K = None,
+    method: MethodOption = None,
+    param: Params = None,
+    aggregator: AggregatorOption = None,
     grouping: Grouping = None,
     group_size_vars: GroupSizeVars = None,
     record: Record = None,
@@ -230,6 +233,7 @@ def explain(
     json: Json = None,
 ) -> None:
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
+    from masktron.config import parse_params
     from masktron.jobs.explain import run_explain
     from masktron.report.tables import explain_tables
 
@@ -247,9 +251,10 @@ def explain(
         grouping=grouping,
         group_size_vars=group_size_vars,
         allow=tuple(allow or ()) or None,
+        aggregator=aggregator,
         record=record,
         phase=phase,
-    )
+    ).choosing(method, parse_params(param or []))
     with _progress() as progress:
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
     _report(explain_tables(result), result.as_dict(), json)

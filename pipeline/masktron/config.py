@@ -315,7 +315,7 @@ def parse_params(assignments: Iterable[str]) -> dict[str, str]:
         _require(
             bool(name and equals and value),
             f"{assignment!r} is not of the form NAME=VALUE",
-            "for example: --param share=0.1",
+            "for example: --param c=0.1",
             "--param",
         )
         _require(name not in params, f"{name} is given twice", f"several values have commas: {name}=A,B", "--param")

@@ -29,6 +29,9 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The masked records.
     labels_ : ndarray of intp, shape (n,), or None
         Group of each record, for methods that form groups.
+    notes_ : tuple of str
+        What the user has to know of this run, as `mask` prints it: larger groups, components that were regularised,
+        classes that groups give away.
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:  # noqa: N803 -- scikit-learn's names
@@ -52,6 +55,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         drawn = self._drawn(values, self._classes(y, len(values)))
         self.masked_ = drawn.values
         self.labels_ = drawn.labels
+        self.notes_ = drawn.notes
         self._fitted_to = values
         return self
 

@@ -69,8 +69,18 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
-        notes=(*notes, *_sampled(names, len(files)), *lacking),
+        notes=(*notes, *_sampled(names, len(files)), *lacking, *_promised(contract)),
     )
+
+
+def _promised(contract: Contract | None) -> list[str]:
+    """Say where identical groups are not what the method promises."""
+    if contract is None or not contract.declared.drawn:
+        return []
+    return [
+        f"{contract.declared.method} draws a value of its own for every record and promises no identical groups: "
+        "block_k and whole_record_k of drawn fields say nothing, linkage does"
+    ]
 
 
 def _sampled(names: Sequence[str], records: int) -> list[str]:

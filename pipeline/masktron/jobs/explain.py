@@ -26,6 +26,9 @@ from masktron.jobs.common import (
     require_known_fields,
     size_notes,
 )
+from masktron.jobs.planned_method import method_notes
+from masktron.methods.base import Method
+from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
@@ -55,9 +58,11 @@ def run_explain(
     Raises
     ------
     RulebookError, DocumentError, UsageError
-        What would stop `mask` on the data is no error here; the result names it as the obstacle.
+        What would stop `mask` on the data is no error here; the result names it as the obstacle. A method or a
+        parameter that there is not is one.
     """
     config = config or Config()
+    method = chosen(config.method, config.params, config.k).method
     if data is None:
         rulebook = read_rules(rules, phase=config.phase)
         edits = classify(rulebook)
@@ -74,8 +79,8 @@ def run_explain(
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
-    facts, plan, obstacle = _planned(job, records, config, allowed | soft)
-    notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job, evaluation)]
+    facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method)
+    notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job, evaluation), *told]
     if hard and config.invalid == "stop":
         notes.append(
             f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "
@@ -123,22 +128,24 @@ def _with_decimals(edit: Edit, records: Records) -> Edit:
 
 
 def _planned(
-    job: Job, records: Records | None, config: Config, released: frozenset[int]
-) -> tuple[tuple[FieldFacts, ...], Plan | None, str | None]:
-    """Plan as `mask` would, and say what the fields are; where it would stop, say why instead."""
+    job: Job, records: Records | None, config: Config, released: frozenset[int], method: Method
+) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[str, ...], str | None]:
+    """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
+    plan: Plan | None = None
     try:
         require_flat(job)
         if records is None:
-            return facts, None, None
+            return facts, None, (), None
         if len(records) < config.k:
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_known_fields(job)
         facts = resolve_roles(records, config)
         plan = make_plan(job.edits, facts, config, released=released, aggregator=config.aggregator)
+        told = method_notes(plan, method)
     except MasktronError as error:
-        return facts, None, str(error)
-    return facts, plan, None
+        return facts, plan, (), str(error)
+    return facts, plan, told, None
 
 
 def _coverage(job: Job, records: Records, evaluation: Evaluation) -> tuple[Coverage, ...]:

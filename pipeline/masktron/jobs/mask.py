@@ -581,7 +581,12 @@ def _draw_notes(perturbed: Perturbed, blocks: Sequence[BlockResult]) -> Iterator
             f"{', and '.join(text for text, count in zip(told, (moved, anew), strict=True) if count)}; that moved "
             f"means by up to {far:.2g} standard deviations, so that what the method keeps holds only so far"
         )
-    if perturbed.unmoved:
+    if perturbed.unmoved and perturbed.marked:
+        yield (
+            f"{perturbed.unmoved} records come out as they went in: nothing of theirs was to be replaced, or what "
+            "they drew from donors is what they had"
+        )
+    elif perturbed.unmoved:
         yield (
             f"{perturbed.unmoved} records come out as they went in, by chance or because the rules leave them "
             "nothing else: look at them before the file is released"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
 from masktron.methods.contracts import Contract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.cart import draw_trees
 
 ORDER = Parameter(
@@ -39,6 +39,8 @@ class Cart(Method):
     smooth : bool
         Whether numbers are drawn from a kernel density of their leaf, within its range. Values that k records share
         stay as they are.
+    nominal : sequence of int
+        Columns of an array that hold codes of categories; the others are numbers. In a file, fields are declared so.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 
@@ -49,25 +51,37 @@ class Cart(Method):
     """
 
     name: ClassVar[str] = "cart"
-    title: ClassVar[str] = "sequential trees (CART)"
+    title: ClassVar[str] = "Sequential trees (CART)"
     says: ClassVar[str] = "Draws each variable in the leaves, of k records or more, of a tree on the ones before it."
     when: ClassVar[str] = "Distributions are far from normal, or categories and numbers are drawn together."
-    source: ClassVar[str] = "Reiter 2005; model-based hybrid 2012, section 4"
+    source: ClassVar[str] = "Reiter 2005; Oganian and Domingo-Ferrer 2012, section 4"
     preserves: ClassVar[tuple[str, ...]] = (
         "the distribution of each variable in expectation: its zeros, peaks and range",
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, NOMINAL)
     categories: ClassVar[bool] = True
 
     def __init__(
-        self, k: int = 5, order: Iterable[int] | None = None, smooth: bool = False, random_state: Any = None
+        self,
+        k: int = 5,
+        order: Iterable[int] | None = None,
+        smooth: bool = False,
+        nominal: Sequence[int] = (),
+        random_state: Any = None,
     ) -> None:
         self.k = k
         self.order = order
         self.smooth = smooth
+        self.nominal = nominal
         self.random_state = random_state
+
+    @override
+    def check(self) -> Self:
+        super().check()
+        require_positions(self.nominal)
+        return self
 
     @property
     def contract(self) -> Contract:
@@ -89,5 +103,6 @@ class Cart(Method):
         order = [] if self.order is None else list(self.order)
         if len(set(order)) < len(order) or not set(order) <= set(range(p)):
             raise UsageError(f"order must name different ones of the {p} variables, not {order}", hint=ORDER.says)
-        drawn = draw_trees(values, generator, k=int(self.k), nominal=nominal, order=order, smooth=self.smooth)
+        kinds = nominal_columns(self.nominal, p, nominal)
+        drawn = draw_trees(values, generator, k=int(self.k), nominal=kinds, order=order, smooth=self.smooth)
         return Drawn(drawn, notes=() if self.smooth else (TRUE_VALUES,))

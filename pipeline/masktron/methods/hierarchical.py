@@ -77,7 +77,7 @@ class Hierarchical(Method):
     """
 
     name: ClassVar[str] = "hierarchical"
-    title: ClassVar[str] = "partially synthetic data by hierarchical clusters"
+    title: ClassVar[str] = "Partially synthetic data by hierarchical clusters"
     says: ClassVar[str] = (
         "Replaces values beyond thresholds by those of donors that have some too, in several releases."
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.methods.base import Drawn, Floats, K, Labels
 from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybrid
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.mixture import Search
 
 STARTS = Parameter("starts", "integer", "Starts of EM around records drawn at random, beside the two trees.", low=0)
@@ -30,6 +31,8 @@ class LatentClass(ModelHybrid):
         as the original; plain ones are drawn from its shares, smoothed by one record with those of the file.
     starts : int
         Random starts of EM, beside those from agglomeration.
+    nominal : sequence of int
+        Columns of an array that hold codes of categories; the others are numbers. In a file, fields are declared so.
 
     Notes
     -----
@@ -47,7 +50,7 @@ class LatentClass(ModelHybrid):
         "shares of all categories, within each cluster and in the file; exactly with exact draws",
         "linear relations between numbers that hold exactly in the file",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, STARTS)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, STARTS, NOMINAL)
     categories: ClassVar[bool] = True
 
     def __init__(
@@ -59,10 +62,18 @@ class LatentClass(ModelHybrid):
         exact: bool = True,
         iterations: int = 500,
         starts: int = 1,
+        nominal: Sequence[int] = (),
         random_state: Any = None,
     ) -> None:
         super().__init__(k, fewest, most, family, exact, iterations, random_state)
         self.starts = starts
+        self.nominal = nominal
+
+    @override
+    def check(self) -> Self:
+        super().check()
+        require_positions(self.nominal)
+        return self
 
     def mask(
         self,
@@ -74,7 +85,7 @@ class LatentClass(ModelHybrid):
     ) -> Drawn:
         """Draw numbers and categories of each record for its cluster."""
         del classes
-        return self._draw(values, np.zeros(values.shape[1], dtype=bool) if nominal is None else nominal, generator)
+        return self._draw(values, nominal_columns(self.nominal, values.shape[1], nominal), generator)
 
     def search(self) -> Search:
         """Which mixtures are tried, and from where."""

@@ -38,10 +38,10 @@ class Sequential(Method):
     """
 
     name: ClassVar[str] = "sequential"
-    title: ClassVar[str] = "sequential regressions"
+    title: ClassVar[str] = "Sequential regressions"
     says: ClassVar[str] = "Draws each variable from its normal regression on the ones drawn before it."
     when: ClassVar[str] = "Nobody's values may be near the original, and means and covariances are what counts."
-    source: ClassVar[str] = "Model-based hybrid 2012, section 4 (Synthetic); Raghunathan, Reiter and Rubin 2003"
+    source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Raghunathan, Reiter and Rubin 2003"
     preserves: ClassVar[tuple[str, ...]] = (
         "means in expectation; variances and covariances as well with bayesian=false, else they come out larger by "
         "what few records leave unknown",

@@ -9,13 +9,16 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
-from masktron.methods.base import Method
+from masktron.config import Config
+from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import CLASS_FIELDS
 from masktron.methods.contracts import as_plain
 from masktron.methods.parameters import Parameter
 from masktron.report.text import plain
 from masktron.results import SCHEMA_VERSION
 
+K = Config().k
+"""The k of a run that does not say another one, whatever a method has in Python."""
 VARIABLES = (1, 5, 10)
 """Numbers of variables for which the fewest records of a method are told."""
 
@@ -40,11 +43,12 @@ def methods_tables(kinds: Sequence[type[Method]]) -> list[RenderableType]:
 
 def explained(kind: type[Method]) -> list[RenderableType]:
     """Everything that a method declares."""
-    method = kind()
+    method = _as_run(kind)
     return [
         f"[bold]{kind.name}[/]: {plain(kind.title)}",
         *_paragraph("does", [kind.says]),
         *_paragraph("when", [kind.when]),
+        *_paragraph("masks", [_masks(kind)]),
         *_paragraph("needs", ["the class of each record"] * kind.needs_class + [_fewest(method)]),
         *_paragraph("promises", [f"{_words(method.contract.kind)}: {method.contract.says}"]),
         *_paragraph("keeps", kind.preserves),
@@ -64,7 +68,7 @@ def methods_dict(kinds: Iterable[type[Method]], default: type[Method]) -> dict[s
 
 
 def _method_dict(kind: type[Method]) -> dict[str, Any]:
-    method = kind()
+    method = _as_run(kind)
     return {
         "name": kind.name,
         "title": kind.title,
@@ -96,6 +100,21 @@ def _parameter_dict(parameter: Parameter, method: Method) -> dict[str, Any]:
         "needed": needed,
         "option": _option(parameter),
     }
+
+
+def _as_run(kind: type[Method]) -> Method:
+    """Return a method as `mask` makes it where nothing is asked for."""
+    method = kind()
+    if any(parameter.name == "k" for parameter in kind.parameters):
+        setattr(method, "k", K)  # noqa: B010 -- not every method has one
+    return method
+
+
+def _masks(kind: type[Method]) -> str:
+    """What fields it is for, and what becomes of others."""
+    if issubclass(kind, Partitioning) or kind.categories:
+        return "numbers and categories"
+    return "numbers; fields that are masked together with categories are masked by groups"
 
 
 def _fewest(method: Method) -> str:

@@ -190,7 +190,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
     lines += _in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
-    if result.whole_record_k < result.k:
+    if result.draw is None and result.whole_record_k < result.k:
         lines.append(
             "[yellow]Masking block by block is not k-anonymity of whole records;[/] "
             "--grouping all makes one partition of all masked fields."
@@ -238,6 +238,7 @@ def _moments(draw: DrawResult) -> Table:
         shifts = (f"{value:+.4f}" for value in (one.mean_drawn, one.mean_written))
         ratios = (f"{value:.4f}" for value in (one.variance_drawn, one.variance_written))
         table.add_row(plain(one.name), *shifts, *ratios)
+    table.caption_justify = "left"
     table.caption = (
         "means less those of the original, in its standard deviations; variances divided by those of the original; "
         f"largest difference of a correlation {draw.correlation_drawn:.4f} drawn, {draw.correlation_written:.4f} "
@@ -264,6 +265,8 @@ class _Masked:
         )
         if roomy:
             table.add_column("keeps", overflow="fold")
+        names = [name for block in self.blocks for name in block.variables]
+        table.columns[0].min_width = min(options.max_width // 4, 1 + max(map(len, names), default=0))
         for block in self.blocks:
             row = [
                 plain(", ".join(block.variables)),
