@@ -108,6 +108,8 @@ def test_means_of_groups_stay_in_the_range_of_their_group() -> None:
     points = np.column_stack([np.arange(9.0), np.full(9, 0.1), np.full(9, 1.7e308)])
     masked = estimators.Mdav(k=3).fit_transform(points)
     assert (masked[:, 1:] == points[:, 1:]).all()
+
+
 @pytest.mark.parametrize("kind", [estimators.LatentClass, estimators.Cart], ids=lambda kind: kind.__name__)
 def test_codes_of_categories_stay_codes(kind: Any) -> None:
     """Without a word that a column has categories, their codes would be averaged like numbers."""
