@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,18 @@ class Drawn:
     runs: tuple[Labels, ...] = ()
 
 
+class Kernel(Protocol):
+    """A module of kernels whose compiled form large files wait for."""
+
+    def compiles_first(self, n: int) -> bool:
+        """Tell whether n records would have to wait."""
+        ...
+
+    def compile_tree(self) -> None:
+        """Compile what many records take."""
+        ...
+
+
 class Method(ABC):
     """A masking method.
 
@@ -72,6 +84,8 @@ class Method(ABC):
         Whether it asks for a class of each record: an attribute that is confidential and is not masked.
     categories : bool
         Whether it draws categories as well as numbers.
+    kernel : Kernel or None
+        What has to be compiled for many records.
     """
 
     name: ClassVar[str]
@@ -83,6 +97,7 @@ class Method(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     needs_class: ClassVar[bool] = False
     categories: ClassVar[bool] = False
+    kernel: ClassVar[Kernel | None] = None
 
     @property
     @abstractmethod
@@ -121,11 +136,12 @@ class Method(ABC):
 
     def compiles_first(self, n: int) -> bool:
         """Tell whether n records would have to wait for code to be compiled."""
-        del n
-        return False
+        return self.kernel is not None and self.kernel.compiles_first(n)
 
-    def compile(self) -> None:  # noqa: B027 -- most have nothing to compile
+    def compile(self) -> None:
         """Compile what many records take, while the user is told so."""
+        if self.kernel is not None:
+            self.kernel.compile_tree()
 
     def told(self, runs: Sequence[Labels], classes: Labels) -> tuple[str, ...]:
         """Say what the user has to know of the groups that values were drawn for.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
+from masktron.methods.base import Drawn, Floats, K, Kernel, Labels, Method, require_records
 from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
 from masktron.methods.parameters import Parameter
@@ -74,6 +74,7 @@ class CampCrest(Method):
         ),
     )
     needs_class: ClassVar[bool] = True
+    kernel: ClassVar[Kernel | None] = kernel
 
     def __init__(
         self,
@@ -95,14 +96,6 @@ class CampCrest(Method):
     def contract(self) -> Contract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
-
-    def compiles_first(self, n: int) -> bool:
-        """Tell whether n records would have to wait for code to be compiled."""
-        return kernel.compiles_first(n)
-
-    def compile(self) -> None:
-        """Compile what many records take."""
-        kernel.compile_tree()
 
     def mask(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning
+from masktron.methods.base import Drawn, Floats, K, Kernel, Labels, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import class_counts, compound, crest
 from masktron.partitions.kinds import Kinds
@@ -57,19 +57,12 @@ class Crest(Partitioning):
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
     parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS)
     needs_class: ClassVar[bool] = True
+    kernel: ClassVar[Kernel | None] = kernel
 
     def __init__(self, k: int = 5, alpha: float = 0.5, neighbours: int | None = None) -> None:
         self.k = k
         self.alpha = alpha
         self.neighbours = neighbours
-
-    def compiles_first(self, n: int) -> bool:
-        """Tell whether n records would have to wait for code to be compiled."""
-        return kernel.compiles_first(n)
-
-    def compile(self) -> None:
-        """Compile what many records take."""
-        kernel.compile_tree()
 
     def partition(
         self,

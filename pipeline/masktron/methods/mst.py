@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from masktron.kernels import mst as kernel
-from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.methods.base import Floats, K, Kernel, Labels, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mst import to_unit, tree_partition
@@ -48,18 +48,11 @@ class Mst(Partitioning):
     source: ClassVar[str] = "Laszlo and Mukherjee 2005; Li and Sarkar 2013, section 4"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
     parameters: ClassVar[tuple[Parameter, ...]] = (K, SCALE)
+    kernel: ClassVar[Kernel | None] = kernel
 
     def __init__(self, k: int = 5, scale: Scale = "standard") -> None:
         self.k = k
         self.scale = scale
-
-    def compiles_first(self, n: int) -> bool:
-        """Tell whether n records would have to wait for code to be compiled."""
-        return kernel.compiles_first(n)
-
-    def compile(self) -> None:
-        """Compile what many records take."""
-        kernel.compile_tree()
 
     def partition(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from masktron.errors import UsageError
 from masktron.kernels import mst as kernel
-from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.methods.base import Floats, K, Kernel, Labels, Partitioning
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import class_counts
@@ -57,19 +57,12 @@ class TCloseness(Partitioning):
         SCALE,
     )
     needs_class: ClassVar[bool] = True
+    kernel: ClassVar[Kernel | None] = kernel
 
     def __init__(self, k: int = 5, t: float = 0.2, scale: Scale = "standard") -> None:
         self.k = k
         self.t = t
         self.scale = scale
-
-    def compiles_first(self, n: int) -> bool:
-        """Tell whether n records would have to wait for code to be compiled."""
-        return kernel.compiles_first(n)
-
-    def compile(self) -> None:
-        """Compile what many records take."""
-        kernel.compile_tree()
 
     def partition(
         self,
