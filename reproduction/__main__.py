@@ -8,10 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reproduction import class_restricted, model_based
+from reproduction import class_restricted, hierarchical, hybrid_microaggregation, model_based
 from reproduction.edit_constraints import ANTECEDENT, RELEASED, ROOT, S1, S2, breaks, curve, released
-from reproduction.hierarchical import section as hierarchical
-from reproduction.hybrid_microaggregation import section as hybrid_microaggregation
 from reproduction.mdav_table import mdav_table
 from reproduction.measured import DOCUMENTED
 from reproduction.page import Results, page
@@ -19,11 +17,11 @@ from reproduction.plots import loss_against_risk
 from reproduction.section import Section
 
 SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (
-    hybrid_microaggregation,
-)  # fmt: skip
-SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (hierarchical,)
-SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (class_restricted.section,)
-SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (model_based.section,)
+    hybrid_microaggregation.section,
+    model_based.section,
+    class_restricted.section,
+    hierarchical.section,
+)
 """What follows the first paper: each is given the folder of the data and that of the page."""
 
 
