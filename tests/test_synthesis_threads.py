@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from masktron.methods import method_named
+from masktron.synthesis.threads import blas_in_one_thread, one_thread
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,15 @@ def test_threads_do_not_change_what_is_drawn(name: str, parameters: Mapping[str,
         with threadpool_limits(threads, "blas"):
             drawn.append(method_named(name)(**parameters).mask(values, np.random.default_rng(1)).values)
     assert np.array_equal(*drawn)
+
+
+def test_every_library_of_linear_algebra_is_limited_and_let_go_again() -> None:
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        assert threads() == {2}
+        with blas_in_one_thread():
+            assert threads() == {1}
+        assert threads() == {2}
+        assert one_thread(threads)() == {1}

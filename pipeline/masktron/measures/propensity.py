@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from masktron.errors import UsageError
 from masktron.kernels.logistic import logistic
 from masktron.kernels.polynomials import basis, factors
 from masktron.kernels.standardise import standardised
+from masktron.synthesis.threads import blas_in_one_thread
 
 Terms = Literal["squares", "cubic"]
 MIXED_UP_TO = 7
@@ -144,7 +144,7 @@ def pmse(
     listed = factors(3 if terms == "cubic" else 2, p, mixed=p <= MIXED_UP_TO)
     listed += [(-1, gap) for gap in range(p, len(rows))]
     # Blocks are small: more threads gain little, wait for each other on a busy machine, and add up in another order.
-    with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
+    with blas_in_one_thread():
         space = basis(rows, listed)
         scores, converged = logistic(space.blocks(), np.arange(2 * n) >= n, space.rank + 1)
     value = _distance(scores)

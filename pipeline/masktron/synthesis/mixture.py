@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from masktron.errors import InfeasibleError
 from masktron.synthesis.em import (
@@ -24,6 +23,7 @@ from masktron.synthesis.em import (
     parameters,
 )
 from masktron.synthesis.starts import starts
+from masktron.synthesis.threads import blas_in_one_thread
 
 AGGLOMERATED = 2_000
 """Records that are agglomerated at most; the pairs of more take too much memory. mclust samples as many."""
@@ -123,7 +123,7 @@ def fit_mixture(observed: Observed, search: Search, generator: np.random.Generat
     from agglomeration by the classification likelihood, this starts from Ward's, which costs less, twice.
     """
     # of small products more threads gain little, and they would add up in another order
-    with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
+    with blas_in_one_thread():
         n = len(observed.points)
         part = observed
         if n > AGGLOMERATED:

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from contextlib import AbstractContextManager
+from functools import cache, wraps
 
-from threadpoolctl import threadpool_limits
+import scipy.linalg  # noqa: F401 -- numpy's BLAS and scipy's are libraries of their own: both have to be loaded
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the BLAS libraries of this process: looking for them takes a hundred times as long as limiting them."""
+    libraries: ThreadpoolController = ThreadpoolController().select(user_api="blas")  # type: ignore[no-untyped-call]
+    return libraries
+
+
+def blas_in_one_thread() -> AbstractContextManager[object]:
+    """Return a context in which BLAS uses one thread."""
+    limits: AbstractContextManager[object] = _controller().limit(limits=1)
+    return limits
 
 
 def one_thread[**P, R](function: Callable[P, R]) -> Callable[P, R]:
@@ -13,7 +28,7 @@ def one_thread[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-        with threadpool_limits(1, "blas"):  # type: ignore[no-untyped-call]
+        with blas_in_one_thread():
             return function(*args, **kwargs)
 
     return limited
