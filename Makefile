@@ -39,7 +39,7 @@ test: $(STAMP) lint types  ## the test suite (seeded parts of the long ones), li
 	@$(BIN)/python -m pytest -q -m "not full" -n auto --maxprocesses 4 --dist loadfile
 
 test-full: $(STAMP) lint types  ## everything, the long suites too
-	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(STAMP)  ## ruff
 	@$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", settings.get_profile("ci"))  # tests with `examples` try all of theirs
 settings.register_profile("dev", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from lxml import etree
 from saxonche import PySaxonApiError
 
+from examples import examples
 from masktron.classify import Edit, classify
 from masktron.classify.forms import Value, form_of, holds, number_of, satisfied
 from masktron.constraints import OpaqueEdit
@@ -228,7 +229,7 @@ simple_2 = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@examples(130, full=400)
 @given(combined(simple_2), clean_records)
 def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
@@ -337,7 +338,7 @@ tolerances = st.tuples(
 ).map(lambda p: f"abs({p[0]} + 0) {p[1]} {p[2]}")
 
 
-@settings(max_examples=300)
+@examples(60, full=300)
 @given(st.one_of(tolerances, tolerances.map(lambda test: f"not({test})"), combined(tolerances)), clean_records)
 def test_the_form_of_a_tolerance_on_products_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)

@@ -39,9 +39,10 @@ def test_generated_files_are_well_formed(seed: int) -> None:
     assert len(etree.fromstring(case.rulebook).findall(".//{*}rule")) == len(list(case.rules))
 
 
-def test_generated_cases_agree() -> None:
-    summary = run(range(36))
-    assert summary.checks > 1200
+@pytest.mark.parametrize("seeds", [range(18), pytest.param(range(18, 36), marks=pytest.mark.full)])
+def test_generated_cases_agree(seeds: range) -> None:
+    summary = run(seeds)
+    assert summary.checks > 30 * len(seeds)
     assert not summary.unrecorded, summary.text(with_table=False)
 
 

@@ -67,8 +67,9 @@ def same(seeds: range, most: int) -> None:
         assert (found == expected).all(), f"seed {seed}: {points.shape}, k = {k}"
 
 
-def test_partition_of_brute_force() -> None:
-    same(range(160), 900)
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 160), marks=pytest.mark.full)])
+def test_partition_of_brute_force(seeds: range) -> None:
+    same(seeds, 900)
 
 
 @pytest.mark.parametrize("d", range(1, 51))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from masktron.classify.forms import holds
 from masktron.constraints import (
     Atom,
@@ -198,6 +199,7 @@ def test_a_conflict_is_one_and_the_smallest(found: list[Form], target: tuple[flo
         assert any(satisfies(others, point) for point in POINTS), "no rule of it can be left out"
 
 
+@examples(25, full=100)
 @given(TARGETS, st.integers(2, 3))
 def test_products_are_projected_by_fixing_factors(target: tuple[float, float, float], power: int) -> None:
     product = Product((Monomial(Fraction(1), (("A", 1), ("B", 1))),), "=", Monomial(Fraction(1), (("C", 1),)))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from masktron.settle.spread import Interval, Step, common_measure, even_steps, whole_steps
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=12)
@@ -93,6 +94,7 @@ def test_sums_of_multiples_are_multiples_of_the_common_measure(numbers: list[Fra
     assert total == 0 if unit == 0 else (total / unit).denominator == 1
 
 
+@examples(25, full=100)
 @given(st.lists(st.integers(1, 12).map(Fraction), min_size=1, max_size=3))
 def test_the_common_measure_is_a_sum_of_multiples(numbers: list[Fraction]) -> None:
     span = range(-12, 13)

@@ -279,6 +279,10 @@ def _within(known: Atom, atom: Bound) -> bool:
         and not known.negated
     ):
         return all(isinstance(value, Fraction) and in_range(atom, value) for value in known.values)
+    if isinstance(known, Range) and isinstance(atom, Range):
+        return known.variable == atom.variable and intersection(known, atom) == known
+    if isinstance(known, Range) or isinstance(atom, Range):
+        return False  # nothing is looked up for most pairs, of which there are very many
     one, two = as_bound(known), as_bound(atom)
     if one is None or two is None or terms_of(one) != terms_of(two):
         return False
