@@ -1,7 +1,7 @@
 """Calls of every function of XPath, each fed a field: V is a text, N a number, D a date, T a dateTime.
 
-The functions are those of "XPath and XQuery Functions and Operators 3.1" (21 March 2017), in the order of its chapters;
-``test_secrets.py`` compares them with those that elementpath knows. Alternatives are separated by ``;``.
+The functions are those of "XPath and XQuery Functions and Operators 3.1" (21 March 2017), in the order of its
+chapters; ``test_secrets.py`` compares them with those that elementpath knows. Calls are separated by ``;``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ floor = floor(V) ; floor(N)
 round = round(V) ; round(N, 2)
 round-half-to-even = round-half-to-even(V) ; round-half-to-even(N, -2)
 number = number(V) ; N/number()
-format-integer = format-integer(xs:integer(V), '1') ; format-integer(xs:integer(N), V) ; format-integer(xs:integer(N), 'w')
+format-integer = format-integer(xs:integer(V), '1') ; format-integer(xs:integer(N), V) ;
+    format-integer(xs:integer(N), 'w')
 format-number = format-number(number(N), '#,##0.00') ; format-number(number(N), V) ; format-number(1, '0', V)
 codepoints-to-string = codepoints-to-string(N) ; codepoints-to-string(string-to-codepoints(V))
 string-to-codepoints = string-join(string-to-codepoints(V) ! string(), ' ')
@@ -46,7 +47,8 @@ ends-with = ends-with(V, 'x') ; ends-with(V, 'x', V)
 substring-before = substring-before(V, 'e') ; substring-before(V, 'e', V)
 substring-after = substring-after(V, 'e') ; substring-after(V, 'e', V)
 matches = matches(V, 'x') ; matches('x', concat(V, '(')) ; matches('x', 'x', V)
-replace = replace(V, 'e', V) ; replace('x', 'x', concat(V, '$')) ; replace('x', concat(V, '['), 'x') ; replace('x', 'x', 'x', V)
+replace = replace(V, 'e', V) ; replace('x', 'x', concat(V, '$')) ; replace('x', concat(V, '['), 'x') ;
+    replace('x', 'x', 'x', V)
 tokenize = tokenize(V) ; tokenize(V, 'e') ; tokenize('x', concat(V, '(')) ; tokenize('x', 'x', V)
 analyze-string = string(analyze-string(V, 'e')) ; string(analyze-string('x', concat(V, '(')))
 resolve-uri = resolve-uri(V, 'http://example.org/') ; resolve-uri('x', V) ; resolve-uri(concat(V, '%%'))
@@ -160,7 +162,8 @@ apply = apply(concat#2, [V, N]) ; apply(concat#2, [V])
 load-xquery-module = load-xquery-module(V)?functions?*
 transform = transform(map{'stylesheet-text': string(V)})?*
 random-number-generator = random-number-generator(V)?number ; random-number-generator(V)?permute((V, N))
-parse-json = parse-json(V)?* ; parse-json(concat('["', V, '"]'))?* ; parse-json(concat('{"', V, '": 1, "', V, '": 1}'), map{'duplicates': 'reject'})?*
+parse-json = parse-json(V)?* ; parse-json(concat('["', V, '"]'))?* ;
+    parse-json(concat('{"', V, '": 1, "', V, '": 1}'), map{'duplicates': 'reject'})?*
 json-doc = json-doc(V)?* ; json-doc('x')?* = V
 json-to-xml = string(json-to-xml(V)) ; string(json-to-xml(concat('["', V, '"]')))
 xml-to-json = xml-to-json(V) ; xml-to-json(json-to-xml(concat('["', V, '"]')))
@@ -217,23 +220,23 @@ sort = array:sort([V, N])?* ; array:sort([V], V)?* ; array:sort([V], (), xs:inte
 flatten = array:flatten([V, [N]])
 """
 
-_TYPES = (
-    "untypedAtomic string boolean decimal float double duration dateTime time date gYearMonth gYear gMonthDay gDay gMonth "
-    "hexBinary base64Binary anyURI QName normalizedString token language NMTOKEN Name NCName ID IDREF ENTITY integer "
-    "nonPositiveInteger negativeInteger long int short byte nonNegativeInteger unsignedLong unsignedInt unsignedShort "
-    "unsignedByte positiveInteger yearMonthDuration dayTimeDuration dateTimeStamp NMTOKENS IDREFS ENTITIES"
-)
+_TYPES = """
+untypedAtomic string boolean decimal float double duration dateTime time date gYearMonth gYear gMonthDay gDay
+gMonth hexBinary base64Binary anyURI QName normalizedString token language NMTOKEN Name NCName ID IDREF ENTITY
+integer nonPositiveInteger negativeInteger long int short byte nonNegativeInteger unsignedLong unsignedInt
+unsignedShort unsignedByte positiveInteger yearMonthDuration dayTimeDuration dateTimeStamp NMTOKENS IDREFS
+ENTITIES
+"""
 
 
 def _read(text: str) -> dict[str, tuple[str, ...]]:
-    rows = (line.partition(" = ") for line in text.strip().splitlines())
+    rows = (line.partition(" = ") for line in text.strip().replace("\n    ", " ").splitlines())
     return {name: tuple(calls.split(" ; ")) for name, _, calls in rows}
 
 
 FN, MATH, MAP, ARRAY = map(_read, (_FN, _MATH, _MAP, _ARRAY))
 CONSTRUCTORS: Mapping[str, tuple[str, ...]] = {
-    name: (f"string(xs:{name}(string(V)))", f"string(xs:{name}(N))", f"string(xs:{name}(D))")
-    for name in _TYPES.split()
+    name: (f"string(xs:{name}(string(V)))", f"string(xs:{name}(N))") for name in _TYPES.split()
 }
 """Constructor functions of the types of XML Schema."""
 
@@ -277,24 +280,25 @@ function-available = function-available(V)
 """)
 """The core library of XPath 1.0, and what XSLT 1.0 adds to it."""
 
-XPATH2 = frozenset(
-    """
-    node-name nilled string data base-uri document-uri error trace abs ceiling floor round round-half-to-even number
-    codepoints-to-string string-to-codepoints compare codepoint-equal concat string-join substring string-length
-    normalize-space normalize-unicode upper-case lower-case translate encode-for-uri iri-to-uri escape-html-uri contains
-    starts-with ends-with substring-before substring-after matches replace tokenize resolve-uri true false boolean not
-    years-from-duration months-from-duration days-from-duration hours-from-duration minutes-from-duration
-    seconds-from-duration dateTime year-from-dateTime month-from-dateTime day-from-dateTime hours-from-dateTime
-    minutes-from-dateTime seconds-from-dateTime timezone-from-dateTime year-from-date month-from-date day-from-date
-    timezone-from-date hours-from-time minutes-from-time seconds-from-time timezone-from-time
-    adjust-dateTime-to-timezone adjust-date-to-timezone adjust-time-to-timezone resolve-QName QName prefix-from-QName
-    local-name-from-QName namespace-uri-from-QName namespace-uri-for-prefix in-scope-prefixes name local-name
-    namespace-uri lang root empty exists distinct-values index-of insert-before remove reverse subsequence unordered
-    zero-or-one one-or-more exactly-one deep-equal count avg max min sum id idref element-with-id doc doc-available
-    collection position last current-dateTime current-date current-time implicit-timezone default-collation
-    static-base-uri
-    """.split()
-)
+_XPATH2 = """
+node-name nilled string data base-uri document-uri error trace abs ceiling floor round round-half-to-even
+number codepoints-to-string string-to-codepoints compare codepoint-equal concat string-join substring
+string-length normalize-space normalize-unicode upper-case lower-case translate encode-for-uri iri-to-uri
+escape-html-uri contains starts-with ends-with substring-before substring-after matches replace tokenize
+resolve-uri
+true false boolean not years-from-duration months-from-duration days-from-duration hours-from-duration
+minutes-from-duration seconds-from-duration dateTime year-from-dateTime month-from-dateTime day-from-dateTime
+hours-from-dateTime minutes-from-dateTime seconds-from-dateTime timezone-from-dateTime year-from-date
+month-from-date day-from-date timezone-from-date hours-from-time minutes-from-time seconds-from-time
+timezone-from-time adjust-dateTime-to-timezone adjust-date-to-timezone adjust-time-to-timezone resolve-QName
+QName prefix-from-QName local-name-from-QName namespace-uri-from-QName namespace-uri-for-prefix
+in-scope-prefixes name
+local-name namespace-uri lang root empty exists distinct-values index-of insert-before remove reverse
+subsequence unordered zero-or-one one-or-more exactly-one deep-equal count avg max min sum id idref
+element-with-id doc doc-available collection position last current-dateTime current-date current-time
+implicit-timezone default-collation static-base-uri
+"""
+XPATH2 = frozenset(_XPATH2.split())
 """Functions of XPath 2.0 (second edition) without constructors."""
 
 

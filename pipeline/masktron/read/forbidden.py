@@ -93,7 +93,9 @@ def _screened(
             raise RulebookError(
                 f"the function {call.name}() is forbidden: {FORBIDDEN[local]}",
                 where=str(origin),
-                hint=_HINTS.get(local, "rules may look at the data and, through document(), at the original file only"),
+                hint=_HINTS.get(
+                    local, "rules may look at the data and, through document(), at the original file only"
+                ),
             )
         if uri == FUNCTIONS_NAMESPACE and local in _DOCUMENTS:
             yield _document(call, origin)
