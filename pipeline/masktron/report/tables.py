@@ -21,6 +21,7 @@ from masktron.results import (
     CheckResult,
     CutResult,
     DrawResult,
+    EngineResult,
     ExplainResult,
     FigureResult,
     MaskResult,
@@ -159,7 +160,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
             plain(engine.engine),
             f"{engine.records}",
             f"{engine.violations}",
-            "yes" if engine.agrees else "[red]no[/]",
+            _agreement(engine),
         )
     verdict = "[green]every rule holds[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
     lines: list[RenderableType] = [
@@ -199,6 +200,16 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         lines.append(f"masked file: {plain(result.output)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
     return lines
+
+
+def _agreement(engine: EngineResult) -> str:
+    """Say whether an engine agrees, and what had to be known of it for that."""
+    if not engine.agrees:
+        return "[red]no[/]"
+    if not engine.deviations:
+        return "yes"
+    known = _count(len(engine.deviations), "known deviation")
+    return f"yes, but for {known}: {', '.join(engine.deviations)}"
 
 
 def _totals(result: MaskResult) -> list[Table]:
@@ -435,7 +446,7 @@ NUMERIC = {
     "distinct after",
     "shares moved %",
 }
-SHORT = {"class", "kind", "aggregator", "needs", "kept by", "agrees"}
+SHORT = {"class", "kind", "aggregator", "needs", "kept by"}
 LONGEST_ID = 24
 """Rule ids up to this length are never broken over lines."""
 
