@@ -277,7 +277,7 @@ ARRAYS = ("[V1, 'x'] = 'x'", "[V1, 'x']?1 = 'x'", "['x', 1] = 'x'", "[] = 'x'", 
 
 @pytest.mark.parametrize("test", ARRAYS)
 def test_an_array_is_no_predicate(test: str) -> None:
-    """elementpath has the symbol of a predicate for both: columns read ``V1['x'] = 'x'``, and forms ended in errors."""
+    """elementpath has one symbol for both: columns read ``V1['x'] = 'x'``, and forms ended in errors."""
     assert not columnar(test, LAYOUT)
     found = translate(test, Scope())
     assert isinstance(found, Comparison)

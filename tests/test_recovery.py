@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -116,3 +118,22 @@ def test_silence_lasts_as_long_as_a_thread_asks_for_it(capfd: pytest.CaptureFixt
     thread.join()
     os.write(2, b"heard")
     assert capfd.readouterr().err == "heard"
+
+
+def test_the_command_line_is_heard_while_saxon_is_not(tmp_path: Path) -> None:
+    """Progress is drawn by another thread, which gets its turn when Saxon ends a chunk."""
+    program = """
+import os, sys
+from masktron.cli import main
+from masktron.read.saxon import silenced
+try:
+    main()
+except SystemExit:
+    with silenced():
+        os.write(2, b"secret")
+        print("heard", file=sys.stderr)
+    os.write(2, b"at the end")
+"""
+    command = [sys.executable, "-c", program, "--version"]
+    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
+    assert done.stderr.split() == [b"heard", b"at", b"the", b"end"]

@@ -585,6 +585,7 @@ def main() -> None:
         # A terminated run cleans up like any other: no temporary file stays behind. Windows has no SIGHUP.
         if number in signal.Signals.__members__:
             signal.signal(signal.Signals[number], lambda received, _: sys.exit(128 + received))
+    _own_stderr()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
@@ -600,6 +601,19 @@ def main() -> None:
     except MemoryError:
         _complain("out of memory")
         sys.exit(Exit.DOCUMENT)
+
+
+def _own_stderr() -> None:
+    """Write errors and progress through a descriptor of their own: 2 leads nowhere while Saxon works."""
+    stream = sys.stderr
+    try:
+        if stream is None or stream.fileno() != 2:
+            return
+        own = os.dup(2)
+    except (OSError, ValueError):  # there is none, or what stands for it is no file
+        return
+    stream.flush()
+    sys.stderr = os.fdopen(own, "w", buffering=1, encoding=stream.encoding)
 
 
 def _complain(message: str) -> None:

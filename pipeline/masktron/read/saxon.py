@@ -57,7 +57,7 @@ def silenced() -> Iterator[None]:
 
     Measured with Saxon-C HE 13.1: ``trace()``, messages, warnings, and 25 lines of Java for each internal error; no
     setting turns them off. What is wrong comes as an error as well, and goes only where we put it. Nests, in
-    several threads too.
+    several threads too; the command line writes through another descriptor meanwhile.
     """
     _STDERR.close()
     try:
