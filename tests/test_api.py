@@ -79,7 +79,7 @@ def test_findings_carry_record_key_line_and_message(tmp_path: Path, rules: Path)
     assert (finding.rule, finding.record, finding.key, finding.line) == ("R1", 7, "K6", 8)
     assert finding.location == "/Data/Record[7]"
     assert masktron.validate(data, rules).findings[0].key is None
-    assert masktron.validate(data, rules, limit=0).findings == ()
+    assert masktron.validate(data, rules, max_findings=0).findings == ()
 
 
 WRONG: list[tuple[Callable[[pd.DataFrame, Path], object], str]] = [
@@ -99,7 +99,7 @@ WRONG: list[tuple[Callable[[pd.DataFrame, Path], object], str]] = [
     (lambda f, _: masktron.validate(f, None), "rules must be a path"),  # type: ignore[arg-type]
     (lambda f, r: masktron.validate(f, r, original=5), "original must be a path"),  # type: ignore[arg-type]
     (lambda f, r: masktron.validate(f, r, phase=5), "phase must be a name"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.validate(f, r, limit=-1), "limit must be"),
+    (lambda f, r: masktron.validate(f, r, max_findings=-1), "max_findings must be"),
     (lambda f, r: masktron.validate(f, r, key="Ax"), "did you mean A"),
     (lambda f, r: masktron.explain(r, f, config=3), "config must be a Config"),  # type: ignore[arg-type]
     (lambda f, r: masktron.check(f, r, manifest="m.json"), "a manifest describes files"),

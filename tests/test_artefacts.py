@@ -154,6 +154,6 @@ def test_the_products_of_the_census(shared_data: Path, tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "V5 * V15 = V16")
     for suffix, rounding in (("", True), ("1", False)):
         rows = [{"V5": a, "V15": b, "V16": f"{Decimal(a) * Decimal(b)}{suffix}"} for a, b in cells]
-        found = masktron.validate(write_data(tmp_path / "d.xml", rows), rules, limit=None).findings
+        found = masktron.validate(write_data(tmp_path / "d.xml", rows), rules, max_findings=None).findings
         assert len(found) > 20
         assert {finding.artefact for finding in found} == {rounding}

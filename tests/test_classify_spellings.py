@@ -51,7 +51,7 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("number(V5) * number(V15) = number(V16)", {}, "product", PRODUCT),
     ("V16 = V15 * V5", {}, "product", PRODUCT),
     ("V5 * V15 - V16 = 0", {}, "product", PRODUCT),
-    ("V16 div V15 = V5", {}, "product", f"({PRODUCT} and V15 < 0) or ({PRODUCT} and V15 > 0)"),
+    ("V16 div V15 = V5", {}, "product", f"{PRODUCT} and V15 != 0"),
     ("V5 * (V1 + V2) = V3", {}, "product", "V1 * V5 + V2 * V5 = V3"),
     ("V5 * V15 <= V16", {}, "product", "V5 * V15 <= V16"),
     # sums of products
@@ -77,7 +77,7 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("abs(V3 - 3750) <= 3750", V2, "values", RANGE),
     ("(V3 - 3750) * (V3 - 3750) <= 14062500", {}, "values", RANGE),
     (". >= 0 and . <= 7500", {"context": "Record/V3"}, "values", RANGE + " or V3 absent"),
-    ("V1 != 5", {}, "values", "V1 < 5 or V1 > 5 or V1 is not a number"),
+    ("V1 != 5", {}, "values", "V1 != 5 or V1 is not a number"),
     # rounded values
     ("round(V1 * V2) = V3", {}, "product", "-0.5 <= V1 * V2 - V3 < 0.5 and V3 is whole"),
     ("V3 = floor(V1 div 10)", {}, "linear", "0 <= V1 - 10 * V3 < 10 and V3 is whole"),

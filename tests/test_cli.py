@@ -21,6 +21,7 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.partitions.kdcut import Cut
 from masktron.report.tables import explain_tables, mask_tables, render, validate_tables
+from masktron.report.text import number
 from masktron.results import CutResult
 
 ROOT = Path(__file__).parents[1]
@@ -125,7 +126,8 @@ def test_what_a_cut_costs_is_told(data: Path, rules: Path, tmp_path: Path) -> No
         conforms(result.as_dict(), "mask")
         assert result.as_dict()["blocks"][0]["cut"]["blocks"] == cut.blocks
         text = " ".join(repr(result).split())
-        assert f"cut: A, B, T: {cut.records:,} records in {cut.blocks} blocks of at most {cut.largest:,}" in text
+        records, largest = number(cut.records), number(cut.largest)
+        assert f"cut: A, B, T: {records} records in {cut.blocks} blocks of at most {largest}" in text
         how = "measured" if cut.measured else "estimated"
         assert f"costs {said} of information loss ({how})" in text
 

@@ -152,13 +152,41 @@ def test_settings_hold_thresholds_and_options_override_them(
 
 @pytest.mark.parametrize("limit", ["-1", "many", "1.5", "ALL", "٣"])
 def test_a_limit_is_a_number_or_all(limit: str, counted: tuple[Path, Path], run: Runner) -> None:
-    outcome = run("validate", counted[0], "-r", counted[1], f"--limit={limit}")
-    assert (outcome.code, "--limit" in outcome.err) == (2, True)
+    outcome = run("validate", counted[0], "-r", counted[1], f"--max-findings={limit}")
+    assert outcome.code == 2
+    assert f"--max-findings must be a number of findings or all, not {limit!r}" in outcome.err
+
+
+def test_limit_is_the_former_name_of_max_findings(counted: tuple[Path, Path], run: Runner, tmp_path: Path) -> None:
+    """`mask` and `check` have limits of figures: two meanings of one word."""
+    command = ("validate", counted[0], "-r", counted[1], "--json", tmp_path / "o.json")
+    outcome = run(*command, "--limit", "1")
+    assert outcome.err.count("--limit of validate is called --max-findings now") == 1
+    first = (tmp_path / "o.json").read_bytes()
+    assert len(json.loads(first)["findings"]) == 3
+    now = run(*command, "--max-findings", "1")
+    assert (now.code, now.out, now.err) == (outcome.code, outcome.out, "")
+    assert (tmp_path / "o.json").read_bytes() == first
+    both = run(*command, "--limit", "1", "--max-findings", "1")
+    assert (both.code, "give one of them" in both.err) == (2, True)
+    help_text = run("validate", "--help").out
+    assert "--limit" not in help_text
+    with pytest.warns(DeprecationWarning, match="called max_findings now") as warned:
+        assert len(masktron.validate(*counted, limit=1).findings) == 3
+    assert [one.filename for one in warned] == [__file__]
+    with pytest.warns(DeprecationWarning):
+        assert len(masktron.validate(*counted, limit=None).findings) == 8
 
 
 def test_help_names_every_report(run: Runner) -> None:
     text = run("validate", "--help").out
-    for option in (*(f"--{name}" for name in REPORTS), "--max-failures", "--release-safe", "--limit", "--config"):
+    for option in (
+        *(f"--{name}" for name in REPORTS),
+        "--max-failures",
+        "--release-safe",
+        "--max-findings",
+        "--config",
+    ):
         assert option in text
 
 
@@ -175,11 +203,11 @@ def test_reports_do_not_overwrite_inputs_or_each_other(
 
 
 def test_options_in_python(counted: tuple[Path, Path]) -> None:
-    assert len(masktron.validate(*counted, limit=None).findings) == 8
-    assert len(masktron.validate(*counted, limit=2).findings) == 5
+    assert len(masktron.validate(*counted, max_findings=None).findings) == 8
+    assert len(masktron.validate(*counted, max_findings=2).findings) == 5
     for wrong in (-1, "all", True, 1.5):
         with pytest.raises(UsageError):
-            masktron.validate(*counted, limit=wrong)  # type: ignore[arg-type]
+            masktron.validate(*counted, max_findings=wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         masktron.validate(*counted, release_safe="no")  # type: ignore[arg-type]
     with pytest.raises(UsageError):

@@ -12,6 +12,9 @@ from columns_twin import batch_of
 from columns_xpath2_table import LAZY, TESTS
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2 import compile_let, compile_test
+from masktron.read.locality import why_not_local
+from masktron.read.xpath import Scope, translate
+from masktron.read.xpath_ir import Comparison, Unknown
 
 NAMES = ("V1", "V2", "V3", "N1", "N2", "D1")
 LAYOUT = layout(*NAMES)
@@ -267,3 +270,16 @@ def test_odd_cells_do_not_stop_the_others() -> None:
     rows = [{"V1": "a&b", "N1": "1"}, {"V1": "5", "N1": "2"}]
     for test in TESTS:
         compile_test(test, scope_of(LAYOUT)).truth(batch_of(LAYOUT, rows))
+
+
+ARRAYS = ("[V1, 'x'] = 'x'", "[V1, 'x']?1 = 'x'", "['x', 1] = 'x'", "[] = 'x'", "[V1] = 'x'")
+
+
+@pytest.mark.parametrize("test", ARRAYS)
+def test_an_array_is_no_predicate(test: str) -> None:
+    """elementpath has one symbol for both: columns read ``V1['x'] = 'x'``, and forms ended in errors."""
+    assert not columnar(test, LAYOUT)
+    found = translate(test, Scope())
+    assert isinstance(found, Comparison)
+    assert isinstance(found.left, Unknown)
+    assert why_not_local(test)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cli_runner import Runner
 from masktron.config import Config, Role, config_from, load_config, parse_missing, parse_orders, parse_roles
 from masktron.errors import UsageError
 
@@ -133,6 +135,46 @@ def test_a_config_made_by_hand_is_checked_too() -> None:
 def test_limits_are_checked_however_they_come() -> None:
     with pytest.raises(UsageError, match="unknown limit"):
         Config(limits={"risk": 1.0})
+
+
+@pytest.mark.parametrize("name", ["k", "seed", "group_size_vars", "workers", "max_block_records"])
+def test_what_is_no_integer_is_quoted_with_what_to_write(name: str, tmp_path: Path) -> None:
+    for value, hint in (('"50"', f"write {name} = 50"), ("50.0", f"write {name} = 50"), ("50.5", ""), ('"x"', "")):
+        (tmp_path / "s.toml").write_text(f"{name} = {value}")
+        with pytest.raises(UsageError) as caught:
+            load_config(tmp_path / "s.toml")
+        shown = value.replace('"', "'")
+        assert (caught.value.what, caught.value.hint) == (f"{name} must be an integer, not {shown}", hint)
+    made = Config(**{name: np.int64(50)})
+    assert type(getattr(made, name)) is int
+    for wrong in (np.float64(50), np.bool_(True), float("nan"), [50]):
+        with pytest.raises(UsageError, match="must be an integer, not "):
+            Config(**{name: wrong})  # type: ignore[arg-type]
+
+
+OPTIONS = [
+    (
+        "mask d.xml -r r.sch -o o.xml",
+        ("-k", "--seed", "--group-size-vars", "--max-block-records", "--workers"),
+        "an integer",
+    ),
+    ("mask d.xml -r r.sch -o o.xml", ("--max-observed-share",), "a number"),
+    ("explain r.sch", ("-k", "--group-size-vars"), "an integer"),
+    ("assess m.xml --original d.xml", ("--workers",), "an integer"),
+    ("combine e.csv", ("--level", "--ratio"), "a number"),
+]
+
+
+@pytest.mark.parametrize(("command", "options", "kind"), OPTIONS)
+def test_an_option_that_is_no_number_is_quoted(
+    command: str, options: tuple[str, ...], kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in options:
+        for value in ("five", "") if kind == "a number" else ("five", "2.5", "", "1e5"):
+            outcome = Runner(capsys)(*command.split(), option, value)
+            said = " ".join(outcome.err.replace("│", " ").split())
+            assert outcome.code == 2
+            assert f"Invalid value for '{option}': it must be {kind}, not {value!r}" in said
 
 
 def test_updated_ignores_what_was_not_given() -> None:

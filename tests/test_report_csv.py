@@ -25,7 +25,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_it_has_every_finding(tmp_path: Path, run: Runner) -> None:
     data, rules = write_pair(tmp_path)
-    run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv", "--limit", "0")
+    run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv", "--max-findings", "0")
     rows = rows_of(tmp_path / "o.csv")
     expected = masktron.validate(data, rules).findings
     assert sorted(int(row["record"]) for row in rows) == [int(row["record"]) for row in rows]

@@ -156,7 +156,7 @@ def test_the_limit_is_for_each_rule_and_counts_are_exact(
         tmp_path / "o.json",
         "--sarif",
         tmp_path / "o.sarif",
-        "--limit",
+        "--max-findings",
         limit,
     )
     content = json.loads((tmp_path / "o.json").read_text())
@@ -221,6 +221,6 @@ def test_the_frame_has_the_listed_findings(tmp_path: Path) -> None:
     assert list(frame["rule"])[:3] == ["whole"] * 3
     assert list(frame.loc[frame["rule"] == "whole", "record"]) == [1, 2, 4]
     assert int(frame["artefact"].sum()) == 1
-    empty = masktron.validate(data, rules, limit=0).to_frame()
+    empty = masktron.validate(data, rules, max_findings=0).to_frame()
     assert list(empty.columns) == list(frame.columns)
     assert len(empty) == 0

@@ -40,7 +40,7 @@ def properties_of(result: etree._Element) -> dict[str, str]:
 def test_it_has_every_finding_whatever_the_limit(limit: str, tmp_path: Path, run: Runner) -> None:
     data, rules = write_pair(tmp_path)
     out = tmp_path / "out.svrl"
-    assert run("validate", data, "-r", rules, "--svrl", out, "--limit", limit).code == 1
+    assert run("validate", data, "-r", rules, "--svrl", out, "--max-findings", limit).code == 1
     root = etree.parse(out)
     assert GRAMMAR.validate(root), GRAMMAR.error_log
     expected = masktron.validate(data, rules).findings
@@ -155,7 +155,7 @@ def test_a_spool_gives_back_what_came(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_all_failing_records_of_a_file(tmp_path: Path, run: Runner) -> None:
     rows = [{"A": at % 7} for at in range(3000)]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A < 3", "A != 6")
-    run("validate", data, "-r", rules, "--svrl", tmp_path / "o.svrl", "--limit", "5")
+    run("validate", data, "-r", rules, "--svrl", tmp_path / "o.svrl", "--max-findings", "5")
     found = [
         (e.get("id"), properties_of(e)["record"]) for e in results_of(etree.parse(tmp_path / "o.svrl").getroot())
     ]

@@ -19,6 +19,7 @@ from masktron.errors import ViolationError
 from masktron.evaluation import exact, parallel
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
+from masktron.evaluation.deviations import DEVIATIONS
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.opinions import Question, by_processes
 from masktron.evaluation.tiers import Program
@@ -29,6 +30,7 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Asking, revalidate, second_opinions
 from masktron.read.columns import Batch
 from masktron.read.lexical import libxml2_number
+from masktron.report.tables import mask_tables, render
 from masktron.results import EngineResult
 from masktron.write.xml import write_masked
 
@@ -398,3 +400,22 @@ def test_what_stops_the_reader_stops_the_engines(
     assert len(put) <= 1
     assert LARGE not in heard
     assert not [one for one in threading.enumerate() if one.name.startswith("masktron-")]
+
+
+def test_an_engine_that_agrees_but_for_known_deviations_says_so(tmp_path: Path) -> None:
+    """It once said yes, beside a note that a rule is violated in every record."""
+    data = write_data(tmp_path / "d.xml", [{**row, "C": 5} for row in numbers(20)])
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "C = 5", "not(0.1 + 0.2 = 0.3)", "not(C != 5)")
+    result = masktron.mask(data, rules, tmp_path / "o.xml", k=3, roles={"C": "untouched"})
+    libxml2, saxon, other = result.engines
+    assert (libxml2.deviations, saxon.deviations) == ((), ())
+    assert other.agrees
+    assert other.deviations == ("equal-number-text", "decimal-literal")
+    assert set(other.deviations) <= {row.id for row in DEVIATIONS}
+    assert [engine["deviations"] for engine in result.as_dict()["engines"]] == [[], [], list(other.deviations)]
+    shown = " ".join(render(mask_tables(result), width=300).split())
+    named = "yes, but for 2 known deviations: equal-number-text, decimal-literal"
+    assert f"20 0 {named}" in shown
+    assert "known deviation: R2: fired 20, violated 0; pyschematron says fired 20, violated 20" in shown
+    assert "libxslt 1.1" in shown
+    assert shown.count(" yes ") == 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from types import EllipsisType
 from typing import Any
 
 import pandas as pd
@@ -43,9 +45,10 @@ def validate(
     record: str | None = None,
     phase: str | None = None,
     key: str | None = None,
-    limit: int | None = 1000,
+    max_findings: int | None = 1000,
     max_failures: Mapping[str, int | str] | None = None,
     release_safe: bool = False,
+    limit: int | EllipsisType | None = ...,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -63,13 +66,15 @@ def validate(
         Schematron phase.
     key : str, optional
         Field that names the record in findings; ``@id`` where the file has it.
-    limit : int or None
+    max_findings : int or None
         Findings kept per rule, None for all; counts are always exact.
     max_failures : mapping of str to int or str, optional
         Failures that a rule may have before the result is not valid: nodes (``5``), or per cent of the nodes on which
         it fired (``"0.5%"``); by rule id, with ``*`` for the hard rules that it does not name.
     release_safe : bool
         Leave every value of a record out of the result and of errors: counts only, no findings.
+    limit : int or None
+        Former name of `max_findings`, with a DeprecationWarning: `mask` and `check` have limits of figures.
 
     Returns
     -------
@@ -81,8 +86,13 @@ def validate(
     RulebookError, DocumentError, UsageError
     """
     _texts(record=record, phase=phase, key=key)
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
-        raise UsageError(f"limit must be an integer of at least 0, or None for all, not {limit!r}")
+    if not isinstance(limit, EllipsisType):
+        warnings.warn("limit of validate is called max_findings now", DeprecationWarning, stacklevel=2)
+        max_findings = limit
+    if max_findings is not None and (
+        not isinstance(max_findings, int) or isinstance(max_findings, bool) or max_findings < 0
+    ):
+        raise UsageError(f"max_findings must be an integer of at least 0, or None for all, not {max_findings!r}")
     if not isinstance(release_safe, bool):
         raise UsageError(f"release_safe must be true or false, not {release_safe!r}")
     bounds = thresholds({} if max_failures is None else max_failures)
@@ -94,7 +104,7 @@ def validate(
             record=record,
             phase=phase,
             key=key,
-            limit=limit,
+            limit=max_findings,
             max_failures=bounds,
             release_safe=release_safe,
         )

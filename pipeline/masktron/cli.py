@@ -42,6 +42,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def _integer(text: str) -> int:
+    """Read an option that is an integer."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be an integer, not {text!r}") from None
+
+
+def _number(text: str) -> float:
+    """Read an option that is a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be a number, not {text!r}") from None
+
+
 Data = Annotated[Path, typer.Argument(metavar="DATA.xml", help="Microdata, one element per record.")]
 Rules = Annotated[Path, typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook.")]
 Original = Annotated[
@@ -57,9 +74,18 @@ Grouping = Annotated[
     ),
 ]
 GroupSizeVars = Annotated[
-    int | None, typer.Option(help="Variables without a rule are masked in groups of so many.", show_default="3")
+    int | None,
+    typer.Option(
+        parser=_integer,
+        metavar="N",
+        help="Variables without a rule are masked in groups of so many.",
+        show_default="3",
+    ),
 ]
-K = Annotated[int | None, typer.Option("-k", help="Smallest group, at least 2.", show_default="5")]
+K = Annotated[
+    int | None,
+    typer.Option("-k", parser=_integer, metavar="N", help="Smallest group, at least 2.", show_default="5"),
+]
 Phase = Annotated[str | None, typer.Option(metavar="ID", help="Schematron phase; #ALL for all patterns.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - for stdout.")]
 Settings = Annotated[
@@ -163,9 +189,15 @@ def validate(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the rules as test cases, as JUnit XML.")
     ] = None,
-    limit: Annotated[
-        str, typer.Option(metavar="N|all", help="Findings per rule in JSON and SARIF; counts are always exact.")
-    ] = "1000",
+    max_findings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|all",
+            help="Findings per rule in JSON and SARIF; counts are always exact.",
+            show_default="1000",
+        ),
+    ] = None,
+    limit: Annotated[str | None, typer.Option(metavar="N|all", hidden=True)] = None,
     release_safe: Annotated[
         bool,
         typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
@@ -184,7 +216,8 @@ def validate(
         from masktron.report.tables import validate_tables, written
         from masktron.thresholds import parse_thresholds, thresholds
 
-        outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=_number_or_all(limit))
+        most = _number_or_all(_most_findings(max_findings, limit))
+        outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=most)
         inputs = {
             "the data": data,
             "the rulebook": rules,
@@ -276,7 +309,9 @@ def mask(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of random choices.", show_default="0")] = None,
+    seed: Annotated[
+        int | None, typer.Option(parser=_integer, metavar="N", help="Seed of random choices.", show_default="0")
+    ] = None,
     grouping: Grouping = None,
     group_size_vars: GroupSizeVars = None,
     keep_missing: Annotated[
@@ -293,6 +328,7 @@ def mask(
     max_observed_share: Annotated[
         float | None,
         typer.Option(
+            parser=_number,
             metavar="P",
             help="Most groups of a block, in per cent of the records, that may publish one record's values for want "
             "of a mean that satisfies the rules.",
@@ -302,6 +338,7 @@ def mask(
     max_block_records: Annotated[
         int | None,
         typer.Option(
+            parser=_integer,
             metavar="N",
             help="Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
             show_default="never cut",
@@ -311,6 +348,7 @@ def mask(
     workers: Annotated[
         int | None,
         typer.Option(
+            parser=_integer,
             metavar="N",
             help="Partitions whose groups are formed at once, or blocks of the only one; the result is the same "
             "for any number.",
@@ -436,7 +474,8 @@ def assess(
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads; no figure depends on them.", show_default="cores")
+        int | None,
+        typer.Option(parser=_integer, metavar="N", help="Threads; no figure depends on them.", show_default="cores"),
     ] = None,
     record: Record = None,
     json: Json = None,
@@ -516,10 +555,16 @@ def combine(
     full: Annotated[
         bool, typer.Option("--full", help="Every value of the releases is synthetic, not only some.")
     ] = False,
-    level: Annotated[float, typer.Option(metavar="P", help="Level of the confidence intervals, in per cent.")] = 95.0,
+    level: Annotated[
+        float, typer.Option(parser=_number, metavar="P", help="Level of the confidence intervals, in per cent.")
+    ] = 95.0,
     ratio: Annotated[
         float,
-        typer.Option(metavar="R", help="With --full: records of a release, divided by those of the original."),
+        typer.Option(
+            parser=_number,
+            metavar="R",
+            help="With --full: records of a release, divided by those of the original.",
+        ),
     ] = 1.0,
     json: Json = None,
 ) -> None:
@@ -540,6 +585,7 @@ def main() -> None:
         # A terminated run cleans up like any other: no temporary file stays behind. Windows has no SIGHUP.
         if number in signal.Signals.__members__:
             signal.signal(signal.Signals[number], lambda received, _: sys.exit(128 + received))
+    _own_stderr()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
@@ -557,6 +603,19 @@ def main() -> None:
         sys.exit(Exit.DOCUMENT)
 
 
+def _own_stderr() -> None:
+    """Write errors and progress through a descriptor of their own: 2 leads nowhere while Saxon works."""
+    stream = sys.stderr
+    try:
+        if stream is None or stream.fileno() != 2:
+            return
+        own = os.dup(2)
+    except (OSError, ValueError):  # there is none, or what stands for it is no file
+        return
+    stream.flush()
+    sys.stderr = os.fdopen(own, "w", buffering=1, encoding=stream.encoding)
+
+
 def _complain(message: str) -> None:
     from rich.markup import escape
 
@@ -566,6 +625,20 @@ def _complain(message: str) -> None:
     console.print(f"[red]error:[/] {escape(printable(message))}")
 
 
+def _most_findings(given: str | None, former: str | None) -> str:
+    """Return the option by its name, or by the one that it had, which says so."""
+    from masktron.errors import UsageError
+
+    if former is None:
+        return f"{KEPT}" if given is None else given
+    if given is not None:
+        raise UsageError("--limit is the former name of --max-findings: give one of them")
+    Console(stderr=True, highlight=False).print(
+        "[yellow]warning:[/] --limit of validate is called --max-findings now; elsewhere it bounds figures"
+    )
+    return former
+
+
 def _number_or_all(text: str) -> int | None:
     """Read a number of findings; None for all."""
     from masktron.errors import UsageError
@@ -573,7 +646,7 @@ def _number_or_all(text: str) -> int | None:
     if text == "all":
         return None
     if not (text.isascii() and text.isdigit()):
-        raise UsageError(f"--limit must be a number of findings or all, not {text!r}")
+        raise UsageError(f"--max-findings must be a number of findings or all, not {text!r}")
     return int(text)
 
 

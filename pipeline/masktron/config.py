@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -134,6 +135,10 @@ class Config:
     workers: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("k", "seed", "group_size_vars", "workers", "max_block_records"):
+            value = getattr(self, name)
+            if not isinstance(value, int) and isinstance(value, Integral):  # those of numpy
+                object.__setattr__(self, name, int(value))
         _integer("k", self.k)
         _require(
             self.k >= 2,
@@ -515,7 +520,17 @@ def _is_number(value: object) -> bool:
 
 
 def _integer(name: str, value: object) -> None:
-    _require(isinstance(value, int) and not isinstance(value, bool), f"{name} must be an integer, not {value!r}")
+    _require(
+        isinstance(value, int) and not isinstance(value, bool),
+        f"{name} must be an integer, not {value!r}",
+        _as_integer(name, value),
+    )
+
+
+def _as_integer(name: str, value: object) -> str:
+    """Say how to write a setting that is meant to be an integer."""
+    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
+    return f"write {name} = {int(value)}" if whole and isinstance(value, float | str) else ""
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -745,13 +745,24 @@ class RepairResult:
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What one engine says of the written file."""
+    """What one engine says of the written file.
+
+    Attributes
+    ----------
+    violations : int
+        Without those that known deviations explain.
+    agrees : bool
+        Whether nothing that it says otherwise is without a known reason.
+    deviations : tuple of str
+        Names of the known deviations that were met; ``docs/engines.md`` has them.
+    """
 
     engine: str
     records: int
     violations: int
     agrees: bool
     notes: tuple[str, ...] = ()
+    deviations: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -760,6 +771,7 @@ class EngineResult:
             "records": self.records,
             "violations": self.violations,
             "agrees": self.agrees,
+            "deviations": list(self.deviations),
             "notes": list(self.notes),
         }
 

@@ -6,8 +6,9 @@ import re
 from fractions import Fraction
 from typing import assert_never
 
-from masktron.classify.bounds import Terms, as_bound, bounds_of, terms_of
+from masktron.classify.bounds import Terms, as_bound, bounded, bounds_of, terms_of
 from masktron.classify.conjunctions import natural
+from masktron.classify.exclusions import Excluded, Piece, with_exclusions
 from masktron.classify.forms import is_about_missing, variables_of
 from masktron.classify.polynomial import Polynomial as Sum
 from masktron.constraints import (
@@ -45,9 +46,10 @@ def render_form(form: Form) -> str:
         return "never"
     if form == ((),):
         return "always"
-    usual = [conjunction for conjunction in form if not is_about_missing(conjunction)]
-    rest = [conjunction for conjunction in form if is_about_missing(conjunction)]
-    several = len(form) > 1
+    plain = [conjunction for conjunction in form if not is_about_missing(conjunction)]
+    about_missing = [conjunction for conjunction in form if is_about_missing(conjunction)]
+    usual, rest = with_exclusions(plain), with_exclusions(about_missing)
+    several = len(usual) + len(rest) > 1
     shown = [_conjunction(c, grouped=several) for c in usual]
     untranslated = any(isinstance(atom, Untranslated) for conjunction in rest for atom in conjunction)
     if len(rest) <= _SHOWN_MISSING and not (untranslated and usual):
@@ -73,6 +75,16 @@ def _tally(tally: Tally) -> str:
     what = {"sum": "sum of", "avg": "average of", "count": "count of"}[tally.function]
     where = "" if tally.where == ((),) else f" where {render_form(tally.where)}"
     return f"{what} {tally.field or 'records'}{where}" + (f" of the same {', '.join(tally.by)}" if tally.by else "")
+
+
+def _excluded(piece: Excluded) -> str:
+    """Write what an expression is not: that it is a number goes without saying, as in ``x < 2``."""
+    if len(piece.values) == 1:
+        (value,) = piece.values
+        (equality,) = bounded(piece.terms, Range("", value, value))
+        return render_atom(equality).replace(" = ", " != ", 1)
+    shown = piece.terms if isinstance(piece.terms, str) else _expression(piece.terms)
+    return f"{shown} not in {_set(piece.values)}"
 
 
 def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of atom
@@ -104,9 +116,11 @@ def render_atom(atom: Atom) -> str:  # noqa: PLR0911 -- one branch per kind of a
             assert_never(atom)
 
 
-def _conjunction(conjunction: tuple[Atom, ...], *, grouped: bool) -> str:
+def _conjunction(pieces: tuple[Piece, ...], *, grouped: bool) -> str:
+    conjunction = tuple(piece for piece in pieces if not isinstance(piece, Excluded))
     said = _two_sided(conjunction) | _two_sided_products(conjunction) | _not_a_number(conjunction)
     parts = [*said.values(), *(render_atom(atom) for atom in conjunction if atom not in said)]
+    parts += [_excluded(piece) for piece in pieces if isinstance(piece, Excluded)]
     parts = [part for part in parts if part]
     text = " and ".join(parts)
     return f"({text})" if grouped and len(parts) > 1 else text or "always"

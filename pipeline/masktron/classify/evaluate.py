@@ -9,7 +9,7 @@ from functools import lru_cache
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.read.saxon import processor
+from masktron.read.saxon import processor, silenced
 
 _VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
 _BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")
@@ -94,7 +94,8 @@ def _evaluated(test: str, record: etree._Element) -> bool:
     engine.declare_namespace("xs", "http://www.w3.org/2001/XMLSchema")
     document = processor().parse_xml(xml_text=etree.tostring(record, encoding="unicode"))
     engine.set_context(xdm_item=document.children[0])
-    return bool(engine.effective_boolean_value(test))
+    with silenced():
+        return bool(engine.effective_boolean_value(test))
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from masktron.constraints import Form, InDomain
 from masktron.errors import DocumentError, RulebookError
 from masktron.read.parser import parse_tree
 from masktron.read.rulebook import Rulebook
-from masktron.read.saxon import processor
+from masktron.read.saxon import processor, silenced
 
 
 def domain_values(forms: Collection[Form], rulebook: Rulebook, original: Path) -> Mapping[InDomain, frozenset[str]]:
@@ -69,7 +69,8 @@ def _saxon(
     found = []
     for atom in atoms:
         try:
-            values = engine.evaluate(f"distinct-values(({atom.path}) ! string())")
+            with silenced():
+                values = engine.evaluate(f"distinct-values(({atom.path}) ! string())")
         except PySaxonApiError as error:
             raise _unreadable(atom, str(error)) from None
         found.append(frozenset(str(item) for item in values or ()))

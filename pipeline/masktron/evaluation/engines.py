@@ -13,7 +13,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
 from masktron.read.encoding import Encoding
 from masktron.read.parser import parse_tree, tree_parser
-from masktron.read.saxon import SaxonError, careful_processor, compile_stylesheet, processor
+from masktron.read.saxon import SaxonError, careful_processor, compile_stylesheet, processor, silenced
 
 if TYPE_CHECKING:
     from saxonche import PyXdmNode
@@ -218,7 +218,8 @@ class _Saxon:
         if guard is not None and not self._passes(node, guard):
             raise NotFramedError(guard.test)
         try:
-            return str(self._executable.transform_to_string(xdm_node=node) or "")
+            with silenced():
+                return str(self._executable.transform_to_string(xdm_node=node) or "")
         except PySaxonApiError as error:
             problem = SaxonError(str(error))
             raise (InternalEngineError if problem.internal else EngineError)(problem.first) from None
@@ -227,7 +228,8 @@ class _Saxon:
         from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
 
         try:
-            return self._processor.parse_xml(xml_text=text)
+            with silenced():
+                return self._processor.parse_xml(xml_text=text)
         except PySaxonApiError as problem:
             raise error(SaxonError(str(problem)).first) from None
 
@@ -236,4 +238,5 @@ class _Saxon:
         for prefix, uri in guard.prefixes:
             xpath.declare_namespace(prefix, uri)
         xpath.set_context(xdm_item=node)
-        return bool(xpath.effective_boolean_value(guard.test))
+        with silenced():
+            return bool(xpath.effective_boolean_value(guard.test))

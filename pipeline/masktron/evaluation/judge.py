@@ -155,7 +155,7 @@ class _CheckValidator(stock._CheckValidator):
             if self._render:
                 self._rich_text_content_evaluator.evaluate(context)
         except CRASHES as error:
-            return Verdict.ERROR, describe(error)
+            return Verdict.ERROR, raised(error)
         return (Verdict.HOLDS if holds == isinstance(self._check, Assert) else Verdict.FAILS), ""
 
 
@@ -198,7 +198,7 @@ class _RuleValidator(stock._RuleValidator):
         try:
             inner = stock._get_context_with_variables(self._variable_evaluators, here)
         except CRASHES as error:
-            return [(check.index, Verdict.ERROR, describe(error)) for check in self._check_validators]
+            return [(check.index, Verdict.ERROR, raised(error)) for check in self._check_validators]
         return [(check.index, *check.decide(inner)) for check in self._check_validators]
 
 
@@ -224,14 +224,14 @@ class _PatternValidator(stock._PatternValidator):
                     _RuleValidator(self._schema, self._query_parser, rule, render=self._render),
                 )
             except CRASHES as error:
-                self._give_up(position, error)
+                self._give_up(position, describe(error))
                 break
         return built
 
-    def _give_up(self, position: int, error: Exception) -> None:
+    def _give_up(self, position: int, why: str) -> None:
         """Drop a rule that cannot be matched, and those after it: which nodes are left for them is unknown."""
         for rule in self._pattern.rules[position:]:
-            self.crashed |= {_index(check): describe(error) for check in rule.checks}
+            self.crashed |= {_index(check): why for check in rule.checks}
 
     def found(self, parent: Any, context: Any, cache: _Matches) -> frozenset[int]:
         """Return what the rules find from a node or those above it, after `decide` has asked for a child of it."""
@@ -247,7 +247,7 @@ class _PatternValidator(stock._PatternValidator):
             try:
                 matched = rule.matches(node, context, cache)
             except CRASHES as error:
-                self._give_up(position, error)
+                self._give_up(position, raised(error))
                 del self._rule_validators[position:]
                 break
             if matched:
@@ -300,7 +300,7 @@ class Judge(stock.SimpleSchematronXMLValidator):
         try:
             super().__init__(schema, query_processor_factory=_Factory(document, uri))
         except CRASHES as error:
-            self._give_up_all(schema, error)
+            self._give_up_all(schema, describe(error))
             return
         if document is not None:
             for query in self._query_parser._query_cache.values():
@@ -319,16 +319,16 @@ class Judge(stock.SimpleSchematronXMLValidator):
                     _PatternValidator(self._schema, self._query_parser, pattern, render=self._render),
                 )
             except CRASHES as error:
-                self._give_up(pattern, error)
+                self._give_up(pattern, describe(error))
         return built
 
-    def _give_up(self, pattern: Any, error: Exception) -> None:
+    def _give_up(self, pattern: Any, why: str) -> None:
         for rule in pattern.rules:
-            self._crashed |= {_index(check): describe(error) for check in rule.checks}
+            self._crashed |= {_index(check): why for check in rule.checks}
 
-    def _give_up_all(self, schema: Schema, error: Exception) -> None:
+    def _give_up_all(self, schema: Schema, why: str) -> None:
         for pattern in schema.patterns:
-            self._give_up(pattern, error)
+            self._give_up(pattern, why)
         self._pattern_validators = []
 
     def decide(self, document: etree._ElementTree) -> Iterator[tuple[Any, int, Verdict, str]]:
@@ -340,7 +340,7 @@ class Judge(stock.SimpleSchematronXMLValidator):
         try:
             context = stock._get_context_with_variables(self._variable_evaluators, root)
         except CRASHES as error:
-            self._give_up_all(self._schema, error)
+            self._give_up_all(self._schema, raised(error))
             return
         scopes = list(self._scopes(context))
         cache: _Matches = {}
@@ -363,7 +363,7 @@ class Judge(stock.SimpleSchematronXMLValidator):
             try:
                 yield pattern, stock._get_context_with_variables(pattern._variable_evaluators, context)
             except CRASHES as error:
-                self._give_up(pattern._pattern, error)
+                self._give_up(pattern._pattern, raised(error))
                 self._pattern_validators.remove(pattern)
 
 
@@ -417,5 +417,12 @@ def _index(check: Any) -> int:
 
 
 def describe(error: Exception) -> str:
-    """Return the class and the message of an error of the engine, on one line."""
+    """Return the class and the message of an error that the engine has with a rule, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def raised(error: Exception) -> str:
+    """Return the class of an error on a record, its code and where in the rule it arose: messages quote values."""
+    token, code = getattr(error, "token", None), getattr(error, "code", None)
+    what = " ".join(part for part in (token and str(token), code and f"[{code}]") if part)
+    return f"{type(error).__name__}: {what}" if what else type(error).__name__

@@ -7,9 +7,6 @@ without optimisation: what is said of a record does not depend on what is evalua
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 from lxml import etree
@@ -25,24 +22,6 @@ class Maker(Protocol):
     def __call__(self, checks: frozenset[int], *, report: bool, careful: bool) -> Program:
         """Return the program."""
         ...
-
-
-@contextmanager
-def without_traces() -> Iterator[None]:
-    """Keep from the terminal what Saxon itself prints of each internal error: 25 lines of Java, past `sys.stderr`."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # a process without it has no terminal to keep clean
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
 
 
 class Recovery:
@@ -71,8 +50,7 @@ class Recovery:
         ------
         EngineError
         """
-        with without_traces():
-            texts = ["".join(self._pieces(check, root, report=False)).split("\n") for check in self._checks]
+        texts = ["".join(self._pieces(check, root, report=False)).split("\n") for check in self._checks]
         return "\n".join("".join(parts) for parts in zip(*texts, strict=True))
 
     def report(self, root: etree._Element) -> str:
@@ -84,8 +62,7 @@ class Recovery:
         """
         whole = etree.Element("report")
         records: list[etree._Element] = []
-        with without_traces():
-            texts = [self._pieces(check, root, report=True) for check in self._checks]
+        texts = [self._pieces(check, root, report=True) for check in self._checks]
         for pieces in texts:
             at = 0
             for text in pieces:

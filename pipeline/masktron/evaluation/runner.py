@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +20,7 @@ from masktron.evaluation.engines import (
     describe,
 )
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.recovery import Recovery, without_traces
+from masktron.evaluation.recovery import Recovery
 from masktron.evaluation.stylesheet import EngineName, Selection, decode, needs_saxon, stylesheet
 from masktron.read.locality import locality
 from masktron.read.records import Layout
@@ -115,9 +114,7 @@ class Runner:
     def _text(self, program: Program, root: etree._Element, *, report: bool) -> str:
         try:
             try:
-                # where there was one internal error, there are more
-                with nullcontext() if self._recovery is None else without_traces():
-                    return program.run(root)
+                return program.run(root)
             except InternalEngineError:
                 return self._recovered(root, report=report)
         except EngineError as error:

@@ -15,6 +15,7 @@ from masktron.errors import RulebookError
 from masktron.read.lexical import XML_SPACE, reads_alike
 from masktron.read.rulebook import XPathVersion
 from masktron.read.xpath_parser import parse
+from masktron.read.xpath_scope import is_filter
 
 
 class Oddity(IntFlag):
@@ -120,7 +121,8 @@ def kind(token: XPathToken) -> Kind:
     """Return the static type of an expression."""
     symbol, parts = token.symbol, list(token)
     if symbol in ("(", "[") and parts:
-        return kind(parts[0]) if symbol == "[" or len(parts) == 1 else Kind.UNKNOWN
+        bracketed = symbol == "(" and len(parts) == 1
+        return kind(parts[0]) if bracketed or is_filter(token) else Kind.UNKNOWN
     if symbol == ":" and len(parts) == 2 and parts[1].label != "name":
         return kind(parts[1])
     return next((found for found, holds in _KINDS if holds(token)), Kind.UNKNOWN)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
@@ -94,25 +95,50 @@ def with_allowances(results: tuple[RuleResult, ...], allowed: Mapping[str, Thres
     return tuple(replace(result, allowed=allowed.get(result.id)) for result in results)
 
 
-@contextmanager
-def values_left_out(wanted: bool, *, rulebook_read: bool = False) -> Iterator[None]:
-    """Take out of errors what they may say of the data, where no value may be shown.
+def without_values[T](work: Callable[[], T], *, wanted: bool, rulebook_read: bool = False) -> T:
+    """Do something, and take out of its errors what they may say of the data, where no value may be shown.
 
     Parameters
     ----------
+    work : callable
     wanted : bool
     rulebook_read : bool
         Whether the rulebook is read, so that an error in it comes from its evaluation on records.
 
     Raises
     ------
-    DocumentError, RulebookError
+    DocumentError, RulebookError, UsageError
         As raised inside, with its place and without its reason.
+    RuntimeError
+        Anything else went wrong: the kind of error, and the line of ours where it arose.
     """
+    told: Exception
     try:
-        yield
-    except (DocumentError, RulebookError) as error:
-        if not wanted or (isinstance(error, RulebookError) and not rulebook_read):
+        return work()
+    except Exception as error:
+        if not wanted or _is_about_no_data(error, rulebook_read=rulebook_read):
             raise
-        what = "the file cannot be used" if isinstance(error, DocumentError) else "a rule cannot be evaluated"
-        raise type(error)(what, where=error.where, hint="without --release-safe the reason is shown") from None
+        told = _cleared(error)
+    # here and in no context manager, so that it does not carry the other one as its context
+    raise told
+
+
+def _is_about_no_data(error: Exception, *, rulebook_read: bool) -> bool:
+    if isinstance(error, RulebookError):
+        return not rulebook_read
+    return isinstance(error, OSError | MemoryError)
+
+
+def _cleared(error: Exception) -> Exception:
+    hint = "without --release-safe the reason is shown"
+    match error:
+        case DocumentError():
+            return DocumentError("the file cannot be used", where=error.where, hint=hint)
+        case RulebookError():
+            return RulebookError("a rule cannot be evaluated", where=error.where, hint=hint)
+        case UsageError():  # of --record or --key: what there is instead may be anything
+            return UsageError("an option names nothing that the file has, or too much", where=error.where, hint=hint)
+        case _:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(last.filename).name}:{last.lineno}"
+            return RuntimeError(f"{type(error).__name__} in {place}; {hint}")

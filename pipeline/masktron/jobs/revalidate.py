@@ -321,4 +321,5 @@ def _third(job: Job, decided: Evaluation, rules: list[int], opinion: Opinion) ->
     mistaken = {one.check for one in explained} | set(opinion.not_compared)
     judged = [index for index in rules if index not in mistaken]
     failed = int((opinion.failed[judged] + opinion.errors[judged]).sum())
-    return EngineResult(opinion.engine, len(opinion.records), failed, not blocking, tuple(notes))
+    known = dict.fromkeys(one.deviation.id for one in explained if one.deviation is not None)
+    return EngineResult(opinion.engine, len(opinion.records), failed, not blocking, tuple(notes), tuple(known))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from masktron.config import did_you_mean
@@ -19,7 +20,7 @@ from masktron.jobs.common import (
     size_notes,
     violations,
 )
-from masktron.jobs.following import Following, allowances, values_left_out, with_allowances
+from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.read.judge import Judge
 from masktron.read.records import Field
 from masktron.report.outputs import Outputs
@@ -73,9 +74,12 @@ def run_validate(
     ------
     RulebookError, DocumentError, UsageError
     """
-    with values_left_out(release_safe):
+
+    def opened() -> tuple[Job, Field | None]:
         job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge)
-    field = _key_field(job, key)
+        return job, _key_field(job, key)
+
+    job, field = without_values(opened, wanted=release_safe)
     allowed = allowances(job.rulebook, max_failures or {})
     warnings = size_notes(job)
     if warnings:
@@ -84,16 +88,17 @@ def run_validate(
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.layout, shown(data)))
         following = Following(job.rulebook, job.layout, reports, outputs.limit if reports.reports else limit)
-        with values_left_out(release_safe, rulebook_read=True):
-            evaluation = job.evaluate(
-                data,
-                original,
-                progress,
-                limit=0 if release_safe else limit,
-                shown=_shown(job, field),
-                sink=following.add if reports.reports and not release_safe else None,
-                sunk=outputs.needed,
-            )
+        evaluate = partial(
+            job.evaluate,
+            data,
+            original,
+            progress,
+            limit=0 if release_safe else limit,
+            shown=_shown(job, field),
+            sink=following.add if reports.reports and not release_safe else None,
+            sunk=outputs.needed,
+        )
+        evaluation = without_values(evaluate, wanted=release_safe, rulebook_read=True)
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)

@@ -36,11 +36,13 @@ _FORBIDDEN = (
     ("it can call any function", "transform load-xquery-module function-lookup"),
     ("it needs an xsl:key, which is not Schematron", "key"),
     ("its result changes from run to run", "current-dateTime current-date current-time"),
+    ("it writes values of records to standard error", "trace"),
 )
 FORBIDDEN: Mapping[str, str] = MappingProxyType(
     {name: reason for reason, names in _FORBIDDEN for name in names.split()}
 )
 """Forbidden functions, and why."""
+_HINTS: Mapping[str, str] = MappingProxyType({"trace": "leave it out: trace(V, 'label') is V"})
 _DOCUMENTS = frozenset({"document", "doc"})
 
 
@@ -91,7 +93,9 @@ def _screened(
             raise RulebookError(
                 f"the function {call.name}() is forbidden: {FORBIDDEN[local]}",
                 where=str(origin),
-                hint="rules may look at the data and, through document(), at the original file only",
+                hint=_HINTS.get(
+                    local, "rules may look at the data and, through document(), at the original file only"
+                ),
             )
         if uri == FUNCTIONS_NAMESPACE and local in _DOCUMENTS:
             yield _document(call, origin)

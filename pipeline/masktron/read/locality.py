@@ -70,7 +70,7 @@ class _Walk:
             if len(parts) < 2:
                 raise _Leaves("an absolute path")
             return self(parts[1], self(parts[0], level))
-        if symbol == "[":
+        if symbol == "[" and token.label != "array":
             at = self(parts[0], level)
             self(parts[1], at)
             return at

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from masktron.errors import RulebookError
 from masktron.read.schematron_lexer import Call, Token, calls, tokenize
 from masktron.read.xpath_parser import parse
+from masktron.read.xpath_scope import is_filter
 
 type NodeKind = Literal["element", "attribute", "text", "comment", "processing-instruction", "node", "any"]
 
@@ -253,7 +254,7 @@ def _own_calls(predicate: str) -> Iterator[Call]:
 def _never_a_number(token: Any) -> bool:
     while token.symbol == "(" and len(token) == 1:
         token = token[0]
-    while token.symbol == "[" and len(token):
+    while is_filter(token):
         token = token[0]
     if token.symbol == "if" and len(token) == 3:
         return _never_a_number(token[1]) and _never_a_number(token[2])
@@ -261,7 +262,7 @@ def _never_a_number(token: Any) -> bool:
         return _never_a_number(token[len(token) - 1])
     if token.symbol in ("/", "//") and len(token):
         last = token[len(token) - 1]
-        while last.symbol == "[" and len(last):
+        while is_filter(last):
             last = last[0]
         return _bare(last).symbol in _NODE_SYMBOLS
     return _bare(token).symbol in _BOOLEAN_SYMBOLS | _NODE_SYMBOLS

@@ -14,6 +14,7 @@ from lxml import etree
 from masktron.errors import RulebookError
 from masktron.read.parser import parse_tree, scan
 from masktron.read.rulebook import Origin
+from masktron.read.schematron_escapes import bare_sign
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 ASCC = "http://www.ascc.net/xml/schematron"
@@ -85,7 +86,10 @@ def _read(path: Path, shown: str, sources: Sources) -> etree._Element:
     sources.files += 1
     if sources.files > _MAX_FILES:
         raise RulebookError(f"the rulebook includes more than {_MAX_FILES} files", where=shown)
-    root = parse_tree(path, RulebookError).getroot()
+    try:
+        root = parse_tree(path, RulebookError).getroot()
+    except RulebookError as error:
+        raise (bare_sign(path, error) or error) from None
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     _to_iso(root, shown, sources)
     for element, line in zip(root.iter(), _lines(path), strict=True):

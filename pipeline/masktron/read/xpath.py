@@ -51,6 +51,7 @@ from masktron.read.xpath_scope import (
     ROOT,
     Scope,
     axis_of,
+    is_filter,
     is_wildcard,
     name_test,
     predicates_of,
@@ -325,7 +326,7 @@ def _path(token: Any, scope: Scope) -> Expression | None:
 
 def _head(token: Any, scope: Scope) -> Expression | None:
     inner = token
-    while inner.symbol == "[":
+    while is_filter(inner):
         inner = inner[0]
     if inner.symbol in ("$", "(") or (isinstance(inner, XPathFunction) and inner.label == "function"):
         return translate_token(inner, scope) if inner is token else _filtered(token, inner, scope)

@@ -119,7 +119,7 @@ def _from_field(focus: FieldRef, token: Any, source: str) -> str:
 
 def _is_path(token: Any) -> bool:
     """Whether a token is a relative path that begins with a step, which another path can stand before."""
-    while token.symbol == "[" or (token.symbol in ("/", "//") and len(token) == 2):
+    while is_filter(token) or (token.symbol in ("/", "//") and len(token) == 2):
         token = token[0]
     kind = token.symbol in ("@", ".", "..", "text", "node", "comment", "processing-instruction")
     return kind or token.label == "axis" or name_test(token)[0] is not None
@@ -137,10 +137,15 @@ def spine(token: Any, symbol: str) -> list[Any]:
     return [token, *reversed(operands)]
 
 
+def is_filter(token: Any) -> bool:
+    """Whether a token is an expression with a predicate, ``V[1]``; ``[V, 1]`` is an array."""
+    return bool(token.symbol == "[" and token.label != "array")
+
+
 def predicates_of(token: Any) -> tuple[Any, list[Any]]:
     """Split a step into its node test and its predicates."""
     predicates: list[Any] = []
-    while token.symbol == "[":
+    while is_filter(token):
         predicates.insert(0, token[1])
         token = token[0]
     return token, predicates

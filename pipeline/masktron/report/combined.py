@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.table import Table
 
-from masktron.report.text import plain
+from masktron.report.text import number, plain
 
 if TYPE_CHECKING:
     from masktron.jobs.combine import CombineResult
 
+_MILLION, _WHOLE = 1e6, 1e15
 _RULES = {
     False: "partially synthetic: T = b/m + v, with (m - 1)(1 + m v/b)^2 degrees of freedom (Reiter 2003)",
     True: "fully synthetic: T = (1 + 1/m) b - v, with (m - 1)(1 - m v/((m + 1) b))^2 degrees of freedom "
@@ -27,7 +28,7 @@ def combine_tables(result: CombineResult) -> list[RenderableType]:
         table.add_column(head, justify="right")
     for name, one in result.quantities.items():
         numbers = (one.estimate, one.variance**0.5, one.freedom, one.low, one.high)
-        table.add_row(plain(name), *(f"{number:.6g}" for number in numbers), f"{one.releases}")
+        table.add_row(plain(name), *map(_estimate, numbers), f"{one.releases}")
     adjusted = [name for name, one in result.quantities.items() if one.adjusted]
     notes = (
         [f"T was not above 0, so that v times the ratio of records was taken: {plain(', '.join(adjusted))}"]
@@ -35,3 +36,8 @@ def combine_tables(result: CombineResult) -> list[RenderableType]:
         else []
     )
     return [table, f"{100 * result.level:g} % intervals; {_RULES[result.full]}", *notes]
+
+
+def _estimate(value: float) -> str:
+    """Six digits, and from a million on all that stand before the point."""
+    return number(value, ".0f") if _MILLION <= abs(value) < _WHOLE else f"{value:.6g}"

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from masktron.report.outputs import STDOUT, Outputs
 from masktron.report.preflight import preflight_lines
-from masktron.report.text import plain
+from masktron.report.text import number, plain
 from masktron.results import (
     AssessResult,
     BlockResult,
@@ -21,6 +21,7 @@ from masktron.results import (
     CheckResult,
     CutResult,
     DrawResult,
+    EngineResult,
     ExplainResult,
     FigureResult,
     MaskResult,
@@ -157,9 +158,9 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     for engine in result.engines:
         engines.add_row(
             plain(engine.engine),
-            f"{engine.records}",
-            f"{engine.violations}",
-            "yes" if engine.agrees else "[red]no[/]",
+            number(engine.records),
+            number(engine.violations),
+            _agreement(engine),
         )
     verdict = "[green]every rule holds[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
     lines: list[RenderableType] = [
@@ -178,7 +179,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     ]
     excluded = f", {_count(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
-        f"{_count(result.records_in, 'record')} in, {result.records_out} out{excluded}; {verdict}; "
+        f"{_count(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
         f"{_groups(result)}; information loss {_figure(result.information_loss)} %"
     )
     lines.append(plain(f"{result.method} promises: {result.promise}"))
@@ -201,6 +202,16 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     return lines
 
 
+def _agreement(engine: EngineResult) -> str:
+    """Say whether an engine agrees, and what had to be known of it for that."""
+    if not engine.agrees:
+        return "[red]no[/]"
+    if not engine.deviations:
+        return "yes"
+    known = _count(len(engine.deviations), "known deviation")
+    return f"yes, but for {known}: {', '.join(engine.deviations)}"
+
+
 def _totals(result: MaskResult) -> list[Table]:
     """Weighted totals, and how far the shares of categories have moved.
 
@@ -210,8 +221,10 @@ def _totals(result: MaskResult) -> list[Table]:
     if result.totals:
         table = _table("weighted total", "records", "before", "after", "change %")
         for total in result.totals:
-            figures = (f"{total.before:.12g}", f"{total.after:.12g}") if total.records >= result.k else ("-", "-")
-            table.add_row(plain(total.name), f"{total.records}", *figures, _figure(total.change))
+            figures = ("-", "-")
+            if total.records >= result.k:
+                figures = (number(total.before, ".12g"), number(total.after, ".12g"))
+            table.add_row(plain(total.name), number(total.records), *figures, _figure(total.change))
         tables.append(table)
     if result.categories:
         table = _table("categories", "kind", "distinct before", "distinct after", "shares moved %")
@@ -225,10 +238,12 @@ def _totals(result: MaskResult) -> list[Table]:
 def _groups(result: MaskResult) -> str:
     """Say how large the groups are, where there are any."""
     if result.draw is None:
-        return f"k = {result.k}, smallest group {result.min_group}"
+        return f"k = {result.k}, smallest group {number(result.min_group)}"
     if result.draw.smallest is None:
         return "every record has values of its own"
-    return f"k = {result.k}, values drawn for {result.draw.groups} groups of at least {result.draw.smallest}"
+    return (
+        f"k = {result.k}, values drawn for {_optional(result.draw.groups)} groups of at least {result.draw.smallest}"
+    )
 
 
 def _moments(draw: DrawResult) -> Table:
@@ -271,11 +286,11 @@ class _Masked:
             row = [
                 plain(", ".join(block.variables)),
                 block.aggregator,
-                "-" if block.drawn else f"{block.groups}",
-                "-" if block.drawn else f"{block.min_group}",
-                ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
+                "-" if block.drawn else number(block.groups),
+                "-" if block.drawn else number(block.min_group),
+                ", ".join(f"{name} {number(count)}" for name, count in block.exits.items() if count),
                 f"{block.observed_share:.2f}",
-                f"{block.coincident}",
+                number(block.coincident),
                 _figure(block.information_loss),
             ]
             row += [plain(", ".join(block.rules)) or "-"] if roomy else []
@@ -313,7 +328,7 @@ def _cut(cut: CutResult) -> str:
     """Say into what a stratum was cut, and what that costs."""
     how = "measured" if cut.measured else "estimated"
     return (
-        f"{cut.records:,} records in {cut.blocks:,} blocks of at most {cut.largest:,}, costs "
+        f"{number(cut.records)} records in {number(cut.blocks)} blocks of at most {number(cut.largest)}, costs "
         f"{_figure(cut.information_loss)} percentage points of information loss ({how})"
     )
 
@@ -352,10 +367,9 @@ def _valued(figure: FigureResult) -> str:
     if math.isnan(figure.value):
         return "-"
     if figure.unit == "records":
-        return f"{figure.value:.0f}"
+        return number(figure.value, ".0f")
     small = 0 < abs(figure.value) < 0.01
-    number = f"{figure.value:.2g}" if small else f"{figure.value:.3f}"
-    return f"{number} {figure.unit}".rstrip()
+    return f"{number(figure.value, '.2g' if small else '.3f')} {figure.unit}".rstrip()
 
 
 def _in_short(figures: Sequence[FigureResult]) -> list[str]:
@@ -387,7 +401,7 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
         *_notes("[red]problem[/]", result.problems),
         f"{plain(result.data)}: {_count(result.records, 'record')}, "
         f"{_count(result.violations, 'violation')}; {verdict}"
-        + ("" if result.min_group is None else f"; smallest group {result.min_group}"),
+        + ("" if result.min_group is None else f"; smallest group {number(result.min_group)}"),
     ]
 
 
@@ -396,11 +410,11 @@ def _rules(rules: Sequence[RuleResult]) -> Table:
     allowed = ("allowed",) if bounded else ()
     table = _table("rule", "class", "fired", "failed", "errors", *allowed, "where")
     for rule in rules:
-        failed = f"[red]{rule.failed}[/]" if rule.failed and not rule.passes else f"{rule.failed}"
+        failed = f"[red]{number(rule.failed)}[/]" if rule.failed and not rule.passes else number(rule.failed)
         name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
-        errors = f"[red]{rule.errors}[/]" if rule.errors and not rule.passes else f"{rule.errors}"
+        errors = f"[red]{number(rule.errors)}[/]" if rule.errors and not rule.passes else number(rule.errors)
         bound = (str(rule.allowed or "-"),) if bounded else ()
-        table.add_row(name, rule.kind, f"{rule.fired}", failed, errors, *bound, plain(_bare(rule.origin)))
+        table.add_row(name, rule.kind, number(rule.fired), failed, errors, *bound, plain(_bare(rule.origin)))
     return _unbroken(table, [rule.id for rule in rules])
 
 
@@ -435,7 +449,7 @@ NUMERIC = {
     "distinct after",
     "shares moved %",
 }
-SHORT = {"class", "kind", "aggregator", "needs", "kept by", "agrees"}
+SHORT = {"class", "kind", "aggregator", "needs", "kept by"}
 LONGEST_ID = 24
 """Rule ids up to this length are never broken over lines."""
 
@@ -460,13 +474,13 @@ def _notes(label: str, notes: Sequence[str]) -> list[str]:
     return [f"{label}: {plain(note)}" for note in notes]
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(many: int, noun: str) -> str:
+    return f"{number(many)} {noun}" if many == 1 else f"{number(many)} {noun}s"
 
 
-def _optional(number: int | None) -> str:
-    return "" if number is None else f"{number}"
+def _optional(count: int | None) -> str:
+    return "" if count is None else number(count)
 
 
-def _figure(number: float) -> str:
-    return "-" if math.isnan(number) else f"{round(number, 3) + 0.0:.3f}"  # adding 0.0 turns -0.0 into 0.0
+def _figure(value: float) -> str:
+    return "-" if math.isnan(value) else number(round(value, 3) + 0.0, ".3f")  # adding 0.0 turns -0.0 into 0.0

@@ -20,3 +20,19 @@ def printable(text: str) -> str:
 def plain(text: str) -> str:
     """Return a text on one line, without control characters and without meaning as markup of rich."""
     return escape(printable(text.replace("\n", " ")))
+
+
+_SEPARATED = 10_000
+"""From here on digits are read in groups of three; four stand without, as is usual."""
+
+
+def number(value: float, spec: str = "") -> str:
+    """Write a number for the eye, from five digits on with separators: ``2000``, ``1,030,037.333``.
+
+    Parameters
+    ----------
+    value : int or float
+    spec : str
+        A format such as ``.3f``.
+    """
+    return f"{value:{',' if abs(value) >= _SEPARATED else ''}{spec}}"

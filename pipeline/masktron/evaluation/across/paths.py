@@ -97,6 +97,8 @@ class PathReader:
                 if len(token) == 1:
                     return self._joined(Path("root"), token[0], gap=gap)
                 return self._joined(self.read(token[0]), token[1], gap=gap)
+            case "[" if token.label == "array":
+                raise NotAcross("an array")
             case "[":
                 path = self.read(token[0])
                 if not path.steps:
@@ -122,6 +124,8 @@ class PathReader:
         """Return the step that a token is."""
         token = bare(token)
         match token.symbol:
+            case "[" if token.label == "array":
+                raise NotAcross("an array")
             case "[":
                 inner = self.step(token[0])
                 return replace(inner, predicates=(*inner.predicates, token[1]))

@@ -290,6 +290,8 @@ def _range(token: Any, state: State) -> Items:
 
 
 def _predicate(token: Any, state: State) -> Items:
+    if token.label == "array":
+        raise NotColumnar("an array")
     items = evaluate(token[0], state)
     condition = token[1]
     position = _constant_position(condition)

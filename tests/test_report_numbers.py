@@ -1,0 +1,94 @@
+"""Long numbers have separators where people read them, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import masktron
+from cli_runner import numbers, write_data, write_rules
+from masktron.jobs.combine import run_combine
+from masktron.report.combined import combine_tables
+from masktron.report.tables import check_tables, mask_tables, render, validate_tables
+from masktron.report.text import number
+from masktron.results import EngineResult, MaskResult, TotalResult
+
+
+@pytest.mark.parametrize(
+    ("value", "spec", "shown"),
+    [
+        (2000, "", "2000"),
+        (9999, "", "9999"),
+        (10_000, "", "10,000"),
+        (1_000_080, "", "1,000,080"),
+        (1030037.333, ".12g", "1,030,037.333"),
+        (-795259228.295, ".12g", "-795,259,228.295"),
+        (77512, ".3f", "77,512.000"),
+        (0.5, ".3f", "0.500"),
+        (float("nan"), ".3f", "nan"),
+        (float("inf"), ".3f", "inf"),
+        (1e300, ".12g", "1e+300"),
+    ],
+)
+def test_a_number(value: float, spec: str, shown: str) -> None:
+    assert number(value, spec) == shown
+
+
+MILLION = 1_000_080
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskResult:
+    folder = tmp_path_factory.mktemp("masked")
+    data, rules = write_data(folder / "d.xml", numbers(12)), write_rules(folder / "r.sch", "A + B = T")
+    return masktron.mask(data, rules, folder / "o.xml", k=3)
+
+
+def test_the_table_of_mask(masked: MaskResult) -> None:
+    result = replace(
+        masked,
+        records_in=MILLION,
+        records_out=MILLION - 80,
+        totals=(TotalResult("A", 1029983.718, 1030037.333, 0.005, MILLION),),
+        engines=(EngineResult("an engine", MILLION, 0, True),),
+        blocks=tuple(replace(block, groups=200_016) for block in masked.blocks),
+    )
+    shown = " ".join(render(mask_tables(result)).split())
+    for wanted in (
+        "1,000,080 records in, 1,000,000 out",
+        "A 1,000,080 1,029,983.718 1,030,037.333 0.005",
+        "an engine 1,000,080 0 yes",
+        "mean 200,016 ",
+    ):
+        assert wanted in shown
+    content = json.dumps(result.as_dict())
+    assert "1000080" in content
+    assert "1,000" not in content
+
+
+def test_the_tables_of_validate_and_check(masked: MaskResult, tmp_path: Path) -> None:
+    data, rules = write_data(tmp_path / "d.xml", numbers(5)), write_rules(tmp_path / "r.sch", "A + B < T", "A >= 0")
+    validated = masktron.validate(data, rules)
+    wrong, fine = validated.rules
+    many = (replace(wrong, fired=MILLION, failed=MILLION, errors=0), replace(fine, fired=20_000))
+    result = replace(validated, records=MILLION, violations=MILLION, rules=many)
+    shown = " ".join(render(validate_tables(result)).split())
+    assert "R1 opaque" not in shown
+    assert "1,000,080 1,000,080 0 r.sch:1" in shown
+    assert "20,000 0 0" in shown
+    assert "1,000,080 records, 1,000,080 violations" in shown
+    assert '"records": 1000080' in json.dumps(result.as_dict())
+    checked = replace(masktron.check(data, rules), records=MILLION, violations=MILLION, rules=many, min_group=12_345)
+    shown = " ".join(render(check_tables(checked)).split())
+    assert "1,000,080 records, 1,000,080 violations" in shown
+    assert "smallest group 12,345" in shown
+
+
+def test_the_table_of_combine() -> None:
+    estimates = {"total": ([7.95e8, 7.96e8], [4e12, 4e12]), "share": ([0.25, 0.26], [1e-4, 1e-4])}
+    shown = " ".join(render(combine_tables(run_combine(estimates))).split())
+    assert "total 795,500,000 2,061,553 289 791,442,438 799,557,562" in shown
+    assert "share 0.255 " in shown
