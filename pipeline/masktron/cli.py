@@ -320,7 +320,7 @@ def mask(
     record: Record = None,
     phase: Phase = None,
     manifest: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Confidential manifest; manifest.json beside the output.")
+        Path | None, typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml.")
     ] = None,
     json: Json = None,
 ) -> None:
@@ -369,7 +369,7 @@ def mask(
 
 
 @app.command(
-    epilog="Example: masktron check masked.xml --rules edits.sch --original survey.xml --manifest manifest.json"
+    epilog="Example: masktron check masked.xml --rules edits.sch --original survey.xml --manifest masked.manifest.json"
 )
 def check(
     masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],
@@ -413,7 +413,7 @@ def check(
 
 
 @app.command(
-    epilog="Example: masktron assess masked.xml --original survey.xml --manifest manifest.json",
+    epilog="Example: masktron assess masked.xml --original survey.xml --manifest masked.manifest.json",
 )
 def assess(
     masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],

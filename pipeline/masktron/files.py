@@ -49,8 +49,9 @@ def read_text(path: Path, what: str) -> str:
 
 
 def manifest_beside(out: Path) -> Path:
-    """Return where the manifest of a masked file goes unless somebody says otherwise."""
-    return out.parent / "manifest.json"
+    """Return where the manifest of a masked file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.xml``."""
+    stem = out.name[:-4] if out.name.lower().endswith(".xml") else out.name
+    return out.with_name(f"{stem}.manifest.json")
 
 
 def same_file(one: Path, other: Path) -> bool:

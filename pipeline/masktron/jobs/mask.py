@@ -88,7 +88,7 @@ def run_mask(
     data, rules, out : Path
     config : Config, optional
     manifest : Path, optional
-        ``manifest.json`` beside the output when not given.
+        ``released.manifest.json`` beside ``released.xml`` when not given.
 
     Raises
     ------
@@ -170,7 +170,7 @@ class _Run:
     def publish(self, made: Masked, out: Path, manifest: Path, progress: Progress) -> MaskResult:
         """Write to temporary files, verify, and only then give them their names."""
         order = self._order()
-        with atomic_path(out) as temporary, atomic_path(manifest) as confidential:
+        with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
             written = write_masked(
                 self.records.source,
                 temporary,
