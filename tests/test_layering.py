@@ -35,6 +35,7 @@ ORDER = [
     {"report"},
     {"resources"},
     {"jobs"},
+    {"stopping"},
     {"api", "cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

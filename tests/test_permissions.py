@@ -62,7 +62,8 @@ def test_what_each_command_writes(folder: Path, run: Runner, monkeypatch: pytest
         settle(path, *others, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(atomic, "_settle", watched)
-    reports = [part for kind in ("svrl", "csv", "json", "sarif", "junit") for part in (f"--{kind}", out / f"v.{kind}")]
+    kinds = ("svrl", "csv", "json", "sarif", "junit")
+    reports = [part for kind in kinds for part in (f"--{kind}", out / f"v.{kind}")]
     released, manifest = out / "m.xml", out / "secret"
     original = ("--original", data, "--manifest", manifest)
     for code, *arguments in (

@@ -49,7 +49,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def manifest_beside(out: Path) -> Path:
-    """Return where the manifest of a masked file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.xml``."""
+    """Return where the manifest of a file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.xml``."""
     stem = out.name[:-4] if out.name.lower().endswith(".xml") else out.name
     return out.with_name(f"{stem}.manifest.json")
 

@@ -100,12 +100,8 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
             if problem.errno not in _OUTPUT_TROUBLE:
                 raise
             raise _unwritable(target, problem) from problem
-        if descriptor is not None and not is_at(descriptor, temporary):
-            raise DocumentError(
-                "somebody else changed the folder of the output while it was written",
-                where=str(target),
-                hint="nothing was written; name a folder that only you may write to",
-            )
+        if descriptor is not None:
+            _refuse_another(temporary, descriptor, target)
         _settle(temporary, final, target, released=released)
     except BaseException:
         with suppress(OSError):
@@ -114,6 +110,15 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> None:
+    if not is_at(descriptor, temporary):
+        raise DocumentError(
+            "somebody else changed the folder of the output while it was written",
+            where=str(target),
+            hint="nothing was written; name a folder that only you may write to",
+        )
 
 
 def _settle(temporary: Path, final: Path, target: str | Path, *, released: bool) -> None:

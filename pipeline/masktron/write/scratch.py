@@ -1,7 +1,8 @@
 """Temporary files and folders: for their owner alone, and found again by a later run where a run was killed.
 
 Each is locked while its process lives. The lock goes with the process, however that ends, so what has the name of a
-temporary file of masktron and no lock belongs to nobody any more. Windows has no such locks; there, nothing is removed.
+temporary file of masktron and no lock belongs to nobody any more. Windows has no such locks, and nothing is removed
+there.
 """
 
 from __future__ import annotations
