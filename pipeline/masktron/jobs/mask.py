@@ -60,7 +60,9 @@ from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared
+from masktron.write.left_out import left_out, outline_notes
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
+from masktron.write.outline import namespaces_of
 from masktron.write.xml import write_masked
 
 AS_DRAWN = ("rounded", "mode")
@@ -246,8 +248,8 @@ class _Run:
         removed = self.plan.by_role(Role.IDENTIFIER)
         expected = {field for field in self.job.layout.fields if field.name not in removed}
         own, source = (
-            (one.record_path, one.encoding, dict(one.root_attributes), dict(one.nsmap))
-            for one in (layout, self.job.layout)
+            (one.record_path, one.encoding, dict(one.root_attributes), spaces)
+            for one, spaces in ((layout, dict(layout.nsmap)), (self.job.layout, namespaces_of(self.job.layout)))
         )
         if own != source or not shape.flat or not expected.issuperset(layout.fields):
             raise ViolationError(
@@ -340,6 +342,7 @@ class _Run:
         progress: Progress,
     ) -> tuple[MaskResult, tuple[Measured, ...]]:
         confidential = self.plan.by_role(Role.CONFIDENTIAL)
+        left = left_out(self.records.source, self.job.layout, self.job.plain)
         columns = self._in_order(masked, order)
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
@@ -384,6 +387,7 @@ class _Run:
             notes=(
                 *notes_of(self.job),
                 *self.originals.notes,
+                *outline_notes(self.job.layout, left),
                 *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),
@@ -391,6 +395,7 @@ class _Run:
             ),
             figures=tuple(map(FigureResult.of, measured)),
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
+            left_out=left,
             method=self.method.name,
             promise=self.method.contract.says,
             draw=draw,

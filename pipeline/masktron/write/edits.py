@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from masktron.read.records import Coded, Field, Layout
+from masktron.write.outline import released
 
 _MARK = "<!---->"
 """Serialised between records: all comments are dropped and text is escaped, so it stands nowhere else."""
@@ -109,7 +110,7 @@ def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
 
 def serialised(root: etree._Element, layout: Layout) -> Iterator[Piece]:
     """Yield the records of such a document as they are written; it is used up."""
-    place = root
+    place = root = released(root, layout)
     indent = "\n" if "\n" in (place.text or "") else ""
     for _tag in layout.record_path[1:-1]:
         place[0].tail, indent = indent, place.text or ""

@@ -16,7 +16,7 @@ from masktron.read.microdata import chunk_document, iter_chunks, record_lines
 from masktron.read.parser import scan
 from masktron.read.records import Coded, Layout
 from masktron.write.edits import Edits, Piece, records_of, serialised
-from masktron.write.outline import Outline
+from masktron.write.outline import CLOSING, opening, released
 from masktron.write.texts import check_texts
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ def write_masked(
 ) -> int:
     """Write a copy of a flat file with new lexemes in some fields.
 
-    The encoding, the XML declaration, the root with its attributes and namespaces, processing instructions before
-    and after the root, lexemes that are not replaced and the indentation stay. All comments are dropped, and so are
-    processing instructions inside the root: they could carry original values. CDATA sections and character
-    references become plain text with the same value.
+    The encoding, the XML declaration, the root with its attributes, the namespaces that names need, lexemes that are
+    not replaced and the white space stay. All else is dropped, as it could carry original values: comments,
+    processing instructions, the document type, other declarations of namespaces, attributes of elements between the
+    root and the records; `masktron.write.left_out` counts it. CDATA sections and character references become plain
+    text with the same value.
 
     Parameters
     ----------
@@ -131,12 +132,11 @@ def _write_parsed(
     source: Path, target: Path, edits: Edits, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
 ) -> None:
     """Write any flat file, record by record as trees."""
-    outline = Outline()
-    encoding = scan(source, outline.attach)
+    encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
-        stream.write(outline.opening(encoding))
+        stream.write(opening(encoding))
         stream.writelines(_assembled(_pieces(source, edits), kept, order) if len(kept) else [_empty(edits.layout)])
-        stream.write(outline.closing)
+        stream.write(CLOSING)
 
 
 def _pieces(source: Path, edits: Edits) -> Iterator[Piece]:
@@ -178,4 +178,4 @@ def _in_source_order(pieces: Iterator[Piece], kept: NDArray[np.bool_]) -> Iterat
 
 
 def _empty(layout: Layout) -> str:
-    return etree.tostring(chunk_document(layout, []), encoding="unicode")
+    return etree.tostring(released(chunk_document(layout, []), layout), encoding="unicode")
