@@ -16,7 +16,7 @@ from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
-from masktron.files import manifest_beside, refuse_outputs
+from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.limits import over_limits, refuse_class_limits
@@ -106,6 +106,7 @@ def run_mask(
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
+    refuse_other_names(out)
     manifest = manifest or manifest_beside(out)
     refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
     _refuse_foreign_manifest(manifest, out)

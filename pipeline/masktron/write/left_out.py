@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.parsers import expat

@@ -32,7 +32,8 @@ def namespaces_of(layout: Layout) -> dict[str | None, str]:
     gets one where names inside have no namespace at all.
     """
     elements = {_uri(tag) for tag in (*layout.record_path, *(f.tag for f in layout.fields if not f.attribute))}
-    attributes = {_uri(tag) for tag, _ in layout.root_attributes} | {_uri(f.tag) for f in layout.fields if f.attribute}
+    own = [tag for tag, _ in layout.root_attributes]
+    attributes = {_uri(tag) for tag in (*own, *(f.tag for f in layout.fields if f.attribute))}
     values = [value for _, value in layout.root_attributes]
     plain = "" in elements
     found = {
