@@ -253,6 +253,10 @@ def test_what_was_published_is_known(tmp_path):
         with atomic_path(tmp_path / "out.xml"):
             assert published.names == ()
         assert published.names == (str(tmp_path / "out.xml"),)
+    with publishing() as outer:
+        with publishing(), atomic_path(tmp_path / "inner.xml"):
+            pass
+        assert outer.names == (str(tmp_path / "inner.xml"),)
     with atomic_path(tmp_path / "later.xml"):
         pass
     assert len(published.names) == 1

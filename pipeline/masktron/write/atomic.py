@@ -51,8 +51,11 @@ _PUBLISHED: ContextVar[Published | None] = ContextVar("published", default=None)
 
 @contextmanager
 def publishing() -> Iterator[Published]:
-    """Take note of every output that appears meanwhile, so that an interrupted run can say what it has written."""
-    token = _PUBLISHED.set(published := Published())
+    """Take note of every output that appears meanwhile, so that an interrupted run can say what it has written.
+
+    Inside another such context it is the other's notes that are kept.
+    """
+    token = _PUBLISHED.set(published := _PUBLISHED.get() or Published())
     try:
         yield published
     finally:
