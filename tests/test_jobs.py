@@ -500,3 +500,33 @@ def test_small_files_keep_their_rules(
     assert result.min_group >= k
     assert result.data is not None
     assert masktron.validate(result.data, rules).violations == 0
+
+
+def test_a_secret_in_every_place_but_the_data_is_not_released(tmp_path: Path) -> None:
+    rows = numbers(12)
+    body = "".join(
+        f'<p:R xmlns:p="u" xmlns:secret{i}="urn:secret"><?secret?>{" " * i}<A>{row["A"]}<!--secret--></A>'
+        f"<B>{row['B']}</B><T>{row['T']}</T></p:R><!-- secret -->"
+        for i, row in enumerate(rows)
+    )
+    data, out = tmp_path / "d.xml", tmp_path / "m.xml"
+    data.write_text(
+        '<?secret?><!DOCTYPE secret><D xmlns:secret="urn:secret" at="/home/x">'
+        f'<L secret="secret">{body}</L></D><?secret?>'
+    )
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", context="p:R", extra='<ns prefix="p" uri="u"/>')
+    result = masktron.mask(data, rules, out, k=3)
+    text = out.read_text()
+    assert "secret" not in text
+    assert text.startswith('<D xmlns:ns0="u" at="/home/x"><L><ns0:R><A>')
+    conforms(result.as_dict(), "mask")
+    assert result.left_out == {
+        "comments": 24,
+        "processing_instructions": 14,
+        "document_types": 1,
+        "namespace_declarations": 25,
+        "attributes": 1,
+    }
+    assert any(note.startswith("left out, since nobody knows what they tell: 24 comments") for note in result.notes)
+    assert any("attributes of the root: at (a path or an address)" in note for note in result.notes)
+    assert masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json").complies

@@ -58,7 +58,7 @@ def write_assembled(
         if order is None:
             out.writelines(pieces)
         else:
-            _write_ordered(out, pieces, order[kept[order]])
+            _write_ordered(out, pieces, order[kept[order]], _encoded(edits.spacing.between, plain))
         if order is None or kept.any():
             out.write(_space_behind(source, pieces.end))
         out.write(frame[1] + _encoded(CLOSING, plain))
@@ -66,7 +66,7 @@ def write_assembled(
     return True
 
 
-def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp]) -> None:
+def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], between: bytes) -> None:
     """Write records in another order: they are put together first, and held."""
     held = bytearray(1)  # never empty
     for piece in pieces:
@@ -74,7 +74,7 @@ def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp]) -> N
     stops = 1 + np.cumsum(pieces.lengths)
     starts = stops - pieces.lengths
     data = np.frombuffer(held, dtype=np.uint8)
-    separator = np.array(list(pieces.separator), dtype=np.uint8)
+    separator = np.array(list(between), dtype=np.uint8)
     sizes = pieces.lengths[chosen] + len(separator)
     ends = np.cumsum(sizes)
     begin = 0
