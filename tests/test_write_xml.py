@@ -35,7 +35,7 @@ def _build(rows, *, encoding="UTF-8", end="\n", nested=False, mark=False, spell=
     deep = end + pad * (2 if nested else 1)
     text = f'<?xml version="1.0" encoding="{encoding}"?>\n'
     text += '<n:Data xmlns:n="urn:n" xmlns="urn:d" year="2024">'
-    text += f'{end}{pad}<List>' if nested else ""
+    text += f"{end}{pad}<List>" if nested else ""
     for row in rows:
         text += f"{deep}<Record"
         for name, lexeme in zip(FIELDS[:2], row[:2], strict=True):

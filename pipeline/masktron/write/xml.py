@@ -40,9 +40,9 @@ def write_masked(
     The encoding, the XML declaration, the root with its attributes, the namespaces that names need and lexemes that
     are not replaced stay, and so does the order of the fields in a record. White space is that of the first record,
     so that no record is told by how it was indented. All else is dropped, as it could carry original values:
-    comments, processing instructions, the document type, other declarations of namespaces, attributes of elements between the
-    root and the records; `masktron.write.left_out` counts it. CDATA sections and character references become plain
-    text with the same value.
+    comments, processing instructions, the document type, other declarations of namespaces, attributes of elements
+    between the root and the records; `masktron.write.left_out` counts it. CDATA sections and character references
+    become plain text with the same value.
 
     Parameters
     ----------
