@@ -65,7 +65,7 @@ class Survey:
         ]
         self.data = write_data(folder / "data.xml", rows)
         self.rules = write_rules(folder / "rules.sch", "A + B = T", "A >= 0")
-        self.out, self.manifest = folder / "masked.xml", folder / "manifest.json"
+        self.out, self.manifest = folder / "masked.xml", folder / "masked.manifest.json"
         self.settings: dict[str, Any] = {
             "k": 4,
             "roles": {"Id": "key", "NAME": "identifier", "W": "weight"},
@@ -281,7 +281,7 @@ def test_a_missing_class_is_no_class(tmp_path: Path) -> None:
         data, write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "m.xml", k=4, nominal=["C"],
         missing={"C": ["-9"]}, roles={"C": "untouched"},
     )  # fmt: skip
-    result = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json", class_field="C")
+    result = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "m.manifest.json", class_field="C")
     assert (result["homogeneous_groups"], result["class_imbalance"]) == (100.0, 0.0)
 
 
@@ -376,7 +376,7 @@ def test_records_that_were_left_out(tmp_path: Path) -> None:
     out = tmp_path / "m.xml"
     masked = masktron.mask(data, rules, out, k=4, invalid="exclude", shuffle=True)
     assert len(masked.excluded) == 2
-    result = masktron.assess(out, data, manifest=tmp_path / "manifest.json")
+    result = masktron.assess(out, data, manifest=tmp_path / "m.manifest.json")
     assert (result.records, figures_of(result) | figures_of(masked)) == (38, figures_of(result))
     with pytest.raises(UsageError, match=r"38 masked records for 40 of the original\n.*--manifest"):
         masktron.assess(out, data)
@@ -387,7 +387,7 @@ def test_a_masked_field_that_is_gone_from_the_file(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", rows)
     masktron.mask(data, write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "m.xml", k=5)
     assert "<R>" not in (tmp_path / "m.xml").read_text()
-    result = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json")
+    result = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "m.manifest.json")
     assert "R" in result.numeric
 
 
@@ -428,7 +428,7 @@ def test_a_number_that_only_excluded_records_have(tmp_path: Path) -> None:
         data, rules, tmp_path / "m.xml", k=4, invalid="exclude", nominal=["K"], roles={"S": "untouched"}
     )
     assert math.isnan(figures_of(result)["score"][0])
-    assessed = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "manifest.json")
+    assessed = masktron.assess(tmp_path / "m.xml", data, manifest=tmp_path / "m.manifest.json")
     assert math.isnan(assessed["score"])
     text = " ".join(repr(assessed).split())
     assert "too little of what it is about" in text
@@ -475,7 +475,7 @@ def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, r
     rows = [{"NAME": f"name{at}", "A": 7_000_003 + 1009 * at, "K": f"word{at % 2}"} for at in range(20)]
     data = write_data(tmp_path / "d.xml", rows)
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
-    out, manifest = tmp_path / "m.xml", tmp_path / "manifest.json"
+    out, manifest = tmp_path / "m.xml", tmp_path / "m.manifest.json"
     masktron.mask(data, rules, out, k=4, roles={"NAME": "identifier"}, nominal=["K"])
     outcome = run("assess", out, "--original", data, "--manifest", manifest, "--json", tmp_path / "a.json")
     assert outcome.code == 0

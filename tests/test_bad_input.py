@@ -49,7 +49,7 @@ def both(case: Case, code: int, *says: str) -> None:
 def test_the_good_case_is_good(case: Case) -> None:
     outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.out, "-k", 5)
     assert outcome.code == 0, outcome
-    assert {path.name for path in case.out.parent.iterdir()} == {"masked.xml", "manifest.json"}
+    assert {path.name for path in case.out.parent.iterdir()} == {"masked.xml", "masked.manifest.json"}
 
 
 # the document
@@ -203,13 +203,19 @@ def test_reports_do_not_overwrite_inputs(case: Case) -> None:
 
 
 def test_a_manifest_of_another_file_is_not_overwritten(case: Case) -> None:
-    assert case.run("mask", case.data, "--rules", case.rules, "--out", case.out).code == 0
-    before = (case.out.parent / "manifest.json").read_bytes()
-    other = case.run("mask", case.data, "--rules", case.rules, "--out", case.out.with_name("other.xml"))
-    assert other.code == 2
-    assert "--manifest" in other.err
-    assert (case.out.parent / "manifest.json").read_bytes() == before
-    assert not case.out.with_name("other.xml").exists()
+    command = ("mask", case.data, "--rules", case.rules, "--out")
+    assert case.run(*command, case.out).code == 0
+    manifest = case.out.with_name("masked.manifest.json")
+    before = manifest.read_bytes()
+    other = case.out.with_name("other.xml")
+    refused = case.run(*command, other, "--manifest", manifest)
+    assert refused.code == 2
+    assert "belongs to masked.xml" in refused.err
+    assert not other.exists()
+    # a second release beside the first has a manifest of its own
+    assert case.run(*command, other).code == 0
+    assert manifest.read_bytes() == before
+    assert other.with_name("other.manifest.json").exists()
 
 
 def test_unknown_option(case: Case) -> None:

@@ -23,7 +23,7 @@ class Masked:
         self.data = write_data(folder / "data.xml", rows)
         self.rules = write_rules(folder / "rules.sch", "A + B = T", "A >= 0", "string-length(NAME) > 0")
         self.out = folder / "masked.xml"
-        self.manifest = folder / "manifest.json"
+        self.manifest = folder / "masked.manifest.json"
         masktron.mask(self.data, self.rules, self.out, k=4, roles={"Id": "key", "NAME": "identifier"})
 
     def check(self, *, original: bool = True, manifest: bool = True) -> masktron.CheckResult:
@@ -269,7 +269,7 @@ def test_a_manifest_of_another_run(case: Masked, tmp_path: Path) -> None:
     other.mkdir()
     data = write_data(other / "data.xml", [{"Id": n, **row, "NAME": "x"} for n, row in enumerate(numbers(seed=2))])
     masktron.mask(data, case.rules, other / "masked.xml", k=4, roles={"Id": "key", "NAME": "identifier"})
-    case.manifest = other / "manifest.json"
+    case.manifest = other / "masked.manifest.json"
     result = case.check()
     assert has(result.problems, "the file is not the one")
     assert has(result.problems, "the original is not the one")
@@ -280,7 +280,7 @@ def test_exceptions_of_a_manifest_do_not_reach_another_rulebook(tmp_path: Path) 
     rules = write_rules(tmp_path / "r.sch", "A + B = T", "A > 5000")
     out = tmp_path / "m.xml"
     masktron.mask(data, rules, out, k=4, allow=("R2",))
-    manifest = tmp_path / "manifest.json"
+    manifest = tmp_path / "m.manifest.json"
     assert has(masktron.check(out, rules, manifest=manifest).not_checked, "R2: let go")
     write_rules(rules, "A + B = T", "A > 6000")
     result = masktron.check(out, rules, manifest=manifest)
@@ -295,6 +295,6 @@ def test_a_masked_field_without_any_value_left_is_no_problem(tmp_path: Path) -> 
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     out = tmp_path / "m.xml"
     masktron.mask(data, rules, out, k=4)
-    result = masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json")
+    result = masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json")
     assert "Rare" not in out.read_text()
     assert result.complies, result

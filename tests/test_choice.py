@@ -206,7 +206,7 @@ def test_candidates_that_ask_the_same_share_groups(
 
 def test_the_manifest_says_what_was_done(tmp_path: Path) -> None:
     result = masked(tmp_path, factors(), PRODUCT)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest = json.loads((tmp_path / "m.manifest.json").read_text())
     (planned, *_), (done, *_) = manifest["plan"]["partitions"][0]["blocks"], manifest["result"]["blocks"]
     assert planned["aggregator"] == done["aggregator"] == result.blocks[0].aggregator == "derive"
     assert planned["candidates"][planned["chosen"]]["aggregator"] == "derive"

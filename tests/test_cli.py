@@ -270,7 +270,7 @@ def test_outputs_are_checked_before_anything_runs(
     for options, says in (
         (("--out", part), "would overwrite a rulebook"),
         (("--out", hard), "would overwrite the original"),
-        (("--out", tmp_path / "o.xml", "--json", tmp_path / "manifest.json"), "the file of --manifest"),
+        (("--out", tmp_path / "o.xml", "--json", tmp_path / "o.manifest.json"), "the file of --manifest"),
         (("--out", tmp_path / "o.xml", "--manifest", toml, "--config", toml), "would overwrite the settings"),
         (("--out", "-"), "needs a file"),
     ):
@@ -286,7 +286,7 @@ def test_the_manifest_is_for_its_owner_alone_and_results_say_what_they_are(tmp_p
         assert run("mask", data, "-r", rules, "-o", tmp_path / "m.xml", "--json", tmp_path / "m.json").code == 0
     finally:
         os.umask(old)
-    manifest = tmp_path / "manifest.json"
+    manifest = tmp_path / "m.manifest.json"
     assert manifest.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "m.xml").stat().st_mode & 0o777 == 0o644
     for path in (manifest, tmp_path / "m.json"):

@@ -206,7 +206,7 @@ def masked(
     assert all(smallest_group(records, block.variables) >= k for block in result.blocks)
     schema = json.loads((SCHEMA / "mask.schema.json").read_text())
     jsonschema.validate(result.as_dict(), schema)
-    manifest = out.with_name("manifest.json")
+    manifest = out.with_suffix(".manifest.json")
     assert masktron.check(out, rulebook, original=source, manifest=manifest).complies
     return result
 
@@ -219,7 +219,7 @@ def test_a_total_is_mended_and_the_rest_holds(tmp_path: Path) -> None:
     assert result.repairs
     assert all(repair.before for repair in result.repairs)
     assert 0 < max(repair.groups for repair in result.repairs) <= 8
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest = json.loads((tmp_path / "masked.manifest.json").read_text())
     assert manifest["result"]["repairs"] == [repair.as_dict() for repair in result.repairs]
     assert "mended: R" in repr(result)
 

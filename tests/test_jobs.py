@@ -59,8 +59,8 @@ def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> N
     assert result.min_group >= k
     assert result.records_out == result.records_in == 2000
     conforms(result.as_dict(), "mask")
-    conforms(json.loads(out.with_name("manifest.json").read_text()), "manifest")
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_name("manifest.json"))
+    conforms(json.loads(out.with_suffix(".manifest.json").read_text()), "manifest")
+    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
     assert verdict.complies, verdict
     assert verdict.min_group == result.min_group
     conforms(verdict.as_dict(), "check")
@@ -73,7 +73,7 @@ def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> N
 def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
     sample = resource("sample_xml/household.xml"), resource("rules/household.sch")
     config = load_config(resource("sample_xml/household.toml"))
-    out, manifest = tmp_path / "m.xml", tmp_path / "manifest.json"
+    out, manifest = tmp_path / "m.xml", tmp_path / "m.manifest.json"
     written = set()
     for workers in (1, 2, 3):
         masktron.mask(*sample, out, config=config, workers=workers)
@@ -225,7 +225,7 @@ def test_shuffled_records_are_the_same_records(made: tuple[Path, Path, Path]) ->
     assert rows[0] == rows[1]
     assert before.columns["T"].lexemes.tolist() != after.columns["T"].lexemes.tolist()
     assert shuffled.linkage == pytest.approx(plain.linkage)
-    assert masktron.check(out, rules, original=data, manifest=out.with_name("manifest.json")).complies
+    assert masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json")).complies
 
 
 def test_excluded_records_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_excluded_records_are_left_out_and_counted(tmp_path: Path) -> None:
     )
     result = masktron.mask(data, rules, out, k=3, invalid="exclude", roles={"REGION": "untouched"})
     assert (result.records_in, result.records_out, result.excluded) == (40, 39, (3,))
-    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json")
+    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json")
     assert verdict.complies
     assert "1 unmasked field cell by cell" in verdict.checked
 
@@ -379,7 +379,7 @@ def test_check_finds_tampering(made: tuple[Path, Path, Path], change: Any, probl
     data, rules, out = made
     mask(made, k=4)
     out.write_text(change(out.read_text()))
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_name("manifest.json"))
+    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
     assert not verdict.complies
     assert any(problem in found for found in verdict.problems), verdict.problems
 
@@ -391,7 +391,7 @@ def test_check_finds_a_group_that_is_too_small(made: tuple[Path, Path, Path]) ->
     first = text.index("<Record>")
     record = text[first : text.index("</Record>") + 9]
     out.write_text(text.replace(record, "<Record><A>1</A><B>1</B><T>2</T></Record>", 1))
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_name("manifest.json"))
+    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
     assert verdict.min_group == 1
     assert any("fewer than k = 4" in found for found in verdict.problems)
 
@@ -402,7 +402,7 @@ def test_check_finds_changed_unmasked_fields(tmp_path: Path) -> None:
     out = tmp_path / "m.xml"
     masktron.mask(data, rules, out, k=4, roles={"REGION": "untouched"})
     out.write_text(out.read_text().replace("<REGION>N", "<REGION>S", 2))
-    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json")
+    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json")
     assert any("REGION differs from the original in 2 records" in found for found in verdict.problems)
 
 
@@ -416,7 +416,7 @@ def test_json_of_every_command(made: tuple[Path, Path, Path], run: Runner, tmp_p
         "validate": ("validate", data, "--rules", rules),
         "explain": ("explain", rules, "--data", data, *role),
         "mask": ("mask", data, "--rules", rules, "--out", out, "-k", 4, *role),
-        "check": ("check", out, "--rules", rules, "--manifest", out.with_name("manifest.json")),
+        "check": ("check", out, "--rules", rules, "--manifest", out.with_suffix(".manifest.json")),
     }.items():
         target = tmp_path / f"{name}.json"
         outcome = run(*arguments, "--json", target)
@@ -440,7 +440,7 @@ def test_results_draw_themselves_without_values(made: tuple[Path, Path, Path]) -
     assert "A + B = T" in repr(masktron.explain(rules))
     result = mask(made, k=4)
     assert "every rule holds" in repr(result)
-    checked = repr(masktron.check(out, rules, manifest=out.with_name("manifest.json")))
+    checked = repr(masktron.check(out, rules, manifest=out.with_suffix(".manifest.json")))
     assert "; complies" in " ".join(checked.split())  # where lines end depends on the path
     values = {str(row["T"]) for row in numbers() if int(str(row["T"])) > 999}
     report = json.dumps(result.as_dict())
@@ -500,3 +500,33 @@ def test_small_files_keep_their_rules(
     assert result.min_group >= k
     assert result.data is not None
     assert masktron.validate(result.data, rules).violations == 0
+
+
+def test_a_secret_in_every_place_but_the_data_is_not_released(tmp_path: Path) -> None:
+    rows = numbers(12)
+    body = "".join(
+        f'<p:R xmlns:p="u" xmlns:secret{i}="urn:secret"><?secret?>{" " * i}<A>{row["A"]}<!--secret--></A>'
+        f"<B>{row['B']}</B><T>{row['T']}</T></p:R><!-- secret -->"
+        for i, row in enumerate(rows)
+    )
+    data, out = tmp_path / "d.xml", tmp_path / "m.xml"
+    data.write_text(
+        '<?secret?><!DOCTYPE secret><D xmlns:secret="urn:secret" at="/home/x">'
+        f'<L secret="secret">{body}</L></D><?secret?>'
+    )
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", context="p:R", extra='<ns prefix="p" uri="u"/>')
+    result = masktron.mask(data, rules, out, k=3)
+    text = out.read_text()
+    assert "secret" not in text
+    assert text.startswith('<D xmlns:ns0="u" at="/home/x"><L><ns0:R><A>')
+    conforms(result.as_dict(), "mask")
+    assert result.left_out == {
+        "comments": 24,
+        "processing_instructions": 14,
+        "document_types": 1,
+        "namespace_declarations": 25,
+        "attributes": 1,
+    }
+    assert any(note.startswith("left out, since nobody knows what they tell: 24 comments") for note in result.notes)
+    assert any("attributes of the root: at (a path or an address)" in note for note in result.notes)
+    assert masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json").complies

@@ -16,7 +16,7 @@ from masktron.read.judge import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "figures", "thresholds"},
+    {"files", "figures", "resources", "thresholds"},
     {"constraints", "config", "kernels"},
     {"read"},
     {"classify"},
@@ -33,8 +33,8 @@ ORDER = [
     {"results"},
     {"write"},
     {"report"},
-    {"resources"},
     {"jobs"},
+    {"stopping"},
     {"api", "cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

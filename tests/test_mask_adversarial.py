@@ -66,7 +66,7 @@ def test_excluded_records_may_be_shuffled(tmp_path: Path) -> None:
     rows[3]["T"] = -1
     rows[20]["T"] = -1
     masked(tmp_path, rows, "A + B = T", k=3, invalid="exclude", shuffle=True, seed=7)
-    manifest = tmp_path / "manifest.json"
+    manifest = tmp_path / "m.manifest.json"
     contract = read_contract(manifest)
     assert sorted(contract.order or ()) == list(range(38))
     assert masktron.check(

@@ -65,7 +65,7 @@ def test_draws_that_break_everything_are_written_without_a_violation(
     assert result.valid
     assert all(engine.agrees and engine.violations == 0 for engine in result.engines)
     assert violations(rules, out, data) == {}
-    assert masktron.check(out, rules, original=data, manifest=tmp_path / "manifest.json").complies
+    assert masktron.check(out, rules, original=data, manifest=tmp_path / "masked.manifest.json").complies
     assert result.draw is not None
     fallbacks = sum(block.exits["prototype"] for block in result.blocks)
     assert fallbacks <= 0.05 * result.records_out

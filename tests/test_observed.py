@@ -214,7 +214,7 @@ def test_what_an_unmasked_field_fixes_is_said(tmp_path: Path) -> None:
     assert result.unchanged["T"] == 100
     assert result.unchanged["X"] < 50
     checked = masktron.check(
-        tmp_path / "m.xml", tmp_path / "r.sch", original=tmp_path / "d.xml", manifest=tmp_path / "manifest.json"
+        tmp_path / "m.xml", tmp_path / "r.sch", original=tmp_path / "d.xml", manifest=tmp_path / "m.manifest.json"
     )
     assert checked.complies
     assert checked.notes == ("the masked field T is published as it was, in every record",)

@@ -215,7 +215,7 @@ def test_missing_categories_are_filled_with_categories(tmp_path: Path) -> None:
 
 def test_the_order_of_a_shuffled_file_is_no_function_of_the_draws(tmp_path: Path) -> None:
     masked(tmp_path, amounts(40), "A >= 0", seed=5, shuffle=True)
-    order = json.loads((tmp_path / "manifest.json").read_text())["order"]
+    order = json.loads((tmp_path / "m.manifest.json").read_text())["order"]
     streams = ([5], [5, 0, 0])  # the first is what the second means to numpy, and what the first stratum draws from
     assert all(order != np.random.default_rng(stream).permutation(40).tolist() for stream in streams)
 
@@ -264,7 +264,7 @@ def test_limits_mean_the_same_in_mask_and_check(tmp_path: Path) -> None:
         tmp_path / "m.xml",
         tmp_path / "r.sch",
         original=tmp_path / "d.xml",
-        manifest=tmp_path / "manifest.json",
+        manifest=tmp_path / "m.manifest.json",
         limits=figures,
     )
     with pytest.raises(masktron.ViolationError, match="block_k"):

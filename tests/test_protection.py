@@ -358,7 +358,7 @@ class Case:
         ]
         self.data = write_data(folder / "data.xml", self.rows)
         self.rules = write_rules(folder / "rules.sch", "A + B = T", "A >= 0")
-        self.out, self.manifest = folder / "masked.xml", folder / "manifest.json"
+        self.out, self.manifest = folder / "masked.xml", folder / "masked.manifest.json"
         result = masktron.mask(
             self.data,
             self.rules,

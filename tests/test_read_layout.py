@@ -71,6 +71,13 @@ def test_two_kinds_of_records_are_refused(hints, write):
     assert "--record" in caught.value.hint
 
 
+def test_a_namespace_that_is_no_uri_is_refused(write):
+    path = write("<D\nxmlns:x='a b'><R><A>1</A></R></D>")
+    with pytest.raises(DocumentError, match="the namespace 'a b' is no URI") as caught:
+        detect_layout(path)
+    assert caught.value.where == f"{path}:1:1"
+
+
 def test_text_alone_is_no_record(write):
     with pytest.raises(DocumentError, match="nothing tells which element is the record"):
         detect_layout(write("<R>\n<V1>1</V1><V2>2</V2></R>"))

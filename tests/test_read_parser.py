@@ -48,9 +48,10 @@ REFUSED = {
     "unbound prefix": (b"<Data>\n<p:V1/></Data>", "prefix is used that is not declared", "2:1"),
     "attribute twice": (b"<Data a='1' a='2'/>", "attribute is given twice", "1:13"),
     "late declaration": (b"\n<?xml version='1.0'?><Data/>", "before the XML declaration", "2:1"),
-    "plain text": (b"V1,V2\n1,2\n", "not well-formed", "1:1"),
+    "plain text": (b"V1 V2\n1 2\n", "not well-formed", "1:1"),
+    "CSV": (b"V1,V2\n1,2\n", "this is CSV, not XML", ""),
     "white space": (b" \n", "ends before the root", "2:1"),
-    "gzip": (b"\x1f\x8b\x08\x00", "not well-formed|byte|control", "1:1"),
+    "gzip": (b"\x1f\x8b\x08\x00", "this is a gzip archive, not XML", ""),
     "empty": (b"", "file is empty", ""),
     "utf-16 declared utf-8": (
         '<?xml version="1.0" encoding="UTF-8"?><Data/>'.encode("utf-16"),

@@ -56,7 +56,7 @@ def promises(result: MaskResult, k: int, data: Path, rules: Path, out: Path) -> 
     assert result.min_group >= k
     assert all(engine.agrees and engine.violations == 0 for engine in result.engines)
     assert {engine.engine.split()[0] for engine in result.engines} >= {"pyschematron"}
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_name("manifest.json"))
+    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
     assert verdict.complies, verdict
 
 

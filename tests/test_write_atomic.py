@@ -7,13 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from masktron.errors import DocumentError
-from masktron.write import atomic
-from masktron.write.atomic import atomic_path
+from masktron.write import atomic, scratch
+from masktron.write.atomic import atomic_path, publishing
+from masktron.write.scratch import private_folder, remove_abandoned
 
 
 def _files(folder):
@@ -31,10 +33,10 @@ def test_success_replaces_the_target(tmp_path):
     assert _files(tmp_path) == ["out.xml"]
 
 
-def test_permissions_are_those_of_any_new_file(tmp_path):
+def test_a_released_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "plain").write_text("")
-    with atomic_path(tmp_path / "out.xml"):
-        pass
+    with atomic_path(tmp_path / "out.xml", released=True) as path:
+        assert path.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "out.xml").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
@@ -123,6 +125,13 @@ def test_a_long_name_fits(tmp_path):
     assert _files(tmp_path) == ["x" * 250]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the bytes of names as Linux does")
+def test_a_long_name_of_wide_characters_fits(tmp_path):
+    with atomic_path(tmp_path / ("\N{SNOWMAN}" * 80)) as path:
+        path.write_text("new")
+    assert _files(tmp_path) == ["\N{SNOWMAN}" * 80]
+
+
 INTERRUPTED = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
@@ -132,6 +141,125 @@ with atomic_path(sys.argv[1]) as path:
     print("ready", flush=True)
     time.sleep(60)
 """
+
+
+KILLED = """
+import sys
+from masktron.write.atomic import atomic_path
+from masktron.write.scratch import private_folder
+with private_folder() as folder, atomic_path(sys.argv[1]) as path:
+    (folder / "frame.xml").write_text("secret")
+    path.write_text("secret")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and locks of POSIX")
+
+
+@posix
+def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_living_one_has_is_not(tmp_path, monkeypatch):
+    temporary, out = tmp_path / "tmp", tmp_path / "out"
+    temporary.mkdir()
+    out.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    def next_run():
+        with atomic_path(out / "other.xml"), private_folder():
+            pass
+
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(out / "out.xml")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        left = [_files(out), _files(temporary)]
+        assert [len(names) for names in left] == [1, 1]
+        next_run()
+        assert [_files(out), _files(temporary)] == [[*left[0], "other.xml"], left[1]]
+        process.kill()
+        process.wait(30)
+    assert [_files(out), _files(temporary)] == [[*left[0], "other.xml"], left[1]]
+    next_run()
+    assert [_files(out), _files(temporary)] == [["other.xml"], []]
+
+
+@posix
+def test_only_abandoned_files_of_masktron_are_removed(tmp_path):
+    abandoned = [f".masktron-out.xml.{digit * 16}.part" for digit in "0123456"]
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / abandoned[0]).symlink_to(victim)
+    (tmp_path / abandoned[1]).symlink_to(tmp_path / "nowhere")
+    (tmp_path / abandoned[2]).mkdir()
+    os.mkfifo(tmp_path / abandoned[3])
+    for name in ("notes.part", ".masktron-out.xml.part", ".out.xml.0123456789abcdef.part", "masktron-demo"):
+        (tmp_path / name).touch()
+    (tmp_path / "masktron-01234567.scratch").symlink_to(victim.parent)
+    kept = _files(tmp_path)
+    (tmp_path / abandoned[4]).touch()
+    (tmp_path / "masktron-0123456_.scratch").mkdir()
+    (tmp_path / "masktron-0123456_.scratch" / "link").symlink_to(victim)
+    remove_abandoned(tmp_path)
+    assert _files(tmp_path) == kept
+    assert victim.read_text() == "kept"
+    if os.geteuid() == 0:
+        (tmp_path / abandoned[5]).touch()
+        os.chown(tmp_path / abandoned[5], 12345, 12345)
+        remove_abandoned(tmp_path)
+        assert abandoned[5] in _files(tmp_path)
+
+
+@posix
+def test_a_file_that_was_taken_for_abandoned_before_it_had_its_lock_is_made_anew(tmp_path, monkeypatch):
+    own = scratch.create_private
+
+    def overtaken(path):
+        monkeypatch.setattr(scratch, "create_private", own)
+        descriptor = own(path)
+        remove_abandoned(tmp_path)
+        return descriptor
+
+    monkeypatch.setattr(scratch, "create_private", overtaken)
+    with atomic_path(tmp_path / "out.xml") as path:
+        path.write_text("new")
+    assert _files(tmp_path) == ["out.xml"]
+
+
+@posix
+def test_nothing_is_written_through_a_link_in_the_place_of_the_temporary_file(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    with (
+        pytest.raises(DocumentError, match="somebody else changed the folder"),
+        atomic_path(tmp_path / "out.xml") as path,
+    ):
+        path.unlink()
+        path.symlink_to(victim)
+    assert _files(tmp_path) == ["victim"]
+    with pytest.raises(FileExistsError):
+        (tmp_path / "link").symlink_to(tmp_path / "new")
+        scratch.create_private(tmp_path / "link")
+    assert not (tmp_path / "new").exists()
+
+
+@posix
+def test_what_was_published_is_known(tmp_path):
+    with publishing() as published:
+        assert published.names == ()
+        with pytest.raises(ValueError, match="no"), atomic_path(tmp_path / "no"):
+            raise ValueError("no")
+        with atomic_path(tmp_path / "out.xml"):
+            assert published.names == ()
+        assert published.names == (str(tmp_path / "out.xml"),)
+    with publishing() as outer:
+        with publishing(), atomic_path(tmp_path / "inner.xml"):
+            pass
+        assert outer.names == (str(tmp_path / "inner.xml"),)
+    with atomic_path(tmp_path / "later.xml"):
+        pass
+    assert len(published.names) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")

@@ -18,6 +18,8 @@ from masktron.read.layout import detect_layout, survey
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_plain
 from masktron.read.records import Coded
+from masktron.write.left_out import left_out, outline_notes
+from masktron.write.outline import namespaces_of
 from masktron.write.texts import escaped, writable
 from masktron.write.xml import write_masked
 
@@ -31,9 +33,9 @@ def _build(rows, *, encoding="UTF-8", end="\n", nested=False, mark=False, spell=
     spell = spell or _escaped
     pad = "  " if end else ""
     deep = end + pad * (2 if nested else 1)
-    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<?style a b?>\n'
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n'
     text += '<n:Data xmlns:n="urn:n" xmlns="urn:d" year="2024">'
-    text += f'{end}{pad}<List of="x">' if nested else ""
+    text += f"{end}{pad}<List>" if nested else ""
     for row in rows:
         text += f"{deep}<Record"
         for name, lexeme in zip(FIELDS[:2], row[:2], strict=True):
@@ -44,7 +46,7 @@ def _build(rows, *, encoding="UTF-8", end="\n", nested=False, mark=False, spell=
             text += f"{deep}{pad}" + (f"<{name}>{spell(lexeme)}</{name}>" if lexeme else f"<{name}/>")
         text += f"{deep}</Record>" if present else ""
     text += f"{end}{pad}</List>" if nested else ""
-    text += f"{end}</n:Data>\n<?end?>\n"
+    text += f"{end}</n:Data>\n"
     codec = {"UTF-16": "utf-16-be"}.get(encoding, encoding)
     prefix = codecs.BOM_UTF16_BE if encoding == "UTF-16" else codecs.BOM_UTF8 if mark else b""
     return prefix + text.encode(codec, errors="xmlcharrefreplace")
@@ -111,7 +113,7 @@ def test_no_change_gives_the_same_bytes(first, rest, style, mark):
 @pytest.mark.parametrize("spell", [_as_cdata, _with_remarks])
 @given(rows=st.lists(ROW, min_size=1, max_size=4), style=STYLE)
 def test_other_spellings_become_plain_text(spell, rows, style):
-    assert _write(_build(rows, spell=spell, **style))[0] == _build(rows, **style)
+    assert _canonical(_write(_build(rows, spell=spell, **style))[0]) == _canonical(_build(rows, **style))
 
 
 @given(FULL, FULL, st.lists(st.tuples(ROW, ROW), max_size=5), STYLE, st.sets(st.sampled_from(NAMES)))
@@ -170,28 +172,97 @@ def test_removed_fields_are_gone_from_every_record(first, rest, style, removed):
     assert _write(_build(rows, **style), removed=removed)[0] == _build(expected, **style)
 
 
-SECRETS = b"""<!-- secret 0 -->
-<!DOCTYPE Data>
-<Data>
+SECRETS = """<!-- secret 0 --><?secret secret?>
+<!DOCTYPE secret>
+<d:Data xmlns:d="d" xmlns:x="x" xmlns:secret="e" xmlns:q="secret" year="2009" x:base="p:1" xmlns:p="kept">
   <!-- secret 1 -->
-  <Record><!-- secret 2 -->
-    <A>1<!-- secret 3 -->2<?secret 4?><![CDATA[<3]]>&#52;</A><?secret 5?>
-    <B>5</B><!-- secret 6 -->
-  </Record>
+  <Set of="secret 10" x:of="secret 11" xmlns:z="urn:secret12" xmlns:x="x">
+  <d:Record id="1" xmlns:y="urn:secret13"><!-- secret 2 -->
+    <A xmlns:y="urn:secret14">1<!-- secret 3 -->2<?secret 4?><![CDATA[<3]]>&#52;</A><?secret 5?>
+    <secret:B xmlns:secret="d" xmlns:d="urn:secret15">5</secret:B><!-- secret 6 -->
+  </d:Record>
   <?secret 7?>
-  <Record/>
+  <d:Record/>
+  <secret:Record xmlns:secret="d"><A xmlns="">7</A><y:C xmlns:y="only-here">8</y:C></secret:Record>
   <!-- secret 8 -->
-</Data>
-<!-- secret 9 --><?kept?>"""
+  </Set>
+</d:Data>
+<!-- secret 9 --><?secret kept?>"""
 
 
 def test_what_could_carry_original_values_is_dropped():
-    written, _ = _write(SECRETS)
+    source = SECRETS.encode()
+    written, _ = _write(source)
     assert b"secret" not in written
-    assert written.startswith(b"<!DOCTYPE Data>\n<Data>\n  <Record>\n")
-    assert written.endswith(b"</Data>\n<?kept?>\n")
+    head = b'<d:Data xmlns:d="d" xmlns:x="x" xmlns:p="kept" xmlns:ns0="only-here" year="2009" x:base="p:1">\n  '
+    assert written.startswith(head + b'<Set>\n  <d:Record id="1">\n')
+    assert written.endswith(b"</Set>\n</d:Data>\n")
     assert b"<A>12&lt;34</A>" in written
-    assert b"secret" not in _write(SECRETS, order=np.array([1, 0]), keep=np.array([True, False]))[0]
+    assert b"<d:Record>\n    <A>7</A>\n    <ns0:C>8</ns0:C>\n  </d:Record>" in written
+    assert written.count(b"xmlns") == 4
+    assert b"secret" not in _write(source, order=np.array([1, 0, 2]), keep=np.array([True, False, True]))[0]
+    assert b"secret" not in _write(source, keep=np.zeros(3, dtype=bool))[0]
+
+
+def test_what_was_dropped_is_counted(tmp_path):
+    path = tmp_path / "in.xml"
+    path.write_text(SECRETS)
+    layout = detect_layout(path)
+    counts = left_out(path, layout)
+    assert counts == {
+        "comments": 7,
+        "processing_instructions": 5,
+        "document_types": 1,
+        "namespace_declarations": 11,
+        "attributes": 2,
+    }
+    first, second = outline_notes(layout, counts)
+    assert first == (
+        "left out, since nobody knows what they tell: 7 comments, 5 processing instructions, 1 document type, 11 "
+        "namespace declarations, 2 attributes of elements around the records"
+    )
+    assert second == "released as they are, the attributes of the root: year, base; look at what they tell"
+    path.write_text("<D home='C:\\\\smith'><R><A>1</A></R></D>")
+    assert list(outline_notes(detect_layout(path), left_out(path, detect_layout(path)))) == [
+        "released as they are, the attributes of the root: home (a path or an address); look at what they tell"
+    ]
+
+
+@pytest.mark.parametrize("remark", ["", "<!-- 1 -->", "<?p 1?>", "<R xmlns:s='s'><A>1</A></R>"])
+def test_what_is_counted_in_a_plain_file(remark, tmp_path):
+    path = tmp_path / "in.xml"
+    path.write_text("<!-- 1 --><D xmlns:s='s'>" + "<R><A>1</A></R>" * 4 + remark + "<R><A>1</A></R></D>")
+    layout, _, plain = survey_plain(path)
+    assert _write(path.read_bytes())[0] == b"<D>" + b"<R><A>1</A></R>" * (5 + (remark[:2] == "<R")) + b"</D>\n"
+    counts = left_out(path, layout, plain)
+    assert counts == left_out(path, layout)
+    assert counts["comments"] == 1 + (remark[:2] == "<!")
+    assert counts["processing_instructions"] == (remark[:2] == "<?")
+    assert counts["namespace_declarations"] == 1 + (remark[:2] == "<R")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('<D xmlns="u"><R xmlns=""><A>1</A></R></D>', '<ns0:D xmlns:ns0="u"><R><A>1</A></R></ns0:D>\n'),
+        (
+            '<D xmlns="u"><R xmlns:smith="u" smith:id="1"><A xmlns:n="u">1</A></R></D>',
+            '<D xmlns="u" xmlns:ns0="u"><R ns0:id="1"><A>1</A></R></D>\n',
+        ),
+        ('<D><smith:R xmlns:smith="u"><A/></smith:R></D>', '<D xmlns:ns0="u"><ns0:R><A/></ns0:R></D>\n'),
+        ('<D xmlns:ns0="v"><R xmlns="u" xml:lang="fr"/></D>', '<D xmlns:ns1="u"><ns1:R xml:lang="fr"/></D>\n'),
+    ],
+)
+def test_namespaces_of_records_are_declared_on_the_root(source, expected, tmp_path):
+    written, _ = _write(source.encode())
+    layouts = []
+    for name, text in (("in.xml", source.encode()), ("out.xml", written)):
+        (tmp_path / name).write_bytes(text)
+        layouts.append(detect_layout(tmp_path / name))
+    assert layouts[0].record_path == layouts[1].record_path
+    assert set(layouts[0].fields) == set(layouts[1].fields)
+    assert dict(layouts[1].nsmap) == namespaces_of(layouts[0])
+    assert written.decode() == expected
 
 
 def test_the_standalone_declaration_stays():

@@ -1,5 +1,27 @@
-"""``python -m masktron``."""
+"""``python -m masktron``, and the command ``masktron``."""
 
-from masktron.cli import main
+import os
+import signal
+import sys
+from contextlib import suppress
 
-main()
+from masktron.stopping import Stopped, stoppable
+
+
+def start() -> None:
+    """Run the command line as a process of its own, which a signal finds prepared before anything heavy is loaded."""
+    try:
+        # what comes when all is done changes nothing any more
+        with stoppable(afterwards=signal.SIG_IGN):
+            from masktron.cli import main  # noqa: PLC0415 -- takes a while
+
+            main()
+    except Stopped as stopped:
+        # threads that compute, and engines that have much to take down, are not waited for
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os._exit(128 if stopped.code is None else int(stopped.code))
+
+
+if __name__ == "__main__":
+    start()

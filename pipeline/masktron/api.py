@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
 from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 from masktron.thresholds import thresholds
+from masktron.write.scratch import create_private, private_folder
 
 type Source = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""
@@ -164,7 +164,7 @@ def mask(
         in ``result.data``.
     config : Config, optional
     manifest : path, optional
-        ``manifest.json`` beside `out` when not given.
+        ``released.manifest.json`` beside ``released.xml`` when not given.
     **settings
         Settings of `Config` that override `config`, such as ``k=5``, ``roles={"NAME": "identifier"}``,
         ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
@@ -181,8 +181,8 @@ def mask(
     framed = isinstance(data, pd.DataFrame)
     if out is None and not framed:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
-    with _file(data, "data") as path, tempfile.TemporaryDirectory(prefix="masktron-") as folder:
-        target = Path(folder) / "masked.xml" if out is None else _path(out, "out")
+    with _file(data, "data") as path, private_folder() as folder:
+        target = folder / "masked.xml" if out is None else _path(out, "out")
         result = run_mask(
             path,
             _path(rules, "rules"),
@@ -386,8 +386,9 @@ def _file(source: Source, what: str) -> Iterator[Path]:
             )
         yield _path(source, what)
         return
-    with tempfile.TemporaryDirectory(prefix="masktron-") as folder:
-        path = Path(folder) / "frame.xml"
+    with private_folder() as folder:
+        path = folder / "frame.xml"
+        os.close(create_private(path))
         write_frame(source, path)
         try:
             yield path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import io
 import os
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import typer
 from rich.console import Console
 
 from masktron.errors import Exit, MasktronError
+from masktron.stopping import stoppable
 
 if TYPE_CHECKING:
     from masktron.config import Config
@@ -358,7 +358,8 @@ def mask(
     record: Record = None,
     phase: Phase = None,
     manifest: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Confidential manifest; manifest.json beside the output.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
     ] = None,
     json: Json = None,
 ) -> None:
@@ -407,7 +408,7 @@ def mask(
 
 
 @app.command(
-    epilog="Example: masktron check masked.xml --rules edits.sch --original survey.xml --manifest manifest.json"
+    epilog="Example: masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"
 )
 def check(
     masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],
@@ -451,7 +452,7 @@ def check(
 
 
 @app.command(
-    epilog="Example: masktron assess masked.xml --original survey.xml --manifest manifest.json",
+    epilog="Example: masktron assess masked.xml --original survey.xml --manifest masked.manifest.json",
 )
 def assess(
     masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],
@@ -581,11 +582,12 @@ def main() -> None:
     """Run the command line; every error of masktron ends in one message and its exit code."""
     # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
     gc.set_threshold(_COLLECTED)
-    for number in ("SIGTERM", "SIGHUP"):
-        # A terminated run cleans up like any other: no temporary file stays behind. Windows has no SIGHUP.
-        if number in signal.Signals.__members__:
-            signal.signal(signal.Signals[number], lambda received, _: sys.exit(128 + received))
     _own_stderr()
+    with stoppable():
+        _run()
+
+
+def _run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
@@ -733,17 +735,13 @@ def _console(*, stderr: bool = False) -> Console:
 def _progress() -> Iterator[Progress]:
     """Show stages, the records done and the time left on standard error, where somebody watches."""
     console = Console(stderr=True)
-    try:
-        if not console.is_terminal:
-            yield lambda stage, done: None
-            return
-        from masktron.report.watch import watch
+    if not console.is_terminal:
+        yield lambda stage, done: None
+        return
+    from masktron.report.watch import watch
 
-        with watch(console) as shown:
-            yield shown
-    except KeyboardInterrupt:
-        console.print("interrupted; nothing was written")
-        raise
+    with watch(console) as shown:
+        yield shown
 
 
 if __name__ == "__main__":

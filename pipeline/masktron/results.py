@@ -872,6 +872,9 @@ class MaskResult:
         Those that cost little, and those that have a limit; `assess` has all.
     excluded : tuple of int
         Positions (from 0) of original records left out since they break a rule: confidential.
+    left_out : mapping of str to int
+        What else of the original was not released: comments, processing instructions, document types, declarations
+        of namespaces, attributes of elements around the records.
     method : str
     promise : str
         The protection contract of the method, in a sentence.
@@ -901,6 +904,7 @@ class MaskResult:
     repairs: tuple[RepairResult, ...] = ()
     figures: tuple[FigureResult, ...] = ()
     excluded: tuple[int, ...] = field(default=(), repr=False)
+    left_out: Mapping[str, int] = field(default_factory=dict)
     method: str = "mdav"
     promise: str = ""
     draw: DrawResult | None = None
@@ -943,6 +947,7 @@ class MaskResult:
             "allowed": list(self.allowed),
             "notes": list(self.notes),
             "excluded": [position + 1 for position in self.excluded],
+            "left_out": dict(self.left_out),
         }
 
     def __repr__(self) -> str:

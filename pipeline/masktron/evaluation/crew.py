@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, Protocol, Self
 
 _BEGIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from masktron.evaluation.crew import serve; serve()"
 )
@@ -190,7 +190,6 @@ def _send(stream: IO[bytes], what: object) -> None:
 
 def serve() -> None:
     """Do tasks that come by standard input until it ends; the answers go to standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks = sys.stdin.buffer
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer

@@ -22,6 +22,7 @@ from masktron.report.tables import check_tables, mask_tables, show, validate_tab
 from masktron.report.text import plain
 from masktron.resources import resource
 from masktron.results import SCHEMA_VERSION, CheckResult, MaskResult, ValidateResult
+from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_json
 
 SAMPLES = ("household", "business")
@@ -94,7 +95,7 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
 
 _FILES = {
     "masked.xml": "the masked file",
-    "manifest.json": "how it was made: confidential",
+    "masked.manifest.json": "how it was made: confidential",
     "mask.json": "the result of mask, blocks, losses, counts: confidential",
     "check.json": "the result of check",
     "invalid.svrl.xml": "what is wrong in the invalid file, record by record: confidential",
@@ -108,19 +109,27 @@ _FILES = {
 def _prepared(sample: str, out: Path) -> Path:
     folder = out / sample
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for one in (*reversed(folder.parents), folder):
+            # not parents=True, which leaves the folders above to the umask
+            if not one.exists():
+                one.mkdir(mode=0o700, exist_ok=True)
         for name in (f"{sample}.xml", f"{sample}-invalid.xml", f"{sample}.toml"):
-            shutil.copyfile(resource(f"sample_xml/{name}"), folder / name)
+            _copy(resource(f"sample_xml/{name}"), folder / name)
         for name in (f"{sample}.sch", "patterns.sch"):
-            shutil.copyfile(resource(f"rules/{name}"), folder / name)
+            _copy(resource(f"rules/{name}"), folder / name)
     except OSError as error:
         raise UsageError(f"cannot write the samples: {error.strerror}", where=str(folder)) from error
     return folder
 
 
+def _copy(source: Path, target: Path) -> None:
+    with atomic_path(target, released=True) as temporary:
+        shutil.copyfile(source, temporary)
+
+
 def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> Outcome:
     rules, data = folder / f"{sample}.sch", folder / f"{sample}.xml"
-    masked, manifest = folder / "masked.xml", folder / "manifest.json"
+    masked, manifest = folder / "masked.xml", folder / "masked.manifest.json"
 
     console.rule(f"[bold]{sample}: validate a file before it is edited")
     before = run_validate(

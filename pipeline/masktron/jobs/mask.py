@@ -16,7 +16,7 @@ from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
-from masktron.files import manifest_beside, refuse_outputs
+from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.limits import over_limits, refuse_class_limits
@@ -60,7 +60,9 @@ from masktron.roles import FieldFacts, resolve_roles
 from masktron.settle.prototypes import EXITS
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared
+from masktron.write.left_out import left_out, outline_notes
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
+from masktron.write.outline import namespaces_of
 from masktron.write.xml import write_masked
 
 AS_DRAWN = ("rounded", "mode")
@@ -88,7 +90,7 @@ def run_mask(
     data, rules, out : Path
     config : Config, optional
     manifest : Path, optional
-        ``manifest.json`` beside the output when not given.
+        ``released.manifest.json`` beside ``released.xml`` when not given.
 
     Raises
     ------
@@ -104,6 +106,7 @@ def run_mask(
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
+    refuse_other_names(out)
     manifest = manifest or manifest_beside(out)
     refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
     _refuse_foreign_manifest(manifest, out)
@@ -170,7 +173,7 @@ class _Run:
     def publish(self, made: Masked, out: Path, manifest: Path, progress: Progress) -> MaskResult:
         """Write to temporary files, verify, and only then give them their names."""
         order = self._order()
-        with atomic_path(out) as temporary, atomic_path(manifest) as confidential:
+        with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
             written = write_masked(
                 self.records.source,
                 temporary,
@@ -246,8 +249,8 @@ class _Run:
         removed = self.plan.by_role(Role.IDENTIFIER)
         expected = {field for field in self.job.layout.fields if field.name not in removed}
         own, source = (
-            (one.record_path, one.encoding, dict(one.root_attributes), dict(one.nsmap))
-            for one in (layout, self.job.layout)
+            (one.record_path, one.encoding, dict(one.root_attributes), spaces)
+            for one, spaces in ((layout, dict(layout.nsmap)), (self.job.layout, namespaces_of(self.job.layout)))
         )
         if own != source or not shape.flat or not expected.issuperset(layout.fields):
             raise ViolationError(
@@ -340,6 +343,7 @@ class _Run:
         progress: Progress,
     ) -> tuple[MaskResult, tuple[Measured, ...]]:
         confidential = self.plan.by_role(Role.CONFIDENTIAL)
+        left = left_out(self.records.source, self.job.layout, self.job.plain)
         columns = self._in_order(masked, order)
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
@@ -384,6 +388,7 @@ class _Run:
             notes=(
                 *notes_of(self.job),
                 *self.originals.notes,
+                *outline_notes(self.job.layout, left),
                 *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),
@@ -391,6 +396,7 @@ class _Run:
             ),
             figures=tuple(map(FigureResult.of, measured)),
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
+            left_out=left,
             method=self.method.name,
             promise=self.method.contract.says,
             draw=draw,

@@ -1,8 +1,9 @@
 """Records written anew from the bytes of the source: some values replaced, fields taken out and put in.
 
 What comes out is what libxml2 writes of a record after these edits: tags without white space that means nothing,
-attributes in double quotes, empty elements as one tag. A record in which anything would have to be understood (CDATA,
-comments, character references, carriage returns in values) is left to whoever has a parser.
+attributes in double quotes, empty elements as one tag; one white space for all records. A record in which
+anything would have to be understood (CDATA, comments, character references, carriage returns in values) is left to
+whoever has a parser.
 """
 
 from __future__ import annotations
@@ -25,10 +26,6 @@ REMOVED = -2
 _TAB, _LF, _CR, _SPACE, _QUOTE, _AMP = 9, 10, 13, 32, 34, 38
 _APOSTROPHE, _SLASH, _SEMICOLON, _LT, _EQUALS, _GT = 39, 47, 59, 60, 61, 62
 
-_SLOT, _START, _STOP, _NEW, _TAIL, _TAIL_STOP = 0, 1, 2, 3, 4, 5
-"""Rows of what is noted of a value: field, bytes, whether they are those of a new text, white space behind it."""
-_GIVEN, _CHILDREN, _INNER, _INNER_STOP = 0, 1, 2, 3
-"""What is noted of a record: how many attributes and fields it has, and the white space before the first field."""
 _LONGEST = 6
 """Bytes that one byte of a value can become, as ``&quot;``."""
 
@@ -88,20 +85,6 @@ def _copied(source: Bytes, start: int, stop: int, out: Bytes, at: int) -> int:
 
 
 @kernel
-def _spaced(data: Bytes, start: int, stop: int, out: Bytes, at: int) -> int:
-    """Write white space with the line ends that a parser makes of it."""
-    for i in range(start, stop):
-        if data[i] == _CR:
-            if i + 1 < stop and data[i + 1] == _LF:
-                continue
-            out[at] = _LF
-        else:
-            out[at] = data[i]
-        at += 1
-    return at
-
-
-@kernel
 def _escaped(data: Bytes, start: int, stop: int, out: Bytes, at: int, attribute: bool) -> int:
     """Write a value of the source, with references for what libxml2 writes as such."""
     for i in range(start, stop):
@@ -127,18 +110,20 @@ def _tokenized(
     bounds: Places,
     attributes: int,
     lines: Places,
-    given: Held,
-    held: Held,
-    where: Places,
-    shape: Places,
-) -> bool:
-    """Find attributes, fields and white space of a record from behind its name on; False where it is not plain."""
+    begins: Places,
+    ends: Places,
+    order: Places,
+) -> int:
+    """Find the values of a record from behind its name on, and the order of its fields.
+
+    A begin of -1 is no value. Returns the number of fields that are elements; -1 where the record is not plain.
+    """
     fields = len(lines)
     for slot in range(fields):
-        where[slot] = -1
-    found = 0
+        begins[slot] = -1
     closed = False
     last = -1
+    count = 0
     while True:
         while _is_space(data[i]):
             i += 1
@@ -149,84 +134,57 @@ def _tokenized(
             closed = True
             break
         slot = _named(data, i, names, bounds, 0, attributes, last + 1)
-        if slot < 0 or where[slot] >= 0:
-            return False
+        if slot < 0 or begins[slot] >= 0:
+            return -1
         last = slot
         i += bounds[slot + 1] - bounds[slot]
         quote = data[i + 1]
         if data[i] != _EQUALS or (quote != _QUOTE and quote != _APOSTROPHE):
-            return False
+            return -1
         i += 2
-        start = i
+        begins[slot] = i
         while data[i] != quote:
             i += 1
-        if lines[slot] == KEPT and not _stays(data, start, i, True):
-            return False
-        given[_SLOT, found], given[_START, found], given[_STOP, found], given[_NEW, found] = slot, start, i, 0
-        where[slot] = found
-        found += 1
+        ends[slot] = i
+        if lines[slot] == KEPT and not _stays(data, begins[slot], i, True):
+            return -1
         i += 1
-    shape[_GIVEN] = found
-    start = i
-    while not closed and _is_space(data[i]):
-        i += 1
-    shape[_INNER], shape[_INNER_STOP] = start, i
-    found = 0
     last = attributes - 1
     while not closed:
+        while _is_space(data[i]):
+            i += 1
         if data[i] != _LT:
-            return False
+            return -1
         if data[i + 1] == _SLASH:
             break
         slot = _named(data, i + 1, names, bounds, attributes, fields, last + 1)
-        if slot < 0 or where[slot] >= 0:
-            return False
+        if slot < 0 or begins[slot] >= 0:
+            return -1
         last = slot
+        order[count] = slot
+        count += 1
         length = bounds[slot + 1] - bounds[slot]
         i += 1 + length
         while _is_space(data[i]):
             i += 1
-        start = stop = i
+        begins[slot] = ends[slot] = i
         if data[i] == _GT:
             i += 1
-            start = i
+            begins[slot] = i
             while data[i] != _LT:
                 i += 1
-            stop = i
-            if data[i + 1] != _SLASH or (lines[slot] == KEPT and not _stays(data, start, stop, False)):
-                return False
+            ends[slot] = i
+            if data[i + 1] != _SLASH or (lines[slot] == KEPT and not _stays(data, begins[slot], i, False)):
+                return -1
             i += 2 + length
             while _is_space(data[i]):
                 i += 1
         elif data[i] == _SLASH:
             i += 1
         if data[i] != _GT:
-            return False
+            return -1
         i += 1
-        held[_SLOT, found], held[_START, found], held[_STOP, found], held[_NEW, found] = slot, start, stop, 0
-        held[_TAIL, found] = i
-        while _is_space(data[i]):
-            i += 1
-        held[_TAIL_STOP, found] = i
-        where[slot] = found
-        found += 1
-    shape[_CHILDREN] = found
-    return True
-
-
-@kernel
-def _shifted(table: Held, where: Places, begin: int, count: int, by: int) -> None:
-    """Move the entries from `begin` to `count` by one place."""
-    for j in range(count - begin):
-        source = count - 1 - j if by > 0 else begin + j
-        for row in range(len(table)):
-            table[row, source + by] = table[row, source]
-        where[table[_SLOT, source + by]] = source + by
-
-
-@kernel
-def _put(table: Held, at: int, slot: int, start: int, stop: int) -> None:
-    table[_SLOT, at], table[_START, at], table[_STOP, at], table[_NEW, at] = slot, start, stop, 1
+    return count
 
 
 @kernel
@@ -237,77 +195,47 @@ def _edited(
     lines: Places,
     text_starts: Held,
     text_stops: Held,
-    given: Held,
-    held: Held,
-    where: Places,
-    shape: Places,
-) -> bool:
-    """Do to the values what is to be done, field by field; False where that takes what other records have."""
-    children = shape[_CHILDREN]
-    inner, inner_stop = shape[_INNER], shape[_INNER_STOP]
-    closing = closing_stop = 0
-    if children:
-        closing, closing_stop = held[_TAIL, children - 1], held[_TAIL_STOP, children - 1]
+    begins: Places,
+    ends: Places,
+    order: Places,
+    count: int,
+) -> int:
+    """Put new texts in the places of values; a new field stands before the first of the record that comes later.
+
+    Returns the number of fields in the order; -1 where the name of a new field is not known.
+    """
     for slot in range(len(lines)):
         line = lines[slot]
-        if line == KEPT:
+        if line == REMOVED:
+            begins[slot] = -1
+        if line < 0:
             continue
-        start, stop = (text_starts[line, row], text_stops[line, row]) if line >= 0 else (-1, -1)
-        at = where[slot]
-        is_attribute = slot < attributes
-        if start < 0 and at < 0:
+        is_new = begins[slot] < 0
+        begins[slot], ends[slot] = text_starts[line, row], text_stops[line, row]
+        if begins[slot] < 0:
             continue
-        if start >= 0 and at >= 0:
-            _put(given if is_attribute else held, at, slot, start, stop)
-        elif start >= 0:
-            if bounds[slot + 1] == bounds[slot] or (not is_attribute and children == 0):
-                return False
-            if is_attribute:
-                _put(given, shape[_GIVEN], slot, start, stop)
-                shape[_GIVEN] += 1
-                continue
-            count = shape[_CHILDREN]
+        if bounds[slot + 1] == bounds[slot]:
+            return -1
+        if is_new and slot >= attributes:
             at = 0
-            while at < count and held[_SLOT, at] < slot:
+            while at < count and order[at] < slot:
                 at += 1
-            if at < count:
-                _shifted(held, where, at, count, 1)
-                held[_TAIL, at], held[_TAIL_STOP, at] = inner, inner_stop
-            else:
-                if at:
-                    held[_TAIL, at - 1], held[_TAIL_STOP, at - 1] = inner, inner_stop
-                else:
-                    shape[_INNER], shape[_INNER_STOP] = inner, inner_stop
-                held[_TAIL, at], held[_TAIL_STOP, at] = closing, closing_stop
-            _put(held, at, slot, start, stop)
-            shape[_CHILDREN] += 1
-        elif is_attribute:
-            _shifted(given, where, at + 1, shape[_GIVEN], -1)
-            shape[_GIVEN] -= 1
-        else:
-            count = shape[_CHILDREN]
-            if count == 1:
-                shape[_INNER_STOP] = shape[_INNER]
-            elif at == count - 1:
-                held[_TAIL, at - 1], held[_TAIL_STOP, at - 1] = closing, closing_stop
-            _shifted(held, where, at + 1, count, -1)
-            shape[_CHILDREN] -= 1
-    return True
+            for j in range(count, at, -1):
+                order[j] = order[j - 1]
+            order[at] = slot
+            count += 1
+    return count
 
 
 @kernel
-def _most(width: int, bounds: Places, given: Held, held: Held, shape: Places) -> int:
-    """Bytes that a record can take at most."""
-    size = 2 * width + 5 + shape[_INNER_STOP] - shape[_INNER]
-    for at in range(shape[_GIVEN]):
-        slot = given[_SLOT, at]
-        length = given[_STOP, at] - given[_START, at]
-        size += 4 + bounds[slot + 1] - bounds[slot] + (length if given[_NEW, at] else _LONGEST * length)
-    for at in range(shape[_CHILDREN]):
-        slot = held[_SLOT, at]
-        length = held[_STOP, at] - held[_START, at]
-        size += 5 + 2 * (bounds[slot + 1] - bounds[slot]) + (length if held[_NEW, at] else _LONGEST * length)
-        size += held[_TAIL_STOP, at] - held[_TAIL, at]
+def _most(width: int, space: int, bounds: Places, lines: Places, begins: Places, ends: Places) -> int:
+    """Bytes that a record can take at most, with so much white space at a field."""
+    size = 2 * width + 5 + space
+    for slot in range(len(lines)):
+        if begins[slot] >= 0:
+            length = ends[slot] - begins[slot]
+            size += 5 + 2 * (bounds[slot + 1] - bounds[slot]) + space
+            size += length if lines[slot] >= 0 else _LONGEST * length
     return int(size)
 
 
@@ -375,21 +303,26 @@ def assemble(
     bounds: Places,
     attributes: int,
     lines: Places,
+    inner: Bytes,
+    closing: Bytes,
+    between: Bytes,
     texts: Bytes,
     text_starts: Held,
     text_stops: Held,
     out: Bytes,
-    ends: Places,
+    written: Places,
     left: NDArray[np.bool_],
 ) -> tuple[int, int, int]:
     """Write records with new texts, from one row on, until the last or until there is no room.
 
+    The fields of each record come in its own order, attributes in one for all, with one white space.
+
     Parameters
     ----------
     data, starts, stops, odd : ndarray
-        Of a batch: its bytes, and its records, shape (rows,). The white space before the first record is there.
+        Of a batch: its bytes, and its records, shape (rows,).
     keep, apart : ndarray of bool, shape (rows,)
-        Which records are written, and before which of them the white space that stands there is.
+        Which records are written, and which of them have white space before them.
     row : int
         Where to begin.
     record : ndarray of uint8
@@ -400,13 +333,15 @@ def assemble(
         How many fields are attributes.
     lines : ndarray of int64, shape (fields,)
         Row of `text_starts` for each field; KEPT or REMOVED.
+    inner, closing, between : ndarray of uint8
+        White space before a field, behind the last one, and between records.
     texts : ndarray of uint8
         New texts, as they stand in the file.
     text_starts, text_stops : ndarray of int64, shape (replaced fields, rows)
         The new text of each cell. A start of -1 stands for none: the element or attribute is taken out.
     out : ndarray of uint8
         Written.
-    ends : ndarray of int64, shape (rows,)
+    written : ndarray of int64, shape (rows,)
         Written: where each record ends in `out`.
     left : ndarray of bool, shape (rows,)
         Written: records that are to be written and are not, as only a parser understands them; their place is at
@@ -420,73 +355,79 @@ def assemble(
         Bytes that it takes at most; 0 behind the last.
     """
     rows, width, fields = len(starts), len(record), len(lines)
-    given = np.zeros((6, fields + 1), dtype=np.int64)
-    held = np.zeros((6, fields + 1), dtype=np.int64)
-    where = np.zeros(fields + 1, dtype=np.int64)
-    shape = np.zeros(4, dtype=np.int64)
+    begins = np.zeros(fields + 1, dtype=np.int64)
+    ends = np.zeros(fields + 1, dtype=np.int64)
+    order = np.zeros(fields + 1, dtype=np.int64)
+    count = 0
+    space = len(inner) + len(closing)
     size = 0
     while row < rows:
-        before = int(stops[row - 1]) if row else 0
         plain = keep[row] and not odd[row]
         if plain:
-            plain = _tokenized(
-                data, starts[row] + 1 + width, names, bounds, attributes, lines, given, held, where, shape
-            ) and _edited(row, bounds, attributes, lines, text_starts, text_stops, given, held, where, shape)
-        need = starts[row] - before
+            at = starts[row] + 1 + width
+            count = _tokenized(data, at, names, bounds, attributes, lines, begins, ends, order)
+            if count >= 0:
+                count = _edited(row, bounds, attributes, lines, text_starts, text_stops, begins, ends, order, count)
+            plain = count >= 0
+        need = len(between)
         if plain:
-            need += _most(width, bounds, given, held, shape)
+            need += _most(width, space, bounds, lines, begins, ends)
         if size + need > len(out):
             return row, size, need
         left[row] = keep[row] and not plain
         if apart[row]:
-            until = before
-            while _is_space(data[until]):
-                until += 1
-            size = _spaced(data, before, until, out, size)
+            size = _copied(between, 0, len(between), out, size)
         if plain:
             out[size] = _LT
             size = _copied(record, 0, width, out, size + 1)
-            for at in range(shape[_GIVEN]):
-                slot, start, stop = given[_SLOT, at], given[_START, at], given[_STOP, at]
+            for slot in range(attributes):
+                if begins[slot] < 0:
+                    continue
                 out[size] = _SPACE
                 size = _copied(names, bounds[slot], bounds[slot + 1], out, size + 1)
                 out[size], out[size + 1] = _EQUALS, _QUOTE
-                if given[_NEW, at]:
-                    size = _copied(texts, start, stop, out, size + 2)
+                if lines[slot] >= 0:
+                    size = _copied(texts, begins[slot], ends[slot], out, size + 2)
                 else:
-                    size = _escaped(data, start, stop, out, size + 2, True)
+                    size = _escaped(data, begins[slot], ends[slot], out, size + 2, True)
                 out[size] = _QUOTE
                 size += 1
-            if shape[_CHILDREN] == 0 and shape[_INNER] == shape[_INNER_STOP]:
-                out[size], out[size + 1] = _SLASH, _GT
-                size += 2
-            else:
-                out[size] = _GT
-                size = _spaced(data, shape[_INNER], shape[_INNER_STOP], out, size + 1)
-                for at in range(shape[_CHILDREN]):
-                    slot, start, stop = held[_SLOT, at], held[_START, at], held[_STOP, at]
-                    out[size] = _LT
-                    size = _copied(names, bounds[slot], bounds[slot + 1], out, size + 1)
+            filled = False
+            for j in range(count):
+                slot = order[j]
+                if begins[slot] < 0:
+                    continue
+                if not filled:
                     out[size] = _GT
-                    begin = size + 1
-                    if held[_NEW, at]:
-                        stop = _copied(texts, start, stop, out, begin)
-                    else:
-                        stop = _escaped(data, start, stop, out, begin, False)
-                    if stop == begin:
-                        out[size], out[size + 1] = _SLASH, _GT
-                        size += 2
-                    else:
-                        out[stop], out[stop + 1] = _LT, _SLASH
-                        size = _copied(names, bounds[slot], bounds[slot + 1], out, stop + 2)
-                        out[size] = _GT
-                        size += 1
-                    size = _spaced(data, held[_TAIL, at], held[_TAIL_STOP, at], out, size)
+                    size += 1
+                    filled = True
+                size = _copied(inner, 0, len(inner), out, size)
+                out[size] = _LT
+                size = _copied(names, bounds[slot], bounds[slot + 1], out, size + 1)
+                out[size] = _GT
+                begin = size + 1
+                if lines[slot] >= 0:
+                    stop = _copied(texts, begins[slot], ends[slot], out, begin)
+                else:
+                    stop = _escaped(data, begins[slot], ends[slot], out, begin, False)
+                if stop == begin:
+                    out[size], out[size + 1] = _SLASH, _GT
+                    size += 2
+                else:
+                    out[stop], out[stop + 1] = _LT, _SLASH
+                    size = _copied(names, bounds[slot], bounds[slot + 1], out, stop + 2)
+                    out[size] = _GT
+                    size += 1
+            if filled:
+                size = _copied(closing, 0, len(closing), out, size)
                 out[size], out[size + 1] = _LT, _SLASH
                 size = _copied(record, 0, width, out, size + 2)
                 out[size] = _GT
                 size += 1
-        ends[row] = size
+            else:
+                out[size], out[size + 1] = _SLASH, _GT
+                size += 2
+        written[row] = size
         row += 1
     return row, size, 0
 

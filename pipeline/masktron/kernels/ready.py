@@ -48,6 +48,6 @@ def compile_kernels() -> None:
     reslot(hashes, 0, codes)
     tally(rows[:0], rows, places, rows)
     none = (octets, places[:0], places[:0], flags[:0], flags[:0], flags[:0])
-    assemble(*none, 0, octets, octets, places, 0, places[:0], octets, cells, cells, octets, places, flags)
+    assemble(*none, 0, octets, octets, places, 0, places[:0], *(octets,) * 4, cells, cells, octets, places, flags)
     lay_out(octets, np.zeros((1, 2), np.int64), places[:0], octets, 0, places, places)
     gather(octets, places, places, places[:0], octets, octets)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+from lxml import etree
+
 from masktron.errors import DocumentError, UsageError
 from masktron.read.encoding import Encoding
 from masktron.read.lexical import XML_SPACE
@@ -168,6 +170,14 @@ class Survey:
 
     def _namespace(self, prefix: str | None, uri: str | None) -> None:
         if len(self._stack) == 1 and uri:
+            try:
+                etree.Element("any", nsmap={"any": uri})
+            except ValueError:  # libxml2 reads it, and will not write it
+                raise DocumentError(
+                    f"the namespace {uri!r} is no URI",
+                    where=f"{self.path}:{self._parser.CurrentLineNumber}:{self._parser.CurrentColumnNumber + 1}",
+                    hint="write it without spaces, quotes and other characters that a URI must not have",
+                ) from None
             self.namespaces[prefix] = uri
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -222,6 +222,11 @@ def frame_of(path: str | Path, layout: Layout) -> etree._Element | None:
     for record in _released(Path(path), layout):
         return _copied(record.getparent(), {})
     return None
+
+
+def iter_records(path: str | Path, layout: Layout) -> Generator[etree._Element]:
+    """Yield each record of a file while it is read, with what follows it; the next one takes it out of memory."""
+    yield from _released(Path(path), layout)
 
 
 def cut_document(text: bytes, layout: Layout) -> etree._Element:

@@ -20,6 +20,7 @@ from lxml import etree
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import refuse_special
 from masktron.read.encoding import HEAD, Encoding, sniff
+from masktron.read.other_formats import refuse_other_formats
 
 MAX_DEPTH = 200
 """Deepest nesting of elements that is read; libxml2's own limit is 256."""
@@ -61,7 +62,7 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
     ------
     MasktronError
         Of the class `error`, when there is no such file, it is a directory, a pipe or a device, cannot be read, is
-        empty, or its encoding cannot be used.
+        empty, has another format than XML, or its encoding cannot be used.
     """
     refuse_special(path, error)
     try:
@@ -78,6 +79,7 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
             head = stream.read(HEAD)
             if not head:
                 raise error("the file is empty", where=str(path), hint="name an XML file with a root element")
+            refuse_other_formats(head, path, error)
             stream.seek(0)
             yield stream, sniff(head, f"{path}:1:1", error)
         except OSError as problem:

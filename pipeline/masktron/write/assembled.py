@@ -11,15 +11,13 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError
 from masktron.kernels.assembling import gather
 from masktron.read.blocks import PlainFile
-from masktron.read.encoding import Encoding
-from masktron.read.parser import namespace_parser, opened
+from masktron.read.parser import opened
 from masktron.read.plain import check_unchanged
 from masktron.write.edits import Edits
 from masktron.write.names import names_of
-from masktron.write.outline import Outline
+from masktron.write.outline import CLOSING, opening
 from masktron.write.pieces import Pieces, space_at
 
 _ROOM = 1 << 23
@@ -48,7 +46,6 @@ def write_assembled(
     frame = names.frame(head, edits.layout, plain.codec) if names is not None else None
     if names is None or frame is None:
         return False
-    around = _Around(source, encoding, head, plain.codec)
     apart = np.zeros(len(kept), dtype=np.bool_)
     if order is None:
         # the white space behind each record but the last: behind that comes what ends the source
@@ -57,20 +54,19 @@ def write_assembled(
         apart[1:] = followed[:-1]
     pieces = Pieces(source, edits, plain, names, head, kept, apart)
     with target.open("wb") as out:
-        out.write(around.before + frame[0])
+        out.write(_encoded(opening(encoding), plain) + frame[0])
         if order is None:
             out.writelines(pieces)
         else:
-            _write_ordered(out, pieces, order[kept[order]])
-        tail, after = around.behind(pieces.end)
+            _write_ordered(out, pieces, order[kept[order]], _encoded(edits.spacing.between, plain))
         if order is None or kept.any():
-            out.write(tail)
-        out.write(frame[1] + after)
+            out.write(_space_behind(source, pieces.end))
+        out.write(frame[1] + _encoded(CLOSING, plain))
     check_unchanged(source, plain)
     return True
 
 
-def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp]) -> None:
+def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], between: bytes) -> None:
     """Write records in another order: they are put together first, and held."""
     held = bytearray(1)  # never empty
     for piece in pieces:
@@ -78,7 +74,7 @@ def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp]) -> N
     stops = 1 + np.cumsum(pieces.lengths)
     starts = stops - pieces.lengths
     data = np.frombuffer(held, dtype=np.uint8)
-    separator = np.array(list(pieces.separator), dtype=np.uint8)
+    separator = np.array(list(between), dtype=np.uint8)
     sizes = pieces.lengths[chosen] + len(separator)
     ends = np.cumsum(sizes)
     begin = 0
@@ -91,25 +87,12 @@ def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp]) -> N
         begin = stop
 
 
-class _Around:
-    """What is written before the records and behind them."""
+def _space_behind(source: Path, offset: int) -> bytes:
+    """Return the white space that follows the records, which end at an offset."""
+    with source.open("rb") as stream:
+        stream.seek(offset)
+        return space_at(stream.read())
 
-    def __init__(self, source: Path, encoding: Encoding, head: bytes, codec: str) -> None:
-        self._source = source
-        self._codec = codec
-        self._outline = Outline()
-        self._parser = namespace_parser(source, encoding, DocumentError)
-        self._outline.attach(self._parser)
-        self._parser.Parse(head, False)
-        self.before = self._encoded(self._outline.opening(encoding))
 
-    def behind(self, offset: int) -> tuple[bytes, bytes]:
-        """Return the white space that follows the records, which end at an offset, and what follows the root."""
-        with self._source.open("rb") as stream:
-            stream.seek(offset)
-            rest = stream.read()
-        self._parser.Parse(rest, True)
-        return space_at(rest), self._encoded(self._outline.closing)
-
-    def _encoded(self, text: str) -> bytes:
-        return text.encode(self._codec, "xmlcharrefreplace")
+def _encoded(text: str, plain: PlainFile) -> bytes:
+    return text.encode(plain.codec, "xmlcharrefreplace")

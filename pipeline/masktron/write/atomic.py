@@ -4,31 +4,83 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 from masktron.errors import DocumentError
+from masktron.write.scratch import is_at, locked_file, remove_abandoned
 
 _OUTPUT_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
+@dataclass(frozen=True, slots=True)
+class _Publication:
+    target: str
+    final: Path
+    identity: os.stat_result
+
+
+class Published:
+    """The outputs that a run has given their names."""
+
+    def __init__(self) -> None:
+        self._found: list[_Publication] = []
+
+    def expect(self, target: str, final: Path, temporary: Path) -> None:
+        """Take note of an output that is about to get its name."""
+        self._found.append(_Publication(target, final, temporary.stat()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are in their place, as the user named them."""
+        return tuple(dict.fromkeys(one.target for one in self._found if _is_there(one)))
+
+
+def _is_there(one: _Publication) -> bool:
+    try:
+        return os.path.samestat(one.identity, one.final.stat())
+    except OSError:
+        return False
+
+
+_PUBLISHED: ContextVar[Published | None] = ContextVar("published", default=None)
+
+
 @contextmanager
-def atomic_path(target: str | Path) -> Iterator[Path]:
+def publishing() -> Iterator[Published]:
+    """Take note of every output that appears meanwhile, so that an interrupted run can say what it has written.
+
+    Inside another such context it is the other's notes that are kept.
+    """
+    token = _PUBLISHED.set(published := _PUBLISHED.get() or Published())
+    try:
+        yield published
+    finally:
+        _PUBLISHED.reset(token)
+
+
+@contextmanager
+def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]:
     """Give a temporary path beside `target`; on success it takes the place of `target` at once.
 
-    On any exception, a keyboard interrupt included, the temporary file is removed and `target` is as it was.
+    On any exception, a keyboard interrupt included, the temporary file is removed and `target` is as it was. What
+    killed runs have left in the folder is removed first.
 
     Parameters
     ----------
     target : str or Path
         A symbolic link is followed.
+    released : bool
+        The file is meant for others: when it is whole, it gets the permissions of the file that it replaces, or those
+        of any new file. By default it is readable for its owner alone, also in place of a file that was not.
 
     Yields
     ------
     Path
-        An empty file in the folder of `target`; write to it, and close it.
+        An empty file in the folder of `target`, readable for its owner alone; write to it, and close it.
 
     Raises
     ------
@@ -37,10 +89,13 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
         full.
     """
     final = Path(os.path.realpath(target))
-    temporary = final.with_name(f".{final.name[:100]}.{secrets.token_hex(8)}.part")
     if final.exists() and not final.is_file():
         raise DocumentError("the output exists and is not a plain file", where=str(target), hint="name a file")
-    _create(temporary, target)
+    remove_abandoned(final.parent)
+    try:
+        temporary, descriptor = locked_file(final)
+    except OSError as problem:
+        raise _unwritable(target, problem) from None
     try:
         try:
             yield temporary
@@ -48,29 +103,50 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
             if problem.errno not in _OUTPUT_TROUBLE:
                 raise
             raise _unwritable(target, problem) from problem
-        _settle(temporary, final, target)
+        if descriptor is not None:
+            _refuse_another(temporary, descriptor, target)
+        _settle(temporary, final, target, released=released)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
-def _create(temporary: Path, target: str | Path) -> None:
+def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> None:
+    if not is_at(descriptor, temporary):
+        raise DocumentError(
+            "somebody else changed the folder of the output while it was written",
+            where=str(target),
+            hint="nothing was written; name a folder that only you may write to",
+        )
+
+
+def _settle(temporary: Path, final: Path, target: str | Path, *, released: bool) -> None:
+    published = _PUBLISHED.get()
     try:
-        # not tempfile: its files are private to the user even after they are renamed
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    except OSError as problem:
-        raise _unwritable(target, problem) from None
-
-
-def _settle(temporary: Path, final: Path, target: str | Path) -> None:
-    try:
+        if released:
+            temporary.chmod(_mode(final))
         _sync(temporary)
+        if published is not None:
+            published.expect(str(target), final, temporary)
         temporary.replace(final)
     except OSError as problem:
         raise _unwritable(target, problem) from None
     with suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
         _sync(final.parent)
+
+
+def _mode(final: Path) -> int:
+    """Return the permissions of a file, or of a new one in its place."""
+    try:
+        return final.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0o077)  # it can only be read by setting it; strictly, as other threads may create files
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def _sync(path: Path) -> None:

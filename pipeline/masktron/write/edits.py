@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lxml import etree
 
 from masktron.read.records import Coded, Field, Layout
+from masktron.write.outline import released
+from masktron.write.spacing import Spacing
 
 _MARK = "<!---->"
 """Serialised between records: all comments are dropped and text is escaped, so it stands nowhere else."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Edits:
     """What is done to each record element.
 
@@ -22,71 +24,55 @@ class Edits:
     layout : Layout
     replacements : mapping of str to Coded
     removed : collection of str
-    inner, closing : str or None
-        White space before a field, and behind the last, from the latest record that had one.
+    spacing : Spacing
     """
 
     layout: Layout
     replacements: Mapping[str, Coded]
     removed: Collection[str]
-    inner: str | None = None
-    closing: str | None = None
-    _rank: dict[str, int] = field(init=False)
+    spacing: Spacing
+    _ranks: dict[str, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._rank = {f.tag: i for i, f in enumerate(self.layout.fields) if not f.attribute}
-
-    def remember(self, record: etree._Element) -> None:
-        """Take the remarks out of a record, and note its white space."""
-        etree.strip_tags(record, etree.Comment, etree.ProcessingInstruction)
-        if len(record):
-            self.inner, self.closing = record.text, record[-1].tail
+        self._ranks.update({f.tag: rank for rank, f in enumerate(self.layout.fields) if not f.attribute})
 
     def apply(self, record: etree._Element, i: int) -> None:
-        """Edit the record with position i in the source."""
-        self.remember(record)
-        elements = {str(child.tag): child for child in record}
-        for f in self.layout.fields:
-            coded = self.replacements.get(f.name)
-            if coded is not None:
-                self._set(record, elements.get(f.tag), f, coded.texts[coded.codes[i]])
-            elif f.name in self.removed:
-                self._set(record, elements.get(f.tag), f, None)
+        """Make anew the record with position i in the source: its values, and names, in its own order.
 
-    def _set(self, record: etree._Element, element: etree._Element | None, f: Field, lexeme: str | None) -> None:
-        if f.attribute:
-            if lexeme is not None:
+        Attributes, which have none, come in that of the layout; so does a field that was not there, before the first
+        of the record that comes later.
+        """
+        etree.strip_tags(record, etree.Comment, etree.ProcessingInstruction)
+        elements = {str(child.tag): child.text or "" for child in record}
+        attributes = {str(tag): str(value) for tag, value in record.attrib.items()}
+        order = [self._ranks[tag] for tag in elements]
+        texts: dict[int, str] = {}
+        record.attrib.clear()
+        del record[:]
+        record.text = None
+        for rank, f in enumerate(self.layout.fields):
+            lexeme = self._lexeme(f, i, (attributes if f.attribute else elements).get(f.tag))
+            if f.attribute and lexeme is not None:
                 record.set(f.tag, lexeme)
-            elif f.tag in record.attrib:
-                del record.attrib[f.tag]
-        elif lexeme is None:
-            self._drop(record, element)
-        else:
-            (self._inserted(record, f) if element is None else element).text = lexeme or None
+            elif lexeme is not None:
+                texts[rank] = lexeme
+                if f.tag not in elements:
+                    order.insert(next((j for j, other in enumerate(order) if other > rank), len(order)), rank)
+        self._fill(record, [(self.layout.fields[rank].tag, texts[rank]) for rank in order if rank in texts])
 
-    def _drop(self, record: etree._Element, element: etree._Element | None) -> None:
-        if element is None:
-            return
-        before = element.getprevious()
-        last = element.getnext() is None
-        record.remove(element)
-        if before is None and last:
-            record.text = None
-        elif before is not None and last:
-            before.tail = self.closing
+    def _fill(self, record: etree._Element, values: Sequence[tuple[str, str]]) -> None:
+        for tag, text in values:
+            element = etree.SubElement(record, tag)
+            element.text, element.tail = text or None, self.spacing.inner
+        if values:
+            record.text, record[-1].tail = self.spacing.inner, self.spacing.closing
 
-    def _inserted(self, record: etree._Element, f: Field) -> etree._Element:
-        index = next((j for j, c in enumerate(record) if self._rank[str(c.tag)] > self._rank[f.tag]), len(record))
-        element = etree.SubElement(record, f.tag)
-        at_end = index == len(record) - 1
-        if at_end and index:
-            record[index - 1].tail = self.inner
-        elif at_end:
-            record.text = self.inner
-        else:
-            record.insert(index, element)
-        element.tail = self.closing if at_end else self.inner
-        return element
+    def _lexeme(self, f: Field, i: int, given: str | None) -> str | None:
+        coded = self.replacements.get(f.name)
+        if coded is None:
+            return None if f.name in self.removed else given
+        lexeme: str | None = coded.texts[coded.codes[i]]
+        return lexeme
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +95,7 @@ def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
 
 def serialised(root: etree._Element, layout: Layout) -> Iterator[Piece]:
     """Yield the records of such a document as they are written; it is used up."""
-    place = root
+    place = root = released(root, layout)
     indent = "\n" if "\n" in (place.text or "") else ""
     for _tag in layout.record_path[1:-1]:
         place[0].tail, indent = indent, place.text or ""

@@ -58,13 +58,12 @@ _RISKY = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud80
 
 
 def write_plain(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a manifest: plain data as UTF-8 JSON, readable for the user alone, as it is confidential."""
-    path.chmod(0o600)
+    """Write a manifest, plain data as UTF-8 JSON, to a path of `masktron.write.atomic.atomic_path`."""
     path.write_text(dump(content), encoding="utf-8")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a result as UTF-8 JSON, whole or not at all."""
+    """Write a result as UTF-8 JSON, whole or not at all, for its owner alone."""
     with atomic_path(path) as temporary:
         temporary.write_text(dump(content), encoding="utf-8")
 
@@ -145,7 +144,7 @@ def read_contract(path: Path) -> Contract:
         The file is missing, is not JSON, is not a manifest of this version, or contradicts itself.
     """
     text = read_text(path, "manifest")
-    hint = "give the manifest.json that mask wrote"
+    hint = "give the .manifest.json that mask wrote"
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

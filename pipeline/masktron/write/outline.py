@@ -1,61 +1,73 @@
-"""What stands outside the root element."""
+"""What is released beside the values of records: the XML declaration, and the root with its attributes.
+
+Of namespaces, those that names need are declared, once, on the root. Nothing else that the original has around its
+values comes through: what it declares, says in comments and instructions, or calls its document type is nobody's to
+check, and may tell of a record or of who wrote it.
+"""
 
 from __future__ import annotations
 
-from xml.parsers import expat
+from typing import Any
+
+from lxml import etree
 
 from masktron.read.encoding import Encoding
+from masktron.read.records import Layout
+
+_XML = "http://www.w3.org/XML/1998/namespace"
+CLOSING = "\n"
+"""What is written behind the root."""
 
 
-class Outline:
-    """Expat handlers that collect document type and processing instructions around the root.
+def opening(encoding: Encoding) -> str:
+    """Return all that is written before the root."""
+    mark = "\ufeff" if encoding.bom else ""
+    return mark + (encoding.declaration + "\n" if encoding.declaration else "")
 
-    Attributes
-    ----------
-    before, after : list of str
-        As they are written.
+
+def namespaces_of(layout: Layout) -> dict[str | None, str]:
+    """Return what the released root declares: by prefix, the namespaces of names, and of prefixes in its attributes.
+
+    Namespaces that only records declare are declared here, under a prefix that tells nothing. A default namespace
+    gets one where names inside have no namespace at all.
     """
+    elements = {_uri(tag) for tag in (*layout.record_path, *(f.tag for f in layout.fields if not f.attribute))}
+    own = [tag for tag, _ in layout.root_attributes]
+    attributes = {_uri(tag) for tag in (*own, *(f.tag for f in layout.fields if f.attribute))}
+    values = [value for _, value in layout.root_attributes]
+    plain = "" in elements
+    found = {
+        prefix: uri
+        for prefix, uri in layout.nsmap
+        if (prefix is None and uri in elements and not plain)
+        or (prefix is not None and uri in elements | attributes)
+        or (prefix is not None and any(f"{prefix}:" in value for value in values))
+    }
+    prefixed = {uri for prefix, uri in found.items() if prefix is not None}
+    lacking = sorted(((elements - {*found.values()}) | (attributes - prefixed)) - {"", _XML})
+    taken = {prefix for prefix, _ in layout.nsmap}
+    names = (name for number in range(len(lacking) + len(taken)) if (name := f"ns{number}") not in taken)
+    return found | dict(zip(names, lacking, strict=False))
 
-    def __init__(self) -> None:
-        self.before: list[str] = []
-        self.after: list[str] = []
-        self._depth = 0
-        self._current: list[str] | None = self.before
 
-    def attach(self, parser: expat.XMLParserType) -> None:
-        """Listen to a parser."""
-        guard = parser.StartDoctypeDeclHandler
+def _uri(tag: str) -> str:
+    return tag[1:].partition("}")[0] if tag.startswith("{") else ""
 
-        def doctype(name: str, system_id: str | None, public_id: str | None, internal: bool) -> None:
-            if guard is not None:
-                guard(name, system_id, public_id, internal)
-            self.before.append(f"<!DOCTYPE {name}>")
 
-        parser.StartDoctypeDeclHandler = doctype
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.ProcessingInstructionHandler = lambda target, text: self._add(f"<?{target} {text}".rstrip() + "?>")
+def released(root: etree._Element, layout: Layout) -> etree._Element:
+    """Move the records of a document of `masktron.read.microdata.iter_chunks` into one that declares what is needed.
 
-    def opening(self, encoding: Encoding) -> str:
-        """Return all that is written before the root."""
-        mark = "\ufeff" if encoding.bom else ""
-        declaration = [encoding.declaration] if encoding.declaration else []
-        return mark + "".join(item + "\n" for item in (*declaration, *self.before))
-
-    @property
-    def closing(self) -> str:
-        """All that is written behind the root."""
-        return "".join(item + "\n" for item in ("", *self.after))
-
-    def _start(self, _name: str, _attributes: object) -> None:
-        self._depth += 1
-        self._current = None
-
-    def _end(self, _name: str) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._current = self.after
-
-    def _add(self, item: str) -> None:
-        if self._current is not None:
-            self._current.append(item)
+    The elements between the root and the records come without attributes.
+    """
+    nsmap: Any = namespaces_of(layout)
+    attributes: Any = dict(root.attrib)
+    fresh = place = etree.Element(root.tag, attributes, nsmap)
+    place.text = root.text
+    for tag in layout.record_path[1:-1]:
+        root = root[0]
+        place = etree.SubElement(place, tag)
+        place.text = root.text
+    for record in list(root):
+        place.append(record)
+        etree.cleanup_namespaces(record)
+    return fresh

@@ -1,7 +1,6 @@
 """The records of a plain file as bytes of the new one, batch by batch.
 
-A kernel writes them. What it does not understand is parsed, edited and written by libxml2, together with the records
-whose white space would be taken over: those before it that have fields.
+A kernel writes them. What it does not understand is parsed, edited and written by libxml2.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.assembling import KEPT, REMOVED, assemble, lay_out
 from masktron.read.blocks import PlainFile
-from masktron.read.columns import Batch, Cell
+from masktron.read.columns import Batch
 from masktron.read.microdata import cut_document
 from masktron.read.plain import iter_batches
 from masktron.write.edits import Edits, records_of, serialised
@@ -34,8 +33,6 @@ class Pieces:
     ----------
     lengths : ndarray of int64, shape (n,)
         Bytes of each record, with the white space before it; 0 for one that is not kept.
-    separator : bytes
-        White space between the first two records.
     end : int
         Where the last record ends in the source.
     """
@@ -58,14 +55,13 @@ class Pieces:
         head : bytes
             What the source has before the first record.
         kept, apart : ndarray of bool, shape (n,)
-            Which records are written, and before which of them the white space that stands there is.
+            Which records are written, and which of them have white space before them.
         """
         self.lengths = np.zeros(len(kept), dtype=np.int64)
-        self.separator = b""
         self.end = plain.start
         self._source, self._edits, self._plain = source, edits, plain
         self._kept, self._apart = kept, apart
-        self._parsed = _Parsed(edits, head, names.attributes, plain.codec)
+        self._parsed = _Parsed(edits, head, plain.codec)
         fields = edits.layout.fields
         replaced = [f for f in fields if f.name in edits.replacements]
         self._columns = [octets_of(edits.replacements[f.name], plain.codec, attribute=f.attribute) for f in replaced]
@@ -77,6 +73,11 @@ class Pieces:
             names.attributes,
             np.array([lines.get(f.name, KEPT) for f in fields], dtype=np.int64),
         )
+        inner, last, between = (
+            np.array(list(space.encode(plain.codec)), dtype=np.uint8)
+            for space in (edits.spacing.inner, edits.spacing.closing, edits.spacing.between)
+        )
+        self._spaces = (inner, last, between)
         self._out = np.empty(_ROOM, dtype=np.uint8)
         self._texts = np.empty(_ROOM, dtype=np.uint8)
 
@@ -90,9 +91,6 @@ class Pieces:
         """
         with closing(iter_batches(self._source, self._edits.layout, self._plain)) as batches:
             for batch in batches:
-                if batch.first <= 1 < batch.first + len(batch):
-                    before = int(batch.stops[0]) if batch.first == 0 else 0
-                    self.separator = space_at(batch.buffer[before : batch.starts[1 - batch.first]].tobytes())
                 self.end = batch.offset + int(batch.stops[-1])
                 yield from self._written(batch)
 
@@ -112,6 +110,7 @@ class Pieces:
                 self._apart[part],
                 row,
                 *self._table,
+                *self._spaces,
                 self._texts,
                 *texts,
                 self._out,
@@ -157,53 +156,25 @@ class Pieces:
 
 
 class _Parsed:
-    """Records through libxml2; called for consecutive parts of the file, since white space is taken over."""
+    """Records through libxml2."""
 
-    def __init__(self, edits: Edits, head: bytes, attributes: int, codec: str) -> None:
+    def __init__(self, edits: Edits, head: bytes, codec: str) -> None:
         self._edits = edits
         self._head = head
-        self._attributes = attributes
         self._codec = codec
-        self._latest = b""
-        """The latest record with fields, if `edits` has not seen it."""
 
     def texts(self, batch: Batch, row: int, stop: int, left: NDArray[np.bool_]) -> list[tuple[int, bytes]]:
         """Return the text of each record that is left, from one row to another."""
-        rows = np.arange(row, stop)
-        odd = batch.odd[row:stop]
-        filled = np.zeros(len(rows), dtype=np.bool_)
-        for cells in batch.cells[self._attributes :]:
-            filled |= cells.status[row:stop] != Cell.ABSENT
-        filled &= ~odd
-        latest = np.maximum.accumulate(np.where(filled, rows, -1))
-        needed = odd | left[row:stop]
-        shown = np.union1d(rows[needed], latest[needed & ~filled])
-        found = self._shown(batch, shown[shown >= 0], left) if needed.any() else []
-        if latest[-1] > shown.max(initial=-1):
-            self._latest = batch.record(int(latest[-1]))
-        return found
+        rows = (row + np.flatnonzero(left[row:stop])).tolist()
+        return self._shown(batch, rows) if rows else []
 
-    def _shown(self, batch: Batch, rows: NDArray[np.intp], left: NDArray[np.bool_]) -> list[tuple[int, bytes]]:
-        records = b"".join(batch.record(at) for at in rows.tolist())
-        root = cut_document(self._head + self._latest + records, self._edits.layout)
-        trees = records_of(root, self._edits.layout)
-        if self._latest:
-            self._edits.remember(trees[0])
-            self._latest = b""
-            root_records = trees[1:]
-        else:
-            root_records = trees
-        for at, tree in zip(rows.tolist(), root_records, strict=True):
-            if left[at]:
-                self._edits.apply(tree, batch.first + at)
-            else:
-                self._edits.remember(tree)
-        texts = [piece.text for piece in serialised(root, self._edits.layout)][-len(rows) :]
-        return [
-            (at, text.encode(self._codec, "xmlcharrefreplace"))
-            for at, text in zip(rows.tolist(), texts, strict=True)
-            if left[at]
-        ]
+    def _shown(self, batch: Batch, rows: list[int]) -> list[tuple[int, bytes]]:
+        layout = self._edits.layout
+        root = cut_document(self._head + b"".join(map(batch.record, rows)), layout)
+        for at, tree in zip(rows, records_of(root, layout), strict=True):
+            self._edits.apply(tree, batch.first + at)
+        texts = (piece.text.encode(self._codec, "xmlcharrefreplace") for piece in serialised(root, layout))
+        return list(zip(rows, texts, strict=True))
 
 
 def space_at(text: bytes) -> bytes:

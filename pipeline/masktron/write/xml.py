@@ -16,7 +16,8 @@ from masktron.read.microdata import chunk_document, iter_chunks, record_lines
 from masktron.read.parser import scan
 from masktron.read.records import Coded, Layout
 from masktron.write.edits import Edits, Piece, records_of, serialised
-from masktron.write.outline import Outline
+from masktron.write.outline import CLOSING, opening, released
+from masktron.write.spacing import spacing_of
 from masktron.write.texts import check_texts
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ def write_masked(
 ) -> int:
     """Write a copy of a flat file with new lexemes in some fields.
 
-    The encoding, the XML declaration, the root with its attributes and namespaces, processing instructions before
-    and after the root, lexemes that are not replaced and the indentation stay. All comments are dropped, and so are
-    processing instructions inside the root: they could carry original values. CDATA sections and character
-    references become plain text with the same value.
+    The encoding, the XML declaration, the root with its attributes, the namespaces that names need and lexemes that
+    are not replaced stay, and so does the order of the fields in a record. White space is that of the first record,
+    so that no record is told by how it was indented. All else is dropped, as it could carry original values:
+    comments, processing instructions, the document type, other declarations of namespaces, attributes of elements
+    between the root and the records; `masktron.write.left_out` counts it. CDATA sections and character references
+    become plain text with the same value.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ def write_masked(
         raise UsageError(f"order is not a permutation of the {n:,} records")
     check_texts(layout, replacements)
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
-    edits = Edits(layout, replacements, removed)
+    edits = Edits(layout, replacements, removed, spacing_of(source, layout))
     if plain is not None:
         # numba is slow to load, and small files have no batches
         from masktron.write.assembled import write_assembled  # noqa: PLC0415
@@ -131,12 +134,15 @@ def _write_parsed(
     source: Path, target: Path, edits: Edits, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
 ) -> None:
     """Write any flat file, record by record as trees."""
-    outline = Outline()
-    encoding = scan(source, outline.attach)
+    encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
-        stream.write(outline.opening(encoding))
-        stream.writelines(_assembled(_pieces(source, edits), kept, order) if len(kept) else [_empty(edits.layout)])
-        stream.write(outline.closing)
+        stream.write(opening(encoding))
+        stream.writelines(
+            _assembled(_pieces(source, edits), edits.spacing.between, kept, order)
+            if len(kept)
+            else [_empty(edits.layout)]
+        )
+        stream.write(CLOSING)
 
 
 def _pieces(source: Path, edits: Edits) -> Iterator[Piece]:
@@ -146,22 +152,23 @@ def _pieces(source: Path, edits: Edits) -> Iterator[Piece]:
         yield from serialised(chunk.root, edits.layout)
 
 
-def _assembled(pieces: Iterator[Piece], kept: NDArray[np.bool_], order: NDArray[np.intp] | None) -> Iterator[str]:
+def _assembled(
+    pieces: Iterator[Piece], between: str, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
+) -> Iterator[str]:
     """Yield the root element with the records that are kept, in order."""
     if order is None:
-        yield from _in_source_order(pieces, kept)
+        yield from _in_source_order(pieces, between, kept)
         return
     held = list(pieces)
     yield held[0].opening
-    separator = held[0].tail
     chosen = [int(i) for i in order if kept[i]]
     for count, i in enumerate(chosen, 1):
         yield held[i].text
-        yield separator if count < len(chosen) else held[-1].tail
+        yield between if count < len(chosen) else held[-1].tail
     yield held[-1].closing
 
 
-def _in_source_order(pieces: Iterator[Piece], kept: NDArray[np.bool_]) -> Iterator[str]:
+def _in_source_order(pieces: Iterator[Piece], between: str, kept: NDArray[np.bool_]) -> Iterator[str]:
     last: Piece | None = None
     pending = ""
     for piece, wanted in zip(pieces, kept, strict=True):
@@ -170,7 +177,7 @@ def _in_source_order(pieces: Iterator[Piece], kept: NDArray[np.bool_]) -> Iterat
         if wanted:
             yield pending
             yield piece.text
-            pending = piece.tail
+            pending = between
         last = piece
     if last is not None:
         yield last.tail
@@ -178,4 +185,4 @@ def _in_source_order(pieces: Iterator[Piece], kept: NDArray[np.bool_]) -> Iterat
 
 
 def _empty(layout: Layout) -> str:
-    return etree.tostring(chunk_document(layout, []), encoding="unicode")
+    return etree.tostring(released(chunk_document(layout, []), layout), encoding="unicode")

@@ -1,0 +1,125 @@
+"""Files that are no XML: what they are, and what to do with them."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from pathlib import Path
+
+from masktron.errors import DocumentError, MasktronError
+from masktron.resources import resource
+
+_MAGIC = (
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\0", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook"),
+    (b"PAR1", "Parquet"),
+    (b"ARROW1", "Feather"),
+    (b"FEA1", "Feather"),
+    (b"$FL2", "an SPSS file"),
+    (b"$FL3", "an SPSS file"),
+    (b"<stata_dta>", "a Stata file"),
+    (b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0", "a SAS file"),
+    (b"HEADER RECORD*******", "a SAS file"),
+    (b"RDX2", "an R file"),
+    (b"RDX3", "an R file"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"%PDF-", "a PDF document"),
+)
+"""First bytes, by the formats' own descriptions."""
+_OLD_STATA = re.compile(rb"[\x6c-\x73][\x01\x02]\x01\x00")
+_ZIPPED = {".xlsx": "an Excel workbook", ".xlsm": "an Excel workbook", ".ods": "an OpenDocument spreadsheet"}
+_READERS = {
+    "CSV": "csv",
+    "JSON": "json",
+    "Parquet": "parquet",
+    "Feather": "feather",
+    "an Excel workbook": "excel",
+    "an OpenDocument spreadsheet": "excel",
+    "an SPSS file": "spss",
+    "a Stata file": "stata",
+    "a SAS file": "sas",
+}
+"""Functions of pandas."""
+_DELIMITERS = ",;\t|"
+_SEPARATED = frozenset({".csv", ".tsv", ".tab", ".psv"})
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")
+
+
+def refuse_other_formats(head: bytes, path: Path, error: type[MasktronError]) -> None:
+    """Refuse a file that is known to be something else than XML.
+
+    Parameters
+    ----------
+    head : bytes
+        How the file begins.
+    path : Path
+    error : type
+        `DocumentError` for microdata.
+
+    Raises
+    ------
+    MasktronError
+        Of the class `error`. It says what the file is, and what to do. What is not known is left to the parser.
+    """
+    found = format_of(head, path)
+    if found is None:
+        return
+    hint = _hint(found, path) if error is DocumentError else "name an XML file"
+    raise error(f"this is {found}, not XML", where=str(path), hint=hint)
+
+
+def format_of(head: bytes, path: Path) -> str | None:
+    """Return what a file is that is no XML, by its first bytes; None where that is not known."""
+    suffix = path.suffix.lower()
+    for magic, name in _MAGIC:
+        if head.startswith(magic):
+            return _ZIPPED.get(suffix, name) if name == "a zip archive" else name
+    if _OLD_STATA.match(head) and suffix == ".dta":
+        return "a Stata file"
+    text = _decoded(head)
+    first = text.lstrip()[:1]
+    if not first or first == "<" or _CONTROLS.search(text):
+        return None
+    if first in "{[":
+        return "JSON"
+    return "CSV" if _is_separated(text, suffix) else None
+
+
+def _decoded(head: bytes) -> str:
+    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(mark):
+            return head[2:].decode(codec, errors="replace")
+    return head.removeprefix(codecs.BOM_UTF8).decode("latin-1")
+
+
+def _is_separated(text: str, suffix: str) -> bool:
+    """Tell whether the first line is cut into as many cells as the next; a name may say so of a single column."""
+    lines = text.lstrip().splitlines()
+    if suffix in _SEPARATED:
+        return True
+    # the last line may be cut off by the end of what was read
+    for delimiter in _DELIMITERS:
+        sizes = [len(row) for row in csv.reader(lines[:2], delimiter=delimiter)]
+        if len(sizes) == 2 and sizes[0] == sizes[1] > 1:
+            return True
+    return False
+
+
+def _hint(found: str, path: Path) -> str:
+    if "archive" in found:
+        return "unpack it first"
+    if found not in _READERS:
+        return "save the table as CSV, and see what masktron says of that"
+    frame = f"pandas.read_{_READERS[found]}({path.name!r})"
+    in_python = f'masktron.mask({frame}, "edits.sch", "masked.xml", k=5)'
+    if found != "CSV":
+        return f"in Python, give masktron the table: {in_python}; all commands take data frames there"
+    script = resource("sample_xml/convert_csv.py")
+    return f"convert it: python {script} {path} {path.with_suffix('.xml')}\n  or in Python: {in_python}"

@@ -1,0 +1,154 @@
+"""Temporary files and folders: for their owner alone, and found again by a later run where a run was killed.
+
+Each is locked while its process lives. The lock goes with the process, however that ends, so what has the name of a
+temporary file of masktron and no lock belongs to nobody any more. Windows has no such locks, and nothing is removed
+there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_FILE = re.compile(r"\.masktron-.*\.[0-9a-f]{16}\.part", re.DOTALL)
+_FOLDER = re.compile(r"masktron-[a-z0-9_]{8}\.scratch")
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+
+
+def create_private(path: str | Path) -> int:
+    """Create a file that only its owner may read, whatever the umask, and return its descriptor.
+
+    Raises
+    ------
+    OSError
+        It cannot be created, or there is something of this name, if only a link to nowhere.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o600)
+    if sys.platform != "win32":
+        os.fchmod(descriptor, 0o600)  # a umask that takes rights from the owner, too
+    return descriptor
+
+
+def locked_file(final: Path) -> tuple[Path, int | None]:
+    """Create an empty file beside another, for its owner alone.
+
+    Parameters
+    ----------
+    final : Path
+        What the file is going to be.
+
+    Returns
+    -------
+    Path
+    int or None
+        A descriptor that holds the lock until it is closed; None on Windows, where an open file cannot be renamed.
+
+    Raises
+    ------
+    OSError
+        It cannot be created.
+    """
+    while True:
+        path = final.with_name(f".masktron-{final.name[:40]}.{secrets.token_hex(8)}.part")
+        descriptor = create_private(path)
+        if sys.platform == "win32":
+            os.close(descriptor)
+            return path, None
+        # whoever found the file before it had its lock has taken it for abandoned
+        if _lock(descriptor) is not False and is_at(descriptor, path):
+            return path, descriptor
+        os.close(descriptor)
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """Give a temporary folder of the system, for its owner alone, and remove it afterwards.
+
+    Those that killed runs have left are removed before.
+    """
+    remove_abandoned(Path(tempfile.gettempdir()))
+    while True:
+        with tempfile.TemporaryDirectory(prefix="masktron-", suffix=".scratch") as name:
+            folder = Path(name)
+            descriptor = _open(folder) if sys.platform != "win32" else None
+            try:
+                if descriptor is None or (_lock(descriptor) is not False and is_at(descriptor, folder)):
+                    yield folder
+                    return
+            finally:
+                if descriptor is not None:
+                    os.close(descriptor)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files and folders that killed runs of this user have left in a folder.
+
+    A link is never followed, and nothing is removed that has a lock, another owner, or lies where there are no locks.
+    """
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # what cannot be listed is no reason not to write there
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if _FILE.fullmatch(entry.name) or _FOLDER.fullmatch(entry.name)]
+        for name in names:
+            _remove(folder / name)
+
+
+def _remove(path: Path) -> None:
+    if sys.platform == "win32":
+        return
+    try:
+        descriptor = _open(path)
+    except OSError:  # a link, of somebody else, or gone by now
+        return
+    try:
+        found = os.fstat(descriptor)
+        wanted = stat.S_ISREG if _FILE.fullmatch(path.name) else stat.S_ISDIR
+        if found.st_uid != os.geteuid() or not wanted(found.st_mode):
+            return
+        if _lock(descriptor) and is_at(descriptor, path):
+            if stat.S_ISDIR(found.st_mode):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """Open a file, or a folder, that is no link; never wait for who writes to a pipe."""
+    how = os.O_RDONLY if _FOLDER.fullmatch(path.name) else os.O_RDWR
+    return os.open(path, how | _NOFOLLOW | _NONBLOCK)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock it; False where another process has the lock, None where the file system knows none."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Tell whether a path, itself and not what it links to, is the file that is open."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,197 @@
+"""Whoever gives masktron a table that is no XML, or wants one, is told what it is and what to do next."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+from lxml import etree
+
+import masktron
+from cli_runner import Runner, numbers, write_data, write_rules
+from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.read.other_formats import format_of
+from masktron.read.parser import parse_tree
+from masktron.resources import resource
+
+CSV = "A,B,T\n1,2,3\n4,5,9\n"
+KNOWN = {
+    "a.csv": (CSV.encode(), "CSV"),
+    "b.csv": ("\ufeffA;B\n1,5;2\n".encode(), "CSV"),
+    "c.txt": ("A\tB\n1\t2\n".encode("utf-16"), "CSV"),
+    "d.csv": (b"A\n1\n", "CSV"),
+    "e.dat": (b'"Name, first"|B\nx|2\n', "CSV"),
+    "f.json": (b' [{"A": 1}]', "JSON"),
+    "g.csv.gz": (gzip.compress(CSV.encode()), "a gzip archive"),
+    "h.xlsx": (b"PK\x03\x04", "an Excel workbook"),
+    "i.zip": (b"PK\x03\x04", "a zip archive"),
+    "j.parquet": (b"PAR1\x15\x04", "Parquet"),
+    "k.sav": (b"$FL2@(#) SPSS", "an SPSS file"),
+    "l.dta": (b"<stata_dta><header>", "a Stata file"),
+    "m.dta": (b"\x72\x02\x01\x00\x03", "a Stata file"),
+    "n.sas7bdat": (b"\0" * 12 + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c"), "a SAS file"),
+    "o.xls": (bytes.fromhex("d0cf11e0a1b11ae1"), "an Excel workbook"),
+    "p.rdata": (b"RDX3\nX\n", "an R file"),
+}
+UNKNOWN = {
+    "a.xml": b"<D><R><A>1,2</A></R>\n<R><A>3,4</A></R></D>",
+    "b.csv": b"\n <D/>",
+    "c.txt": b"Dear all,\nhere is the file\n",
+    "d.xml": b"just words",
+    "e.xml": b"",
+    "f.bin": b"\x00\x01,\x02\n\x00,\x01\n",
+    "g.xml": "<D/>".encode("utf-16"),
+}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_is_known(name: str) -> None:
+    head, expected = KNOWN[name]
+    assert format_of(head, Path(name)) == expected
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_left_to_the_parser(name: str) -> None:
+    assert format_of(UNKNOWN[name], Path(name)) is None
+
+
+def test_the_same_is_known_of_what_pandas_writes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"A": [1, 2], "B": ["x", "y"]})
+    for suffix, write, expected in (
+        (".csv", frame.to_csv, "CSV"),
+        (".json", frame.to_json, "JSON"),
+        (".dta", frame.to_stata, "a Stata file"),
+    ):
+        path = tmp_path / f"x{suffix}"
+        write(path)  # type: ignore[operator]
+        assert format_of(path.read_bytes(), path) == expected
+
+
+def test_a_newcomer_with_csv_is_told_what_to_do_and_it_works(tmp_path: Path, run: Runner) -> None:
+    data, rules = tmp_path / "s.csv", write_rules(tmp_path / "r.sch", "A + B = T")
+    data.write_text(CSV)
+    for command in (
+        ("validate", data, "-r", rules),
+        ("mask", data, "-r", rules, "-o", tmp_path / "m.xml"),
+        ("check", data, "-r", rules),
+        ("assess", data, "--original", data),
+        ("explain", rules, "--data", data),
+    ):
+        outcome = run(*command)
+        assert outcome.code == 4
+        assert f"{data}: this is CSV, not XML" in outcome.err
+        assert f"convert_csv.py {data} {tmp_path / 's.xml'}" in outcome.err
+        assert "masktron.mask(pandas.read_csv('s.csv'), " in outcome.err
+    assert not (tmp_path / "m.xml").exists()
+    with pytest.raises(RulebookError, match="this is CSV, not XML"):
+        parse_tree(data, RulebookError)
+    (tmp_path / "s.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    with pytest.raises(DocumentError, match=r"this is a gzip archive, not XML\n.*unpack it first"):
+        parse_tree(tmp_path / "s.csv.gz")
+    converter().main([str(data), str(tmp_path / "s.xml")])
+    assert masktron.validate(tmp_path / "s.xml", rules).valid
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("m.csv", "stands for CSV"), ("m.XLSX", "a spreadsheet"), ("m.xml.gz", "an archive"), ("m.json", "JSON")],
+)
+def test_an_output_that_names_another_format_is_refused(name: str, says: str, tmp_path: Path, run: Runner) -> None:
+    data, rules = write_data(tmp_path / "d.xml", numbers(12)), write_rules(tmp_path / "r.sch", "A + B = T")
+    before = set(tmp_path.iterdir())
+    outcome = run("mask", data, "-r", rules, "-o", tmp_path / name)
+    assert outcome.code == 2
+    assert "masktron writes XML" in outcome.err
+    assert says in outcome.err
+    assert f"name it {Path(name).with_suffix('.xml').name}" in outcome.err
+    with pytest.raises(UsageError, match="masktron writes XML"):
+        masktron.mask(pd.DataFrame(numbers(12)), rules, tmp_path / name)
+    assert set(tmp_path.iterdir()) == before
+
+
+# the converter
+
+
+def converter() -> ModuleType:
+    folder = str(resource("sample_xml"))
+    sys.path.insert(0, folder)
+    try:
+        return import_module("convert_csv")
+    finally:
+        sys.path.remove(folder)
+
+
+def converted(folder: Path, text: str, *options: str) -> list[dict[str, str]]:
+    source, target = folder / "t.csv", folder / "t.xml"
+    source.write_text(text, encoding="utf-8", newline="")
+    converter().main([str(source), str(target), *options])
+    return [{field.tag: field.text or "" for field in record} for record in etree.parse(target).getroot()]
+
+
+def test_names_that_xml_does_not_allow_are_changed_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = ["", "Net income (%)", "2019", "xmlish", "a:b", "A", "A", "A_2", " Größe ", "<0>"]
+    (row,) = converted(tmp_path, ",".join(header) + "\n" + ",".join("0123456789") + "\n")
+    assert list(row) == [
+        "column_1", "Net_income____", "_2019", "_xmlish", "a_b", "A", "A_3", "A_2", "Größe", "_0_",
+    ]  # fmt: skip
+    assert list(row.values()) == list("0123456789")
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 8
+    assert "renamed: 'Net income (%)' is Net_income____" in told
+    converted(tmp_path, "A,B\n1,2\n")
+    assert capsys.readouterr().err == ""
+
+
+def test_all_characters_of_names_are_those_that_the_parser_takes() -> None:
+    module = converter()
+    for start in range(0x20, 0x30000, 0x1000):
+        for code in [*range(start, start + 40), 0xD7, 0xF7, 0x37E, 0x2010, 0x3000, 0xB7, 0x300]:
+            if 0xD800 <= code < 0xE000 or code == 0x3A:
+                continue
+            for name in (f"A{chr(code)}", chr(code)):
+                try:
+                    etree.QName(name)
+                    allowed = name == name.strip()
+                except ValueError:
+                    allowed = False
+                assert (module.valid_names([name]) == [name]) == allowed, ascii(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0,1.5\n2,3\n", "t.csv:1: the first line holds numbers"),
+        ("", "has no line of names"),
+        ("A,B\n1,2\n3\n", "t.csv:3: 1 cells, and there are 2 columns"),
+        ("A,B\n1,2,3\n", "t.csv:2: 3 cells, and there are 2 columns"),
+        ("A,B\n1,\x02\n", "t.csv:2: B holds a control character"),
+        ('A,B\n1,"2\n', "unexpected end of data"),
+    ],
+)
+def test_what_is_no_table_with_a_header_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as caught:
+        converted(tmp_path, text)
+    assert says in str(caught.value)
+    assert not (tmp_path / "t.xml").exists()
+
+
+def test_tables_without_a_header_with_other_delimiters_and_encodings(tmp_path: Path) -> None:
+    assert converted(tmp_path, "0,1\n2,3\n", "--no-header") == [{"V1": "0", "V2": "1"}, {"V1": "2", "V2": "3"}]
+    assert converted(tmp_path, "\ufeffA;B\n1,5;2\n") == [{"A": "1,5", "B": "2"}]
+    (tmp_path / "w.csv").write_bytes("Größe\tB\n1\t2\n".encode("cp1252"))
+    with pytest.raises(SystemExit, match="is not utf-8-sig"):
+        converter().main([str(tmp_path / "w.csv"), str(tmp_path / "w.xml")])
+    converter().main([str(tmp_path / "w.csv"), str(tmp_path / "w.xml"), "--encoding", "cp1252"])
+    assert "<Größe>1</Größe>" in (tmp_path / "w.xml").read_text(encoding="utf-8")

@@ -1,0 +1,144 @@
+"""A signal ends every command with one line that is true, with its exit code, and leaves no file and no process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli_runner import Runner, numbers, write_data, write_rules
+from masktron.stopping import stoppable
+from masktron.write.atomic import atomic_path
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+
+LOADING = """
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            wait()
+sys.meta_path.insert(0, Slow())
+"""
+ANY = """
+import masktron.cli
+masktron.cli._check_outputs = wait
+"""
+WRITTEN = """
+import masktron.cli
+masktron.cli._report = wait
+"""
+CREW = """
+import types, slow
+import masktron.cli
+from masktron.evaluation.crew import Crew
+def busy(*_, **__):
+    with Crew(1, slow.opening) as crew:
+        print(crew._members[0].pid)
+        for _ in crew.answers([types.SimpleNamespace(lane=0)]):
+            wait()
+masktron.cli._check_outputs = busy
+"""
+SLOW = """
+import time
+def opening():
+    return work
+def work(task):
+    yield "begun"
+    time.sleep(60)
+"""
+PRELUDE = """
+import sys, time
+def wait(*_, **__):
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def interrupted(
+    folder: Path, script: str, number: int, *arguments: object, ignored: bool = False
+) -> tuple[int, list[str], list[str]]:
+    """Run the command line until it is ready, signal all its processes; return its code and what both streams say."""
+    # whatever runs the tests may ignore signals
+    first = f"import signal; signal.signal({int(number)}, signal.SIG_{'IGN' if ignored else 'DFL'})"
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "run.py").write_text(first + PRELUDE + script + "\nfrom masktron.__main__ import start\nstart()\n")
+
+    process = subprocess.Popen(
+        [sys.executable, str(folder / "run.py"), *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None
+        said = []
+        while (line := process.stdout.readline().strip()) not in {"ready", ""}:
+            said.append(line)
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=30)
+    return process.returncode, [*said, *out.splitlines()], err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated"), (signal.SIGHUP, "ended with its terminal")],
+)
+def test_while_the_program_is_being_loaded(tmp_path: Path, number: signal.Signals, says: str) -> None:
+    code, _, err = interrupted(tmp_path, LOADING, number, "--help")
+    assert (code, err) == (128 + number, [f"{says}; nothing was written"])
+
+
+def test_a_command_without_files(tmp_path: Path) -> None:
+    assert interrupted(tmp_path, ANY, signal.SIGTERM, "methods") == (143, [], ["terminated; nothing was written"])
+
+
+def test_while_another_process_computes(tmp_path: Path) -> None:
+    code, (member,), err = interrupted(tmp_path, CREW, signal.SIGINT, "methods")
+    assert (code, err) == (130, ["interrupted; nothing was written"])
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(member), 0)
+
+
+def test_what_was_written_before_is_named(tmp_path: Path) -> None:
+    data, rules = write_data(tmp_path / "d.xml", numbers(12)), write_rules(tmp_path / "r.sch", "A + B = T")
+    report, svrl = tmp_path / "f.csv", tmp_path / "f.svrl"
+    code, _, err = interrupted(
+        tmp_path, WRITTEN, signal.SIGTERM, "validate", data, "-r", rules, "--csv", report, "--svrl", svrl
+    )
+    assert (code, err) == (143, [f"terminated; written before that: {report}, {svrl}"])
+    assert report.exists()
+
+
+def test_a_hangup_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
+    once = ANY.replace(
+        "_check_outputs = wait", "_check_outputs = lambda *_: (print('ready', flush=True), time.sleep(1))"
+    )
+    code, out, err = interrupted(tmp_path, once, signal.SIGHUP, "methods", "mdav", ignored=True)
+    assert (code, err) == (0, [])
+    assert out
+
+
+def test_a_signal_that_python_dropped_is_told_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    former = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as caught, stoppable():
+        with atomic_path(tmp_path / "two\nlines.xml"):
+            pass
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except SystemExit:
+            # a second one at once, as `timeout` sends them, does not disturb the cleaning up
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert caught.value.code == 143
+    assert capsys.readouterr().err == f"terminated; written before that: {tmp_path}/two lines.xml\n"
+    assert signal.getsignal(signal.SIGTERM) is former
+
+
+def test_an_interrupt_in_this_process(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("masktron.cli._check_outputs", interrupt)
+    done = Runner(capsys)("methods")
+    assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
