@@ -482,6 +482,9 @@ class BlockResult:
         this record rules its group: what ``max_observed_share`` is about.
     coincident : int
         Groups whose aggregate equals one of their records by chance.
+    revealed : int
+        Values that all members of a group of two or more had, and that are published: see
+        `masktron.measures.revealed`.
     dominated : int
         Groups in which one record holds more than nine tenths of the weight.
     information_loss : float
@@ -505,6 +508,7 @@ class BlockResult:
     observed_share: float
     copied: int
     coincident: int
+    revealed: int
     dominated: int
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
@@ -529,6 +533,7 @@ class BlockResult:
             "observed_share": _number(self.observed_share),
             "copied": self.copied,
             "coincident": self.coincident,
+            "revealed": self.revealed,
             "dominated": self.dominated,
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],

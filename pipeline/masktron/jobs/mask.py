@@ -25,7 +25,7 @@ from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.cores import usable_cores
-from masktron.kernels.distinct import codes_of
+from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial, compile_for, compiles_first, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.assessed import Assessed, numbers_of
@@ -34,6 +34,7 @@ from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.measures.moment_shift import MomentShift
+from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import unchanged
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
@@ -428,6 +429,7 @@ class _Run:
     ) -> Assessed:
         """The records to release beside the written ones; what the blocks tell is known already."""
         confidential = [fact for fact in self.plan.fields if fact.role is Role.CONFIDENTIAL]
+        cells = sum(int(self.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
         return Assessed(
             original={fact.name: self.kept.columns[fact.name] for fact in confidential},
             masked={fact.name: columns[fact.name] for fact in confidential},
@@ -439,6 +441,7 @@ class _Run:
             known={
                 "block_k": float(min(block.min_group for block in blocks)),
                 "medoid_share": 100 * sum(block.copied for block in blocks) / sum(block.groups for block in blocks),
+                "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
             },
             workers=self.config.workers or usable_cores(),
         )
@@ -453,24 +456,22 @@ class _Run:
         block = masked.block
         numeric = [fact.name for fact in self.plan.fields if fact.name in block.variables and fact.numeric]
         exits = masked.settled.exits
+        solved = {one.variable: self._equalities(one.variable, block) for one in block.solved}
+        shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(self.kept))
         return BlockResult(
             variables=block.variables,
             rules=tuple(self.job.rulebook.checks[index].id for index in block.checks),
             aggregator=block.aggregator,
             reason=block.reason,
             groups=masked.grouping.groups,
-            min_group=achieved_k(
-                shared_columns(
-                    columns,
-                    codes,
-                    block.variables,
-                    {one.variable: self._equalities(one.variable, block) for one in block.solved},
-                )
-            ),
+            min_group=achieved_k(shared_columns(columns, codes, block.variables, solved))
+            if solved
+            else int(np.bincount(shared).min()),
             exits={name: int((exits == name).sum()) for name in EXITS},
             observed_share=100 * int(masked.exposure.observed.sum()) / len(self.kept),
             copied=int(masked.exposure.copied.sum()),
             coincident=int(masked.exposure.coincident.sum()),
+            revealed=revealed(((self.kept.columns[name], columns[name]) for name in block.variables), shared).revealed,
             dominated=int(masked.exposure.dominated.sum()),
             information_loss=information_loss(numbers_of(self.kept.columns, numeric), numbers_of(columns, numeric))
             if numeric

@@ -185,7 +185,8 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     linked = (
         ""
         if math.isnan(result.linkage)
-        else f"; {result.linkage:.1f} % of the masked records link to their original by distance"
+        else f"; {result.linkage:.1f} % of the masked records are nearest to their own original, by standardised "
+        "Euclidean distance; a better distance can link more"
     )
     lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
     lines += _in_short(result.figures)
@@ -261,7 +262,15 @@ class _Masked:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         roomy = options.max_width >= ROOMY
         table = _table(
-            "masked together", "aggregator", "groups", "min", "settled by", "observed %", "coincident", "loss %"
+            "masked together",
+            "aggregator",
+            "groups",
+            "min",
+            "settled by",
+            "observed %",
+            "coincident",
+            "revealed",
+            "loss %",
         )
         if roomy:
             table.add_column("keeps", overflow="fold")
@@ -276,6 +285,7 @@ class _Masked:
                 ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
                 f"{block.observed_share:.2f}",
                 f"{block.coincident}",
+                f"{block.revealed}",
                 _figure(block.information_loss),
             ]
             row += [plain(", ".join(block.rules)) or "-"] if roomy else []
@@ -424,6 +434,7 @@ NUMERIC = {
     "min",
     "observed %",
     "coincident",
+    "revealed",
     "loss %",
     "records",
     "violations",
