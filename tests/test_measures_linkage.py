@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from masktron.errors import UsageError
+from masktron.figures import FIGURES
 from masktron.kernels import linkage as kernel
 from masktron.measures import linkage
-from masktron.figures import FIGURES
 from masktron.measures.linkage import TREE_FROM, _credit, compiles_first, credit_through_tree, linkage_points
 from masktron.methods.noise import Noise
 

@@ -148,7 +148,9 @@ def test_mask_assess_and_check_say_what_a_loop_finds(masked: tuple[Path, Path, P
     data, rules, out, manifest = masked
     result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"])
     counts = {
-        block.variables: counted([cells(data, name) for name in block.variables], [cells(out, name) for name in block.variables])
+        block.variables: counted(
+            [cells(data, name) for name in block.variables], [cells(out, name) for name in block.variables]
+        )
         for block in result.blocks
     }
     assert {block.variables: block.revealed for block in result.blocks} == {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.compared import absent, taken
+from masktron.jobs.drawn import draw_notes
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
@@ -33,9 +33,9 @@ from masktron.measures.figures import Measured, measure
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
-from masktron.measures.moment_shift import MomentShift
+from masktron.measures.moment_shift import Correlations
 from masktron.measures.revealed import Revealed, revealed
-from masktron.measures.unchanged import unchanged
+from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
@@ -47,6 +47,7 @@ from masktron.results import (
     BlockResult,
     CandidateResult,
     CategoryResult,
+    CorrelationResult,
     CutResult,
     DrawResult,
     FigureResult,
@@ -55,6 +56,7 @@ from masktron.results import (
     RepairResult,
     SolvedResult,
     TotalResult,
+    UnmovedResult,
     shown,
 )
 from masktron.roles import FieldFacts, resolve_roles
@@ -63,11 +65,6 @@ from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.xml import write_masked
-
-AS_DRAWN = ("rounded", "mode")
-"""Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
-ANEW = ("redrawn", "prototype")
-"""Exits of those that have values of another draw, or of a group."""
 
 
 def run_mask(
@@ -347,7 +344,7 @@ class _Run:
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
         blocks = made.blocks
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
-        draw = None if made.perturbed is None else _draw_result(made.perturbed)
+        draw = None if made.perturbed is None else self._draw_result(made.perturbed, columns)
         files = self._assessed(columns, codes, block_results)
         wanted = [one.name for one in FIGURES if len(self.kept) <= one.unasked or one.name in self.config.limits]
         measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
@@ -385,7 +382,8 @@ class _Run:
             notes=(
                 *notes_of(self.job),
                 *self.originals.notes,
-                *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
+                *(() if made.perturbed is None else made.perturbed.notes),
+                *(() if draw is None else draw_notes(draw, block_results, records=len(masked), k=self.config.k)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),
                 *privacy_notes(blocks, self.kept.columns, columns),
@@ -456,6 +454,7 @@ class _Run:
         block = masked.block
         numeric = [fact.name for fact in self.plan.fields if fact.name in block.variables and fact.numeric]
         exits = masked.settled.exits
+        pairs = [(self.kept.columns[name], columns[name]) for name in block.variables]
         solved = {one.variable: self._equalities(one.variable, block) for one in block.solved}
         shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(self.kept))
         return BlockResult(
@@ -471,7 +470,7 @@ class _Run:
             observed_share=100 * int(masked.exposure.observed.sum()) / len(self.kept),
             copied=int(masked.exposure.copied.sum()),
             coincident=int(masked.exposure.coincident.sum()),
-            revealed=revealed(((self.kept.columns[name], columns[name]) for name in block.variables), shared).revealed,
+            revealed=revealed(pairs, shared).revealed,
             dominated=int(masked.exposure.dominated.sum()),
             information_loss=information_loss(numbers_of(self.kept.columns, numeric), numbers_of(columns, numeric))
             if numeric
@@ -482,6 +481,40 @@ class _Run:
                 for one in block.solved
             ),
             cut=None if masked.grouping.cut is None else CutResult.of(masked.grouping.cut, masked.grouping.spread),
+        )
+
+    def _draw_result(self, perturbed: Perturbed, columns: Mapping[str, Column]) -> DrawResult:
+        """What the method drew beside what is written, in the order of the original."""
+        confidential = self.plan.by_role(Role.CONFIDENTIAL)
+        same = np.logical_and.reduce([same_cells(self.kept.columns[name], columns[name]) for name in confidential])
+        drawn = {name for one in perturbed.blocks for name in one.block.variables}
+        grouped = [self.kept.columns[name].present for name in confidential if name not in drawn]
+        untouched = same & ~np.logical_or.reduce([perturbed.touched, *grouped])
+        given_back = same & perturbed.touched & ~perturbed.alike
+        sizes = None if perturbed.labels is None else np.bincount(perturbed.labels)
+        shift = perturbed.shift
+        return DrawResult(
+            strata=perturbed.strata,
+            groups=None if sizes is None else len(sizes),
+            smallest=None if sizes is None else int(sizes.min()),
+            moments=tuple(
+                map(
+                    MomentResult,
+                    perturbed.numbers,
+                    shift.means_drawn,
+                    shift.means_written,
+                    shift.variances_drawn,
+                    shift.variances_written,
+                )
+            ),
+            worst_drawn=_correlation_result(shift.worst_drawn, perturbed.numbers),
+            worst_written=_correlation_result(shift.worst_written, perturbed.numbers),
+            unmoved_by=UnmovedResult(
+                untouched=int(untouched.sum()),
+                drawn=int((same & ~untouched & ~given_back).sum()),
+                given_back=int(given_back.sum()),
+                rare=int((same & perturbed.rare).sum()),
+            ),
         )
 
     def _equalities(self, variable: str, block: Block) -> list[Atom]:
@@ -539,67 +572,6 @@ def _smallest(blocks: Sequence[BlockResult], draw: DrawResult | None) -> int:
     return min(sizes or [block.min_group for block in blocks])
 
 
-def _draw_result(perturbed: Perturbed) -> DrawResult:
-    sizes = None if perturbed.labels is None else np.bincount(perturbed.labels)
-    shift = perturbed.shift
-    return DrawResult(
-        strata=perturbed.strata,
-        groups=None if sizes is None else len(sizes),
-        smallest=None if sizes is None else int(sizes.min()),
-        moments=tuple(
-            map(
-                MomentResult,
-                perturbed.numbers,
-                shift.means_drawn,
-                shift.means_written,
-                shift.variances_drawn,
-                shift.variances_written,
-            )
-        ),
-        correlation_drawn=shift.correlation_drawn,
-        correlation_written=shift.correlation_written,
-        unmoved=perturbed.unmoved,
-    )
-
-
-def _draw_notes(perturbed: Perturbed, blocks: Sequence[BlockResult]) -> Iterator[str]:
-    """Say what the method says, and what settle took away from what it keeps."""
-    yield from perturbed.notes
-    exits = Counter[str]()
-    for block in blocks:
-        if block.drawn:
-            exits.update(block.exits)
-    anew = sum(exits[name] for name in ANEW)
-    moved = exits.total() - anew - sum(exits[name] for name in AS_DRAWN)
-    if moved or anew:
-        far = max((abs(m - d) for m, d in _moved_means(perturbed.shift)), default=0.0)
-        told = (
-            f"{moved} drawn records of a block were moved by more than rounding to keep the rules",
-            f"{anew} took another draw or the prototype of a group, for the rules or so as not to come out as they "
-            "went in",
-        )
-        yield (
-            f"{', and '.join(text for text, count in zip(told, (moved, anew), strict=True) if count)}; that moved "
-            f"means by up to {far:.2g} standard deviations, so that what the method keeps holds only so far"
-        )
-    if perturbed.unmoved and perturbed.marked:
-        yield (
-            f"{perturbed.unmoved} records come out as they went in: nothing of theirs was to be replaced, or what "
-            "they drew from donors is what they had"
-        )
-    elif perturbed.unmoved:
-        yield (
-            f"{perturbed.unmoved} records come out as they went in, by chance or because the rules leave them "
-            "nothing else: look at them before the file is released"
-        )
-
-
-def _moved_means(shift: MomentShift) -> Iterator[tuple[float, float]]:
-    for written, drawn in zip(shift.means_written, shift.means_drawn, strict=True):
-        if not np.isnan(written - drawn):
-            yield written, drawn
-
-
 def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) -> NDArray[np.intp] | None:
     """Return the class of each record in some fields, shape (n, c); what is missing is a class of its own.
 
@@ -625,6 +597,12 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
     if not names:
         return None
     return np.stack([codes_of(kept.columns[name].lexemes) for name in names], axis=1).astype(np.intp)
+
+
+def _correlation_result(worst: Correlations | None, names: Sequence[str]) -> CorrelationResult | None:
+    if worst is None:
+        return None
+    return CorrelationResult((names[worst.first], names[worst.second]), worst.original, worst.drawn, worst.written)
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -242,10 +242,27 @@ def _moments(draw: DrawResult) -> Table:
     table.caption_justify = "left"
     table.caption = (
         "means less those of the original, in its standard deviations; variances divided by those of the original; "
-        f"largest difference of a correlation {draw.correlation_drawn:.4f} drawn, {draw.correlation_written:.4f} "
-        "written"
+        f"farthest from it: {_farthest(draw)}"
     )
     return table
+
+
+def _farthest(draw: DrawResult) -> str:
+    """The variance and the correlation that are off most, as drawn and as written."""
+    said = []
+    if draw.variance_drawn is not None and draw.variance_written is not None:
+        drawn, written = draw.variance_drawn, draw.variance_written
+        said.append(
+            f"variance {drawn.variance_drawn:.4f} drawn ({plain(drawn.name)}), "
+            f"{written.variance_written:.4f} written ({plain(written.name)})"
+        )
+    if draw.worst_drawn is not None:
+        one = draw.worst_drawn
+        said.append(f"correlation {one.drawn:.4f} drawn for {one.original:.4f} ({plain(' and '.join(one.fields))})")
+    if draw.worst_written is not None:
+        one = draw.worst_written
+        said.append(f"{one.written:.4f} written for {one.original:.4f} ({plain(' and '.join(one.fields))})")
+    return ", ".join(said) or "nothing"
 
 
 def _repair(repair: RepairResult) -> str:
