@@ -163,7 +163,7 @@ def test_the_worst_variance_and_correlation_are_said_as_drawn_and_as_written(tmp
         pytest.approx(now, abs=1e-12),
     )
     (note,) = (note for note in result.notes if "holds only so far" in note)
-    assert f"that of {'ABC'[far]}, {ratios[far]:.2g} times as large ({said.variance_drawn:.2g} as" in note
+    assert f"that of {'ABC'[far]}, {ratios[far]:.2f} times as large ({said.variance_drawn:.2f} as" in note
     assert f"{'ABC'[i]} and {'ABC'[j]}, {now:.2f} for {own:.2f} in the original ({worst.drawn:.2f} as drawn)" in note
     table = repr(result)
     assert f"written for {own:.4f}" in " ".join(table.split())

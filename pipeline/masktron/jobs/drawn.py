@@ -39,7 +39,7 @@ def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int,
         who = ", and ".join(text for text, count in zip(told, (moved, anew), strict=True) if count)
         yield f"{who}; {_effect(draw)}, so that what the method keeps holds only so far"
     if draw.unmoved:
-        yield _unmoved(draw, records, k)
+        yield _unmoved(draw, records, k, grouped=not all(block.drawn for block in blocks))
 
 
 def _effect(draw: DrawResult) -> str:
@@ -50,8 +50,8 @@ def _effect(draw: DrawResult) -> str:
         said[0] += f" ({far.name})"
     if (worst := draw.variance_written) is not None:
         said.append(
-            f"the variance farthest from the original's is that of {worst.name}, {worst.variance_written:.2g} times "
-            f"as large ({worst.variance_drawn:.2g} as drawn)"
+            f"the variance farthest from the original's is that of {worst.name}, {_ratio(worst.variance_written)} "
+            f"times as large ({_ratio(worst.variance_drawn)} as drawn)"
         )
     if draw.worst_written is not None:
         said.append(f"the correlation farthest from it is {_pair(draw.worst_written)}")
@@ -64,6 +64,11 @@ def _step(moment: MomentResult) -> float:
     return moved if moved > 0 else 0.0
 
 
+def _ratio(ratio: float) -> str:
+    """Two decimals, or where these say nothing, two digits."""
+    return f"{ratio:.2f}" if 0.1 <= ratio < 1000 else f"{ratio:.2g}"
+
+
 def _pair(one: CorrelationResult) -> str:
     return (
         f"that of {' and '.join(one.fields)}, {one.written:.2f} for {one.original:.2f} in the original "
@@ -71,11 +76,11 @@ def _pair(one: CorrelationResult) -> str:
     )
 
 
-def _unmoved(draw: DrawResult, records: int, k: int) -> str:
+def _unmoved(draw: DrawResult, records: int, k: int, *, grouped: bool) -> str:
     by = draw.unmoved_by
     reasons = (
         (by.untouched, "had nothing to replace"),
-        (by.drawn, "drew, or have from their group, the values that they had"),
+        (by.drawn, "drew the values that they had" + (", or have them from their group" if grouped else "")),
         (by.given_back, "drew others and got their own back when the rules were kept"),
     )
     said = (
