@@ -17,6 +17,7 @@ from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.revealed import revealed
 from masktron.measures.unchanged import same_cells
 from masktron.read.records import Column, Field, Status
+from masktron.report.tables import mask_tables, render
 
 type Cells = tuple[str | None, ...]
 
@@ -179,6 +180,14 @@ def test_a_limit_stops_mask(masked: tuple[Path, Path, Path, Path], run: Runner) 
     assert (stopped.code, "revealed is" in stopped.err, other.exists()) == (1, True, False)
     shown = run(*arguments)
     assert (shown.code, "coincident  revealed" in shown.out) == (0, True)
+
+
+def test_a_narrow_terminal_has_all_figures_of_a_block(masked: tuple[Path, Path, Path, Path]) -> None:
+    data, rules, out, _ = masked
+    result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"])
+    for width in (60, 80, 100, 118):
+        head = " ".join(line for line in render(mask_tables(result), width=width).splitlines() if "together" in line)
+        assert all(word in head for word in ("groups", "settled by", "coincident", "revealed", "loss %")), width
 
 
 def test_records_drawn_one_by_one_reveal_what_records_alike_share(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def drawn_alike(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock], p
     Returns
     -------
     ndarray of bool, shape (n,)
-        A record counts where each of its blocks has something to replace and takes a draw, and one of the draws that
-        were made of the block has its own values in the place of all that is to be replaced.
+        A record counts where each block of which a value of it is to be replaced takes a draw, and one of the draws
+        that were made has its own values in the place of all that is to be replaced there; also where nothing is.
     """
     wanted = to_replace(drawing)
     found = np.ones(views.n, dtype=np.bool_)
@@ -55,14 +55,14 @@ def drawn_alike(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock], p
 
 def _same(views: Views, drawing: Drawing, drawn: Floats) -> Mask:
     """Which drawn values are those of the original once they are rounded as `settle` rounds; shape (n, variables)."""
-    holders = views.holders(drawing.variables, drawn, np.zeros(drawn.shape, dtype=np.intp))
     same = np.zeros(drawn.shape, dtype=np.bool_)
     for at, name in enumerate(drawing.variables):
         own = drawing.values[:, at]
         if name in views.numeric:
             same[:, at] = np.abs(drawn[:, at] - own) <= _half_step(views.columns[name], own)
         else:
-            same[:, at] = own[holders[:, at]] == own
+            holders = views.holders((name,), drawn[:, [at]], np.zeros((views.n, 1), dtype=np.intp))
+            same[:, at] = own[holders[:, 0]] == own
     return same
 
 

@@ -270,44 +270,59 @@ def _repair(repair: RepairResult) -> str:
     return f"{repair.rule}: {off}, {repair.after:g} now; {_count(repair.groups, 'group')} moved"
 
 
+BROAD = 116
+"""Columns that a terminal must have to show all of a masked block side by side."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Masked:
-    """The blocks after masking; a narrow terminal goes without their rules, which `explain` shows."""
+    """The blocks after masking in one table, or in a narrow terminal in two, without rules, which `explain` shows."""
 
     blocks: tuple[BlockResult, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        roomy = options.max_width >= ROOMY
-        table = _table(
-            "masked together",
-            "aggregator",
-            "groups",
-            "min",
-            "settled by",
-            "observed %",
-            "coincident",
-            "revealed",
-            "loss %",
-        )
-        if roomy:
+        if options.max_width >= BROAD:
+            yield self._table(options, groups=True, figures=True)
+        else:
+            yield self._table(options, groups=True, figures=False)
+            yield self._table(options, groups=False, figures=True)
+
+    def _table(self, options: ConsoleOptions, *, groups: bool, figures: bool) -> Table:
+        headers = ["masked together"]
+        headers += ["aggregator", "groups", "min", "settled by"] if groups else []
+        headers += ["observed %", "coincident", "revealed", "loss %"] if figures else []
+        table = _table(*headers)
+        if groups and figures:
             table.add_column("keeps", overflow="fold")
         names = [name for block in self.blocks for name in block.variables]
         table.columns[0].min_width = min(options.max_width // 4, 1 + max(map(len, names), default=0))
         for block in self.blocks:
-            row = [
-                plain(", ".join(block.variables)),
-                block.aggregator,
-                "-" if block.drawn else f"{block.groups}",
-                "-" if block.drawn else f"{block.min_group}",
-                ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
-                f"{block.observed_share:.2f}",
-                f"{block.coincident}",
-                f"{block.revealed}",
-                _figure(block.information_loss),
-            ]
-            row += [plain(", ".join(block.rules)) or "-"] if roomy else []
+            row = [plain(", ".join(block.variables))]
+            row += _grouped(block) if groups else []
+            row += _revealing(block) if figures else []
+            row += [plain(", ".join(block.rules)) or "-"] if groups and figures else []
             table.add_row(*row)
-        yield table
+        return table
+
+
+def _grouped(block: BlockResult) -> list[str]:
+    """How a block was masked."""
+    return [
+        block.aggregator,
+        "-" if block.drawn else f"{block.groups}",
+        "-" if block.drawn else f"{block.min_group}",
+        ", ".join(f"{name} {count}" for name, count in block.exits.items() if count),
+    ]
+
+
+def _revealing(block: BlockResult) -> list[str]:
+    """What the groups of a block tell, and what is lost in them."""
+    return [
+        f"{block.observed_share:.2f}",
+        f"{block.coincident}",
+        f"{block.revealed}",
+        _figure(block.information_loss),
+    ]
 
 
 def _tried(block: BlockResult) -> str:
