@@ -13,7 +13,7 @@ import pytest
 import masktron
 from cli_runner import Runner
 from masktron.errors import UsageError
-from masktron.measures.combining import combine
+from masktron.measures.combining import combine, enough, negative_chance
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "combine.schema.json"
 
@@ -73,6 +73,69 @@ def test_coverage_of_partially_synthetic_means() -> None:
         covered += found.low <= 3.0 <= found.high
     # three standard errors of a share of 0.95 in 800
     assert covered / runs == pytest.approx(0.95, abs=0.023)
+
+
+def fully_synthetic(generator: np.random.Generator, m: int, runs: int) -> tuple[list[bool], list[float]]:
+    """Means of fully synthetic releases of 100 normal values: which were adjusted, and lengths of intervals."""
+    adjusted, lengths = [], []
+    for _ in range(runs):
+        sample = generator.normal(size=100)
+        spreads = np.sqrt(99 * sample.var(ddof=1) / generator.chisquare(99, size=m))
+        centers = generator.normal(sample.mean(), spreads / 10)
+        releases = generator.normal(centers[:, None], spreads[:, None], size=(m, 100))
+        found = combine(releases.mean(axis=1), releases.var(axis=1, ddof=1) / 100, full=True)
+        adjusted.append(found.adjusted)
+        lengths.append(found.high - found.low)
+    return adjusted, lengths
+
+
+@pytest.mark.parametrize("m", [5, 20])
+def test_how_often_a_variance_is_adjusted_is_what_is_said(m: int) -> None:
+    runs = 1500
+    adjusted, _ = fully_synthetic(np.random.default_rng(m), m, runs)
+    chance = float(negative_chance(m))
+    # four standard errors, and a little for estimates that are t and not normal
+    assert np.mean(adjusted) == pytest.approx(chance, abs=4 * math.sqrt(chance * (1 - chance) / runs) + 0.005)
+
+
+def test_so_many_releases_as_are_advised_are_enough() -> None:
+    """At m = 5 a fifth of the variances is adjusted, and half of the intervals are three times too long."""
+    generator = np.random.default_rng(6)
+    few, short = fully_synthetic(generator, 5, 300)
+    assert 0.12 < np.mean(few) < 0.28
+    advised = enough(5, 2.0, 1.0, full=True)
+    assert advised == 40
+    many, long = fully_synthetic(generator, advised, 300)
+    assert np.mean(many) <= 0.02
+    true = 2 * 1.96 / 10
+    assert np.median(long) < 1.3 * true < 3 * true < np.median(short)
+
+
+def test_what_is_advised_has_the_degrees_of_freedom() -> None:
+    def freedom(m: int, between: float, within: float) -> float:
+        return (m - 1) * (1 + m * within / between) ** 2
+
+    for between, within in ((1.0, 0.01), (1.0, 0.2), (50.0, 1.0)):
+        advised = enough(2, between, within)
+        assert freedom(advised - 1, between, within) < 10 <= freedom(advised, between, within) or advised == 3
+    assert combine([0.0, 1.0], [0.01, 0.01]).advised == enough(2, 0.5, 0.01)
+    assert combine([10.0, 12.0, 14.0], [3.0, 4.0, 5.0]).advised is None
+    adjusted = combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], full=True)
+    assert (adjusted.adjusted, adjusted.advised) == (True, 40)
+    # releases of a tenth of the records hardly say more than their own sampling: there is no end to it
+    assert combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], full=True, ratio=0.1).advised == 1000
+
+
+def test_the_table_says_how_many_releases_to_make() -> None:
+    found = masktron.combine({"low": ([10, 12, 14], [6, 6, 6]), "few": ([10, 12, 14], [1, 1, 1])}, full=True)
+    told = " ".join(repr(found).split())
+    assert "T was not above 0, so that v times the ratio of records was taken: low." in told
+    chance = 100 * float(negative_chance(3))
+    assert f"happens by chance to {chance:.0f} of 100 estimates" in told
+    assert "make 40 releases or more" in told
+    assert "Fewer than 5 degrees of freedom" in told
+    assert "few (1.3: " in told
+    assert "degrees of freedom, so" not in repr(masktron.combine({"mean": ([10, 12, 14], [3, 4, 5])}))
 
 
 @pytest.mark.parametrize(

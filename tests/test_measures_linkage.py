@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from masktron.errors import UsageError
+from masktron.figures import FIGURES
 from masktron.kernels import linkage as kernel
 from masktron.measures import linkage
 from masktron.measures.linkage import TREE_FROM, _credit, compiles_first, credit_through_tree, linkage_points
+from masktron.methods.noise import Noise
 
 
 def brute_force(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -149,3 +152,17 @@ def test_many_records_go_through_the_tree_and_few_do_not_load_the_compiler() -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_linkage_is_no_bound_and_nobody_says_so() -> None:
+    """Mahalanobis distance and one-to-one assignment find far more than the nearest by plain distance after noise."""
+    rng = np.random.default_rng(2)
+    original = np.exp(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)) / 2 + 0.2 * rng.normal(size=(300, 6)))
+    masked = Noise().mask(original, np.random.default_rng(0)).values
+    inverse = np.linalg.inv(np.cov(original.T))
+    gaps = masked[:, np.newaxis] - original
+    _, assigned = linear_sum_assignment(np.einsum("ijp,pq,ijq->ij", gaps, inverse, gaps))
+    better = 100 * float((assigned == np.arange(300)).mean())
+    assert linkage(original, masked) < 0.7 * better, (linkage(original, masked), better)
+    for figure in FIGURES:
+        assert "worst case" not in figure.meaning.lower()

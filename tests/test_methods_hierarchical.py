@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.hierarchical import Hierarchical
 from masktron.methods.parameters import Parameter
+from masktron.partitions.centroid import agglomerate
 from masktron.synthesis.hierarchical import Marked, mark, replace_marked
 
 
@@ -207,3 +208,30 @@ def test_who_has_a_combination_alone_does_not_get_it_back() -> None:
         made = method.mask(values, np.random.default_rng(seed)).values
         back += int(((made == values) | ~marked).all(axis=1)[several].sum())
     assert back <= 0.03 * 5 * several.sum()  # in every variable one in ten donors is the record itself, by chance
+
+
+def test_slopes_shrink_by_what_clusters_hold_within_which_is_the_method() -> None:
+    """A value drawn from its cluster goes with other fields as the mean of the cluster does, no more."""
+    rng = np.random.default_rng(3)
+    x = rng.lognormal(size=300)
+    values = np.column_stack([x, 1 + x + rng.normal(size=300)])
+    releases = Hierarchical(variables=(0,), releases=800).all_releases(values, np.random.default_rng(1))
+    rows = np.flatnonzero(x > np.quantile(x, 0.85))
+    points = (values / values.std(axis=0))[rows]
+    labels = agglomerate(points, np.unique(x[rows], return_inverse=True)[1].astype(np.intp), records=10, distinct=3)
+    expected = x.copy()
+    for label in np.unique(labels):
+        expected[rows[labels == label]] = x[rows[labels == label]].mean()
+    other = values[:, 1] - values[:, 1].mean()
+    found = releases[:, :, 0] @ other
+    # four standard errors
+    assert found.mean() == pytest.approx(expected @ other, abs=4 * found.std() / np.sqrt(800))
+    assert expected @ other < 0.8 * (x @ other)
+    slopes = [np.polyfit(release[:, 0], release[:, 1], 1)[0] for release in releases[:100]]
+    assert np.mean(slopes) < 0.9 * np.polyfit(x, values[:, 1], 1)[0]
+
+
+def test_what_is_lost_is_said() -> None:
+    made = Hierarchical().mask(incomes(), np.random.default_rng(0))
+    assert sum("slopes of regressions come out too small" in note for note in made.notes) == 1
+    assert "66 to 87 %" in Hierarchical.loses[0]

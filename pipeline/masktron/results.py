@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -482,6 +482,9 @@ class BlockResult:
         this record rules its group: what ``max_observed_share`` is about.
     coincident : int
         Groups whose aggregate equals one of their records by chance.
+    revealed : int
+        Values that all members of a group of two or more had, and that are published: see
+        `masktron.measures.revealed`.
     dominated : int
         Groups in which one record holds more than nine tenths of the weight.
     information_loss : float
@@ -505,6 +508,7 @@ class BlockResult:
     observed_share: float
     copied: int
     coincident: int
+    revealed: int
     dominated: int
     information_loss: float
     candidates: tuple[CandidateResult, ...] = ()
@@ -529,6 +533,7 @@ class BlockResult:
             "observed_share": _number(self.observed_share),
             "copied": self.copied,
             "coincident": self.coincident,
+            "revealed": self.revealed,
             "dominated": self.dominated,
             "information_loss": _number(self.information_loss),
             "candidates": [candidate.as_dict() for candidate in self.candidates],
@@ -806,6 +811,56 @@ class MomentResult:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrelationResult:
+    """The correlation of two drawn numbers: in the original, as drawn and as written; NaN where there is none."""
+
+    fields: tuple[str, str]
+    original: float
+    drawn: float
+    written: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {
+            "fields": list(self.fields),
+            "original": _number(self.original),
+            "drawn": _number(self.drawn),
+            "written": _number(self.written),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnmovedResult:
+    """Records that came out as they went in, in all masked fields.
+
+    Attributes
+    ----------
+    untouched : int
+        Nothing of theirs was to be replaced.
+    drawn : int
+        They drew the values that they had, or these are the values of their group.
+    given_back : int
+        They drew others, and got their own back when the rules were kept.
+    rare : int
+        Of those that were to be replaced, the ones that fewer than k records of the original are like.
+    """
+
+    untouched: int
+    drawn: int
+    given_back: int
+    rare: int
+
+    @property
+    def records(self) -> int:
+        """All of them."""
+        return self.untouched + self.drawn + self.given_back
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class DrawResult:
     """What a method that draws did, and what keeping the rules made of it.
 
@@ -817,19 +872,45 @@ class DrawResult:
         Groups of the method, and records of the smallest; None where it forms none.
     moments : tuple of MomentResult
         One for each drawn number.
-    correlation_drawn, correlation_written : float
-        Largest difference of a correlation of two of them to that of the original.
-    unmoved : int
-        Records that came out as they went in, although they were drawn anew.
+    worst_drawn, worst_written : CorrelationResult or None
+        The two of them whose correlation is farthest from that of the original, as drawn and as written; None where
+        no two of them vary.
+    unmoved_by : UnmovedResult
+        Records that came out as they went in, in all masked fields, by the reason.
     """
 
     strata: int
     groups: int | None
     smallest: int | None
     moments: tuple[MomentResult, ...]
-    correlation_drawn: float
-    correlation_written: float
-    unmoved: int
+    worst_drawn: CorrelationResult | None
+    worst_written: CorrelationResult | None
+    unmoved_by: UnmovedResult
+
+    @property
+    def unmoved(self) -> int:
+        """Records that came out as they went in, in all masked fields."""
+        return self.unmoved_by.records
+
+    @property
+    def variance_drawn(self) -> MomentResult | None:
+        """The number whose variance as drawn is farthest from that of the original; None where there is none."""
+        return max(self.moments, key=lambda one: _off(one.variance_drawn), default=None)
+
+    @property
+    def variance_written(self) -> MomentResult | None:
+        """The number whose variance as written is farthest from that of the original; None where there is none."""
+        return max(self.moments, key=lambda one: _off(one.variance_written), default=None)
+
+    @property
+    def correlation_drawn(self) -> float:
+        """Largest difference of a correlation as drawn to that of the original."""
+        return abs(self.worst_drawn.drawn - self.worst_drawn.original) if self.worst_drawn else 0.0
+
+    @property
+    def correlation_written(self) -> float:
+        """Largest difference of a correlation as written to that of the original."""
+        return abs(self.worst_written.written - self.worst_written.original) if self.worst_written else 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
@@ -840,7 +921,10 @@ class DrawResult:
             "moments": [moment.as_dict() for moment in self.moments],
             "correlation_drawn": _number(self.correlation_drawn),
             "correlation_written": _number(self.correlation_written),
+            "worst_drawn": None if self.worst_drawn is None else self.worst_drawn.as_dict(),
+            "worst_written": None if self.worst_written is None else self.worst_written.as_dict(),
             "unmoved": self.unmoved,
+            "unmoved_by": self.unmoved_by.as_dict(),
         }
 
 
@@ -1019,6 +1103,11 @@ class CheckResult:
 def shown(path: Path) -> str:
     """Return a path as the user gave it, with forward slashes."""
     return path.as_posix()
+
+
+def _off(ratio: float) -> float:
+    """How far a ratio of variances is from 1: a half is as far as two."""
+    return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
 
 
 def _number(value: float) -> float | None:

@@ -79,7 +79,8 @@ def _promised(contract: Contract | None) -> list[str]:
         return []
     return [
         f"{contract.declared.method} draws a value of its own for every record and promises no identical groups: "
-        "block_k and whole_record_k of drawn fields say nothing, linkage does"
+        "block_k and whole_record_k of drawn fields say nothing; linkage says how many records are nearest to their "
+        "own original"
     ]
 
 

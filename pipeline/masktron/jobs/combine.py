@@ -166,5 +166,5 @@ def _number(value: object, where: str) -> float:
     raise UsageError(f"{value!r} is no number", where=where, hint="write it like 1234.5")
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

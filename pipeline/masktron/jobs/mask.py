@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,13 +18,14 @@ from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
 from masktron.jobs.compared import absent, taken
+from masktron.jobs.drawn import draw_notes
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.kernels.cores import usable_cores
-from masktron.kernels.distinct import codes_of
+from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial, compile_for, compiles_first, mask_records
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.assessed import Assessed, numbers_of
@@ -33,8 +33,9 @@ from masktron.measures.figures import Measured, measure
 from masktron.measures.information_loss import information_loss
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
-from masktron.measures.moment_shift import MomentShift
-from masktron.measures.unchanged import unchanged
+from masktron.measures.moment_shift import Correlations
+from masktron.measures.revealed import Revealed, revealed
+from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
@@ -46,6 +47,7 @@ from masktron.results import (
     BlockResult,
     CandidateResult,
     CategoryResult,
+    CorrelationResult,
     CutResult,
     DrawResult,
     FigureResult,
@@ -54,6 +56,7 @@ from masktron.results import (
     RepairResult,
     SolvedResult,
     TotalResult,
+    UnmovedResult,
     shown,
 )
 from masktron.roles import FieldFacts, resolve_roles
@@ -64,11 +67,6 @@ from masktron.write.left_out import left_out, outline_notes
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.outline import namespaces_of
 from masktron.write.xml import write_masked
-
-AS_DRAWN = ("rounded", "mode")
-"""Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
-ANEW = ("redrawn", "prototype")
-"""Exits of those that have values of another draw, or of a group."""
 
 
 def run_mask(
@@ -350,7 +348,7 @@ class _Run:
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
         blocks = made.blocks
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
-        draw = None if made.perturbed is None else _draw_result(made.perturbed)
+        draw = None if made.perturbed is None else self._draw_result(made.perturbed, columns)
         files = self._assessed(columns, codes, block_results)
         wanted = [one.name for one in FIGURES if len(self.kept) <= one.unasked or one.name in self.config.limits]
         measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
@@ -389,7 +387,8 @@ class _Run:
                 *notes_of(self.job),
                 *self.originals.notes,
                 *outline_notes(self.job.layout, left),
-                *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
+                *(() if made.perturbed is None else made.perturbed.notes),
+                *(() if draw is None else draw_notes(draw, block_results, records=len(masked), k=self.config.k)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),
                 *privacy_notes(blocks, self.kept.columns, columns),
@@ -434,6 +433,7 @@ class _Run:
     ) -> Assessed:
         """The records to release beside the written ones; what the blocks tell is known already."""
         confidential = [fact for fact in self.plan.fields if fact.role is Role.CONFIDENTIAL]
+        cells = sum(int(self.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
         return Assessed(
             original={fact.name: self.kept.columns[fact.name] for fact in confidential},
             masked={fact.name: columns[fact.name] for fact in confidential},
@@ -445,6 +445,7 @@ class _Run:
             known={
                 "block_k": float(min(block.min_group for block in blocks)),
                 "medoid_share": 100 * sum(block.copied for block in blocks) / sum(block.groups for block in blocks),
+                "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
             },
             workers=self.config.workers or usable_cores(),
         )
@@ -459,24 +460,23 @@ class _Run:
         block = masked.block
         numeric = [fact.name for fact in self.plan.fields if fact.name in block.variables and fact.numeric]
         exits = masked.settled.exits
+        pairs = [(self.kept.columns[name], columns[name]) for name in block.variables]
+        solved = {one.variable: self._equalities(one.variable, block) for one in block.solved}
+        shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(self.kept))
         return BlockResult(
             variables=block.variables,
             rules=tuple(self.job.rulebook.checks[index].id for index in block.checks),
             aggregator=block.aggregator,
             reason=block.reason,
             groups=masked.grouping.groups,
-            min_group=achieved_k(
-                shared_columns(
-                    columns,
-                    codes,
-                    block.variables,
-                    {one.variable: self._equalities(one.variable, block) for one in block.solved},
-                )
-            ),
+            min_group=achieved_k(shared_columns(columns, codes, block.variables, solved))
+            if solved
+            else int(np.bincount(shared).min()),
             exits={name: int((exits == name).sum()) for name in EXITS},
             observed_share=100 * int(masked.exposure.observed.sum()) / len(self.kept),
             copied=int(masked.exposure.copied.sum()),
             coincident=int(masked.exposure.coincident.sum()),
+            revealed=revealed(pairs, shared).revealed,
             dominated=int(masked.exposure.dominated.sum()),
             information_loss=information_loss(numbers_of(self.kept.columns, numeric), numbers_of(columns, numeric))
             if numeric
@@ -487,6 +487,40 @@ class _Run:
                 for one in block.solved
             ),
             cut=None if masked.grouping.cut is None else CutResult.of(masked.grouping.cut, masked.grouping.spread),
+        )
+
+    def _draw_result(self, perturbed: Perturbed, columns: Mapping[str, Column]) -> DrawResult:
+        """What the method drew beside what is written, in the order of the original."""
+        confidential = self.plan.by_role(Role.CONFIDENTIAL)
+        same = np.logical_and.reduce([same_cells(self.kept.columns[name], columns[name]) for name in confidential])
+        drawn = {name for one in perturbed.blocks for name in one.block.variables}
+        grouped = [self.kept.columns[name].present for name in confidential if name not in drawn]
+        untouched = same & ~np.logical_or.reduce([perturbed.touched, *grouped])
+        given_back = same & perturbed.touched & ~perturbed.alike
+        sizes = None if perturbed.labels is None else np.bincount(perturbed.labels)
+        shift = perturbed.shift
+        return DrawResult(
+            strata=perturbed.strata,
+            groups=None if sizes is None else len(sizes),
+            smallest=None if sizes is None else int(sizes.min()),
+            moments=tuple(
+                map(
+                    MomentResult,
+                    perturbed.numbers,
+                    shift.means_drawn,
+                    shift.means_written,
+                    shift.variances_drawn,
+                    shift.variances_written,
+                )
+            ),
+            worst_drawn=_correlation_result(shift.worst_drawn, perturbed.numbers),
+            worst_written=_correlation_result(shift.worst_written, perturbed.numbers),
+            unmoved_by=UnmovedResult(
+                untouched=int(untouched.sum()),
+                drawn=int((same & ~untouched & ~given_back).sum()),
+                given_back=int(given_back.sum()),
+                rare=int((same & perturbed.rare).sum()),
+            ),
         )
 
     def _equalities(self, variable: str, block: Block) -> list[Atom]:
@@ -544,67 +578,6 @@ def _smallest(blocks: Sequence[BlockResult], draw: DrawResult | None) -> int:
     return min(sizes or [block.min_group for block in blocks])
 
 
-def _draw_result(perturbed: Perturbed) -> DrawResult:
-    sizes = None if perturbed.labels is None else np.bincount(perturbed.labels)
-    shift = perturbed.shift
-    return DrawResult(
-        strata=perturbed.strata,
-        groups=None if sizes is None else len(sizes),
-        smallest=None if sizes is None else int(sizes.min()),
-        moments=tuple(
-            map(
-                MomentResult,
-                perturbed.numbers,
-                shift.means_drawn,
-                shift.means_written,
-                shift.variances_drawn,
-                shift.variances_written,
-            )
-        ),
-        correlation_drawn=shift.correlation_drawn,
-        correlation_written=shift.correlation_written,
-        unmoved=perturbed.unmoved,
-    )
-
-
-def _draw_notes(perturbed: Perturbed, blocks: Sequence[BlockResult]) -> Iterator[str]:
-    """Say what the method says, and what settle took away from what it keeps."""
-    yield from perturbed.notes
-    exits = Counter[str]()
-    for block in blocks:
-        if block.drawn:
-            exits.update(block.exits)
-    anew = sum(exits[name] for name in ANEW)
-    moved = exits.total() - anew - sum(exits[name] for name in AS_DRAWN)
-    if moved or anew:
-        far = max((abs(m - d) for m, d in _moved_means(perturbed.shift)), default=0.0)
-        told = (
-            f"{moved} drawn records of a block were moved by more than rounding to keep the rules",
-            f"{anew} took another draw or the prototype of a group, for the rules or so as not to come out as they "
-            "went in",
-        )
-        yield (
-            f"{', and '.join(text for text, count in zip(told, (moved, anew), strict=True) if count)}; that moved "
-            f"means by up to {far:.2g} standard deviations, so that what the method keeps holds only so far"
-        )
-    if perturbed.unmoved and perturbed.marked:
-        yield (
-            f"{perturbed.unmoved} records come out as they went in: nothing of theirs was to be replaced, or what "
-            "they drew from donors is what they had"
-        )
-    elif perturbed.unmoved:
-        yield (
-            f"{perturbed.unmoved} records come out as they went in, by chance or because the rules leave them "
-            "nothing else: look at them before the file is released"
-        )
-
-
-def _moved_means(shift: MomentShift) -> Iterator[tuple[float, float]]:
-    for written, drawn in zip(shift.means_written, shift.means_drawn, strict=True):
-        if not np.isnan(written - drawn):
-            yield written, drawn
-
-
 def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) -> NDArray[np.intp] | None:
     """Return the class of each record in some fields, shape (n, c); what is missing is a class of its own.
 
@@ -630,6 +603,12 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
     if not names:
         return None
     return np.stack([codes_of(kept.columns[name].lexemes) for name in names], axis=1).astype(np.intp)
+
+
+def _correlation_result(worst: Correlations | None, names: Sequence[str]) -> CorrelationResult | None:
+    if worst is None:
+        return None
+    return CorrelationResult((names[worst.first], names[worst.second]), worst.original, worst.drawn, worst.written)
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

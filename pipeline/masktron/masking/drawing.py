@@ -121,6 +121,11 @@ class Drawing:
             self._made[attempt] = self._drawn(attempt)
         return self._made[attempt]
 
+    @property
+    def made(self) -> tuple[Drawn, ...]:
+        """All draws that were asked for."""
+        return tuple(self._made.values())
+
     def _drawn(self, attempt: int) -> Drawn:
         drawn = np.full((len(self.values), len(self.variables)), np.nan)
         labels = np.full(len(self.values), -1, dtype=np.intp)

@@ -19,6 +19,7 @@ from masktron.grouping.records import Grouping
 from masktron.kernels import distinct
 from masktron.masking.begin import Beginning
 from masktron.masking.drawing import Drawing
+from masktron.masking.drawn_alike import drawn_alike, to_replace
 from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.observed import Exposure, exposure_of, fallen_on
@@ -53,9 +54,13 @@ class Perturbed:
         Drawn variables that are numbers.
     shift : MomentShift
         Of these, in the same order.
-    unmoved : int
-        Records that came out as they went in, in all drawn variables, although they were drawn anew. For methods that
-        replace some values alone, of the records that have such a value; these are not drawn anew.
+    touched : ndarray of bool, shape (n,)
+        Records of which a value was to be replaced.
+    alike : ndarray of bool, shape (n,)
+        Of these, the ones that drew the values that they had, to the grids of the fields.
+    rare : ndarray of bool, shape (n,)
+        Of the touched, those that came out as they went in, in all drawn variables, where fewer than k records of the
+        original are like them: although they were drawn anew, unless the method replaces some values alone.
     parts : ndarray of intp, shape (n,)
         Part of the file in which each record was drawn.
     settled : mapping of str to float
@@ -70,10 +75,17 @@ class Perturbed:
     notes: tuple[str, ...]
     numbers: tuple[str, ...]
     shift: MomentShift
-    unmoved: int
+    touched: NDArray[np.bool_]
+    alike: NDArray[np.bool_]
+    rare: NDArray[np.bool_]
     parts: NDArray[np.intp]
     settled: Mapping[str, float]
     marked: Mapping[str, NDArray[np.intp]]
+
+    @property
+    def unmoved(self) -> int:
+        """Number of the rare records that came out as they went in: what the contract has."""
+        return int(self.rare.sum())
 
 
 def perturb(
@@ -141,8 +153,9 @@ def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> 
     moved = np.nansum(np.square(written - drawn), axis=0)
     parts = np.empty(views.n, dtype=np.intp)
     parts[drawing.strata.order] = drawing.strata.labels
-    everyone = np.ones(views.n, dtype=np.bool_)
-    touched = everyone if first.marked is None else (first.marked & drawing.known).any(axis=1)
+    touched = to_replace(drawing).any(axis=1)
+    rare = np.zeros(views.n, dtype=np.bool_)
+    rare[_unmoved(views, masked)] = True
     return Perturbed(
         tuple(masked),
         first.labels,
@@ -150,7 +163,9 @@ def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> 
         first.notes,
         numbers,
         moment_shift(drawing.values[:, at], drawn, written),
-        int(touched[_unmoved(views, masked)].sum()),
+        touched,
+        touched & drawn_alike(views, drawing, masked, PROTOTYPE),
+        touched & rare,
         parts,
         dict(zip(numbers, moved.tolist(), strict=True)),
         {} if first.marked is None else _marked(drawing, first.marked),

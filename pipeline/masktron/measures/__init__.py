@@ -20,6 +20,7 @@ from masktron.measures.linkage_variants import by_groups, by_knowledge, group_li
 from masktron.measures.moment_shift import moment_shift
 from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.revealed import revealed
 from masktron.measures.score import disclosure_risk, score
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
@@ -33,6 +34,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     weighted_totals,
     category_shares,
     unchanged,
+    revealed,
     by_groups,
     by_knowledge,
     second,
@@ -76,6 +78,7 @@ __all__ = [
     "pil",
     "pmse",
     "pmse_cart",
+    "revealed",
     "score",
     "subdomains",
     "true_cells",

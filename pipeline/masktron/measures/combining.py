@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from masktron.errors import UsageError
 
 _LEAST_FREEDOM = 0.01
+FEW = 5.0
+"""Degrees of freedom below which an interval is a third wider than with many releases, or more."""
+ENOUGH = 10.0
+"""Degrees of freedom with which it is an eighth wider."""
+SELDOM = 0.01
+"""Share of estimates of which T may turn out not to be above 0 by chance."""
+MOST = 1000
+"""Releases beyond which none are advised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,9 @@ class Combined:
         m.
     adjusted : bool
         Whether T was negative or zero, and another variance was taken for it.
+    advised : int or None
+        Where T was adjusted, or there are fewer than 5 degrees of freedom: how many releases are enough, at most
+        1000. None where these are.
     """
 
     estimate: float
@@ -45,6 +57,7 @@ class Combined:
     high: float
     releases: int
     adjusted: bool = False
+    advised: int | None = None
 
 
 def combine(
@@ -81,7 +94,7 @@ def combine(
     Notes
     -----
     Source: Reiter (2003), Inference for partially synthetic, public use microdata sets; Raghunathan, Reiter and Rubin
-    (2003), and Reiter (2002) for the adjustment.
+    (2003), and Reiter (2002) for the adjustment. How many releases are advised: see `enough`.
     """
     from scipy.stats import t as student  # noqa: PLC0415 -- loads slowly
 
@@ -111,7 +124,57 @@ def combine(
     # SciPy's quantiles of next to no degrees of freedom are wrong, and the true ones have hundreds of digits
     quantile = float(student.ppf(0.5 + level / 2, freedom)) if freedom >= _LEAST_FREEDOM else np.inf
     half = quantile * float(np.sqrt(variance))
-    return Combined(mean, variance, between, within, freedom, mean - half, mean + half, m, adjusted)
+    few = adjusted or freedom < FEW
+    advised = enough(m, between, within, full=full, ratio=ratio) if few else None
+    return Combined(mean, variance, between, within, freedom, mean - half, mean + half, m, adjusted, advised)
+
+
+def enough(releases: int, between: float, within: float, *, full: bool = False, ratio: float = 1.0) -> int:
+    """Return the least number of releases, above those there are, with which an interval is of use; at most 1000.
+
+    That is 10 degrees of freedom, and for fully synthetic releases also that T is not above 0 in one of 100 cases.
+
+    Parameters
+    ----------
+    releases : int
+        That there are.
+    between, within : float
+        b and v.
+    full, ratio
+        As in `combine`.
+
+    Notes
+    -----
+    Of fully synthetic releases, b is v (1 + ratio) in expectation, and this is taken where b came out smaller: the
+    estimate of a release has the variance v, and the parameters that it is drawn from have that of the original.
+    """
+    m = np.arange(releases + 1, MOST + 1)
+    if full:
+        share = within / max(between, within * (1 + ratio)) if within else 0.0
+        fine = ((m - 1) * np.square(1 - m * share / (m + 1)) >= ENOUGH) & (negative_chance(m, ratio) <= SELDOM)
+    else:
+        fine = (m - 1) * np.square(1 + m * (within / between)) >= ENOUGH
+    return int(m[fine.argmax()]) if fine.any() else max(MOST, releases)
+
+
+def negative_chance(releases: ArrayLike, ratio: float = 1.0) -> NDArray[np.float64]:
+    """Return how probable it is that T of fully synthetic releases is not above 0, though the model is right.
+
+    Parameters
+    ----------
+    releases : int or array of int
+    ratio : float
+        Records of a release, divided by those of the original.
+
+    Notes
+    -----
+    ``(m - 1) b / (v (1 + ratio))`` is chi-square with m - 1 degrees of freedom for normal estimates, and T is not
+    above 0 where b is at most ``v / (1 + 1/m)``.
+    """
+    from scipy.stats import chi2  # noqa: PLC0415 -- loads slowly
+
+    m = np.asarray(releases, dtype=np.float64)
+    return np.asarray(chi2.cdf((m - 1) / ((1 + ratio) * (1 + 1 / m)), m - 1), dtype=np.float64)
 
 
 def _check(estimates: Sequence[float], variances: Sequence[float], level: float, ratio: float) -> None:

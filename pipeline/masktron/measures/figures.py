@@ -23,6 +23,7 @@ from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.pil import pil
 from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
+from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.score import DisclosureRisk, score
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
@@ -202,6 +203,15 @@ def _unchanged(files: Assessed) -> float:
     return 100.0 * same / present if present else math.nan
 
 
+def _revealed(files: Assessed) -> float:
+    """Join the values of all blocks."""
+    found = [
+        revealed(((files.original[name], files.masked[name]) for name in block if name in files.original), groups)
+        for block, groups in zip(files.blocks, files.groups, strict=True)
+    ]
+    return Revealed(sum(one.cells for one in found), sum(one.revealed for one in found)).share
+
+
 def _total_change(files: Assessed) -> float | Worst:
     return _worst({name: abs(total.change) for name, total in zip(files.numeric, files.totals, strict=True)})
 
@@ -232,6 +242,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "interval_deviation": _of_numbers(lambda files: files.once(by_deviation)),
         "disclosure_risk": _of_numbers(_disclosure_risk),
         "unchanged": _unchanged,
+        "revealed": _revealed,
         "true_cells": _of_numbers(lambda files: files.once(true_cells).file),
         "homogeneous_groups": _by_class(homogeneity),
         "class_imbalance": _by_class(class_chi_square),

@@ -1,4 +1,4 @@
-"""Distance-based record linkage: how often an intruder who knows the original finds a masked record's owner."""
+"""Distance-based record linkage: how often the original record that is nearest to a masked one is its own."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, worke
 
     Notes
     -----
+    This is what one intruder finds, no bound on what can be found: a distance that allows for correlations
+    (Mahalanobis) and one-to-one assignment link more. On census (1,080 records of 13 variables) with noise of
+    c = 0.15 this is 37 %, and those two link 80 %.
+
     Source: Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata.
     """
     require_linkable(original, masked)

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """The correlation of two variables: in the original, as drawn and as written.
+
+    Attributes
+    ----------
+    first, second : int
+        Columns.
+    original, drawn, written : float
+        NaN where one of the two does not vary.
+    """
+
+    first: int
+    second: int
+    original: float
+    drawn: float
+    written: float
+
+    @property
+    def drawn_off(self) -> float:
+        """How far the correlation as drawn is from that of the original; NaN where there is none."""
+        return abs(self.drawn - self.original)
+
+    @property
+    def written_off(self) -> float:
+        """How far the correlation as written is from that of the original; NaN where there is none."""
+        return abs(self.written - self.original)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +52,27 @@ class MomentShift:
         NaN where the original is constant and the mean is another.
     variances_drawn, variances_written : tuple of float
         By variable: variance of the masked values divided by that of the original. 1 where both are zero.
-    correlation_drawn, correlation_written : float
-        Largest difference of a correlation to that of the original, over all pairs of variables that vary before and
-        after; 0 where there is none.
+    worst_drawn, worst_written : Correlations or None
+        The pair of variables whose correlation is farthest from that of the original, as drawn and as written, of
+        those that vary before and after; of equally far ones the first. None where there is no such pair.
     """
 
     means_drawn: tuple[float, ...]
     means_written: tuple[float, ...]
     variances_drawn: tuple[float, ...]
     variances_written: tuple[float, ...]
-    correlation_drawn: float
-    correlation_written: float
+    worst_drawn: Correlations | None
+    worst_written: Correlations | None
+
+    @property
+    def correlation_drawn(self) -> float:
+        """Largest difference of a correlation as drawn to that of the original; 0 where there is no pair."""
+        return self.worst_drawn.drawn_off if self.worst_drawn else 0.0
+
+    @property
+    def correlation_written(self) -> float:
+        """Largest difference of a correlation as written to that of the original; 0 where there is no pair."""
+        return self.worst_written.written_off if self.worst_written else 0.0
 
 
 def moment_shift(
@@ -59,13 +100,14 @@ def moment_shift(
     missing = np.isnan(original) | np.isnan(drawn) | np.isnan(written)
     means_drawn, variances_drawn = _by_variable(original, drawn, missing)
     means_written, variances_written = _by_variable(original, written, missing)
+    pairs = list(_correlations(original, drawn, written, missing))
     return MomentShift(
         means_drawn,
         means_written,
         variances_drawn,
         variances_written,
-        _correlation(original, drawn, missing),
-        _correlation(original, written, missing),
+        max((pair for pair in pairs if not isnan(pair.drawn_off)), key=lambda pair: pair.drawn_off, default=None),
+        max((pair for pair in pairs if not isnan(pair.written_off)), key=lambda pair: pair.written_off, default=None),
     )
 
 
@@ -86,21 +128,23 @@ def _by_variable(
     return tuple(shifts), tuple(ratios)
 
 
-def _correlation(original: NDArray[np.float64], masked: NDArray[np.float64], missing: NDArray[np.bool_]) -> float:
-    largest = 0.0
-    for one in range(original.shape[1]):
-        for other in range(one):
-            both = ~(missing[:, one] | missing[:, other])
-            before, after = (_pearson(table[both, one], table[both, other]) for table in (original, masked))
-            if before is not None and after is not None:
-                largest = max(largest, abs(after - before))
-    return largest
+def _correlations(
+    original: NDArray[np.float64],
+    drawn: NDArray[np.float64],
+    written: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+) -> Iterator[Correlations]:
+    for second in range(original.shape[1]):
+        for first in range(second):
+            both = ~(missing[:, first] | missing[:, second])
+            own, *masked = (_pearson(table[both, first], table[both, second]) for table in (original, drawn, written))
+            yield Correlations(first, second, own, *masked)
 
 
-def _pearson(left: NDArray[np.float64], right: NDArray[np.float64]) -> float | None:
+def _pearson(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
     if not left.size or (left == left[0]).all() or (right == right[0]).all():
-        return None
+        return nan
     first, second = (side / max(float(np.abs(side).max()), np.finfo(np.float64).tiny) for side in (left, right))
     first, second = first - first.mean(), second - second.mean()
     scale = float(np.sqrt(np.square(first).sum()) * np.sqrt(np.square(second).sum()))
-    return float((first * second).sum()) / scale if scale > 0.0 else None
+    return float((first * second).sum()) / scale if scale > 0.0 else nan

@@ -78,6 +78,8 @@ class Method(ABC):
         What it is called, what it does and when to choose it, in one sentence each; paper, section and equation.
     preserves : tuple of str
         What stays as it was, and how exactly; before settle moves a value.
+    loses : tuple of str
+        What does not stay, where somebody might count on it, with a figure.
     parameters : tuple of Parameter
         In the order of the constructor, without `random_state`.
     needs_class : bool
@@ -94,6 +96,7 @@ class Method(ABC):
     when: ClassVar[str]
     source: ClassVar[str]
     preserves: ClassVar[tuple[str, ...]]
+    loses: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]]
     needs_class: ClassVar[bool] = False
     categories: ClassVar[bool] = False

@@ -87,6 +87,11 @@ class Hierarchical(Method):
         "values within the thresholds",
         "combinations of replaced values are those of a respondent, where one has them",
     )
+    loses: ClassVar[tuple[str, ...]] = (
+        "how a replaced value goes with other fields within its cluster: slopes of regressions come out too small; "
+        "their nominal 95 % intervals covered 66 to 87 % on lognormal data, those of means 93 to 96 %; more releases "
+        "do not help, smaller clusters and robust standard errors do",
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         VARIABLES, THRESHOLDS, QUANTILE, SIDE, STOP, CLUSTER, DISTINCT, LIMIT, RELEASES, RELEASE,
     )  # fmt: skip
@@ -232,6 +237,12 @@ def _notes(marked: Marked, made: Release, without: int) -> Iterable[str]:
         yield (
             f"{made.apart} of {made.replaced} replaced values go with others of their record as no respondent's do: "
             "the donor of the others has no value beyond the threshold there"
+        )
+    if made.replaced:
+        yield (
+            "how replaced values go with other fields is kept between clusters, not within them: slopes of "
+            "regressions come out too small, and their intervals cover less than they say (masktron methods "
+            "hierarchical)"
         )
 
 

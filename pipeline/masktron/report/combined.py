@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
 
+from masktron.measures.combining import negative_chance
 from masktron.report.text import number, plain
 
 if TYPE_CHECKING:
@@ -29,13 +31,33 @@ def combine_tables(result: CombineResult) -> list[RenderableType]:
     for name, one in result.quantities.items():
         numbers = (one.estimate, one.variance**0.5, one.freedom, one.low, one.high)
         table.add_row(plain(name), *map(_estimate, numbers), f"{one.releases}")
-    adjusted = [name for name, one in result.quantities.items() if one.adjusted]
-    notes = (
-        [f"T was not above 0, so that v times the ratio of records was taken: {plain(', '.join(adjusted))}"]
-        if adjusted
-        else []
-    )
+    notes = [*_adjusted(result), *_few(result)]
     return [table, f"{100 * result.level:g} % intervals; {_RULES[result.full]}", *notes]
+
+
+def _adjusted(result: CombineResult) -> Iterator[str]:
+    """Say what became of variances that came out negative, how often that happens, and what helps."""
+    adjusted = {name: one for name, one in result.quantities.items() if one.adjusted}
+    if adjusted:
+        yield f"T was not above 0, so that v times the ratio of records was taken: {plain(', '.join(adjusted))}."
+    for releases in dict.fromkeys(one.releases for one in adjusted.values()):
+        advised = max(one.advised or 0 for one in adjusted.values() if one.releases == releases)
+        yield (
+            f"With {releases} fully synthetic releases as large as the original this happens by chance to "
+            f"{100 * float(negative_chance(releases)):.0f} of 100 estimates, and the intervals of the others are "
+            f"wide: make {advised} releases or more."
+        )
+
+
+def _few(result: CombineResult) -> Iterator[str]:
+    """Say where an interval is wide since there are few releases."""
+    few = {name: one for name, one in result.quantities.items() if one.advised and not one.adjusted}
+    if few:
+        told = ", ".join(f"{plain(name)} ({one.freedom:.1f}: {one.advised} releases)" for name, one in few.items())
+        yield (
+            "Fewer than 5 degrees of freedom, so that the interval is far wider than with more releases; how many "
+            f"are enough: {told}."
+        )
 
 
 def _estimate(value: float) -> str:

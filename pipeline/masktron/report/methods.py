@@ -22,6 +22,13 @@ K = Config().k
 VARIABLES = (1, 5, 10)
 """Numbers of variables for which the fewest records of a method are told."""
 
+TOLD = (
+    "keeping the rules moves what was drawn: a run says by how much means moved, which variance and which "
+    "correlation are farthest from the original's, as drawn and as written, and how many records came out as they "
+    "went in, and why"
+)
+"""What the notes of `mask` have for each method that draws."""
+
 
 def methods_tables(kinds: Sequence[type[Method]]) -> list[RenderableType]:
     """One row per method; the first is the default."""
@@ -52,6 +59,8 @@ def explained(kind: type[Method]) -> list[RenderableType]:
         *_paragraph("needs", ["the class of each record"] * kind.needs_class + [_fewest(method)]),
         *_paragraph("promises", [f"{_words(method.contract.kind)}: {method.contract.says}"]),
         *_paragraph("keeps", kind.preserves),
+        *_paragraph("loses", kind.loses),
+        *_paragraph("tells", [] if issubclass(kind, Partitioning) else [TOLD]),
         *_paragraph("source", [kind.source]),
         *_parameters(_asked_for(kind), method),
     ]
@@ -78,6 +87,7 @@ def _method_dict(kind: type[Method]) -> dict[str, Any]:
         "categories": kind.categories,
         "contract": {**as_plain(method.contract), "says": method.contract.says},
         "preserves": list(kind.preserves),
+        "loses": list(kind.loses),
         "source": kind.source,
         "fewest_records": {str(number): method.least(number) for number in VARIABLES},
         "parameters": [_parameter_dict(one, method) for one in _asked_for(kind)],

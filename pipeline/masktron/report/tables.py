@@ -186,7 +186,8 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     linked = (
         ""
         if math.isnan(result.linkage)
-        else f"; {result.linkage:.1f} % of the masked records link to their original by distance"
+        else f"; {result.linkage:.1f} % of the masked records are nearest to their own original, by standardised "
+        "Euclidean distance; a better distance can link more"
     )
     lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
     lines += _in_short(result.figures)
@@ -256,10 +257,27 @@ def _moments(draw: DrawResult) -> Table:
     table.caption_justify = "left"
     table.caption = (
         "means less those of the original, in its standard deviations; variances divided by those of the original; "
-        f"largest difference of a correlation {draw.correlation_drawn:.4f} drawn, {draw.correlation_written:.4f} "
-        "written"
+        f"farthest from it: {_farthest(draw)}"
     )
     return table
+
+
+def _farthest(draw: DrawResult) -> str:
+    """The variance and the correlation that are off most, as drawn and as written."""
+    said = []
+    if draw.variance_drawn is not None and draw.variance_written is not None:
+        drawn, written = draw.variance_drawn, draw.variance_written
+        said.append(
+            f"variance {drawn.variance_drawn:.4f} drawn ({plain(drawn.name)}), "
+            f"{written.variance_written:.4f} written ({plain(written.name)})"
+        )
+    if draw.worst_drawn is not None:
+        one = draw.worst_drawn
+        said.append(f"correlation {one.drawn:.4f} drawn for {one.original:.4f} ({plain(' and '.join(one.fields))})")
+    if draw.worst_written is not None:
+        one = draw.worst_written
+        said.append(f"{one.written:.4f} written for {one.original:.4f} ({plain(' and '.join(one.fields))})")
+    return ", ".join(said) or "nothing"
 
 
 def _repair(repair: RepairResult) -> str:
@@ -267,35 +285,59 @@ def _repair(repair: RepairResult) -> str:
     return f"{repair.rule}: {off}, {repair.after:g} now; {_count(repair.groups, 'group')} moved"
 
 
+BROAD = 116
+"""Columns that a terminal must have to show all of a masked block side by side."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Masked:
-    """The blocks after masking; a narrow terminal goes without their rules, which `explain` shows."""
+    """The blocks after masking in one table, or in a narrow terminal in two, without rules, which `explain` shows."""
 
     blocks: tuple[BlockResult, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        roomy = options.max_width >= ROOMY
-        table = _table(
-            "masked together", "aggregator", "groups", "min", "settled by", "observed %", "coincident", "loss %"
-        )
-        if roomy:
+        if options.max_width >= BROAD:
+            yield self._table(options, groups=True, figures=True)
+        else:
+            yield self._table(options, groups=True, figures=False)
+            yield self._table(options, groups=False, figures=True)
+
+    def _table(self, options: ConsoleOptions, *, groups: bool, figures: bool) -> Table:
+        headers = ["masked together"]
+        headers += ["aggregator", "groups", "min", "settled by"] if groups else []
+        headers += ["observed %", "coincident", "revealed", "loss %"] if figures else []
+        table = _table(*headers)
+        if groups and figures:
             table.add_column("keeps", overflow="fold")
         names = [name for block in self.blocks for name in block.variables]
         table.columns[0].min_width = min(options.max_width // 4, 1 + max(map(len, names), default=0))
         for block in self.blocks:
-            row = [
-                plain(", ".join(block.variables)),
-                block.aggregator,
-                "-" if block.drawn else number(block.groups),
-                "-" if block.drawn else number(block.min_group),
-                ", ".join(f"{name} {number(count)}" for name, count in block.exits.items() if count),
-                f"{block.observed_share:.2f}",
-                number(block.coincident),
-                _figure(block.information_loss),
-            ]
-            row += [plain(", ".join(block.rules)) or "-"] if roomy else []
+            row = [plain(", ".join(block.variables))]
+            row += _grouped(block) if groups else []
+            row += _revealing(block) if figures else []
+            row += [plain(", ".join(block.rules)) or "-"] if groups and figures else []
             table.add_row(*row)
-        yield table
+        return table
+
+
+def _grouped(block: BlockResult) -> list[str]:
+    """How a block was masked."""
+    return [
+        block.aggregator,
+        "-" if block.drawn else number(block.groups),
+        "-" if block.drawn else number(block.min_group),
+        ", ".join(f"{name} {number(count)}" for name, count in block.exits.items() if count),
+    ]
+
+
+def _revealing(block: BlockResult) -> list[str]:
+    """What the groups of a block tell, and what is lost in them."""
+    return [
+        f"{block.observed_share:.2f}",
+        number(block.coincident),
+        number(block.revealed),
+        _figure(block.information_loss),
+    ]
 
 
 def _tried(block: BlockResult) -> str:
@@ -438,6 +480,7 @@ NUMERIC = {
     "min",
     "observed %",
     "coincident",
+    "revealed",
     "loss %",
     "records",
     "violations",

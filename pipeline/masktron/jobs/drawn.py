@@ -1,0 +1,95 @@
+"""What a run says of values that were drawn record by record: how far settling moved them, and who kept his."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from masktron.results import BlockResult, CorrelationResult, DrawResult, MomentResult
+
+AS_DRAWN = ("rounded", "mode")
+"""Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
+ANEW = ("redrawn", "prototype")
+"""Exits of those that have values of another draw, or of a group."""
+
+
+def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int, k: int) -> Iterator[str]:
+    """Say what settle took away from what a method keeps, and how many records came out as they went in.
+
+    Parameters
+    ----------
+    draw : DrawResult
+    blocks : sequence of BlockResult
+    records : int
+        Of the written file.
+    k : int
+    """
+    exits = Counter[str]()
+    for block in blocks:
+        if block.drawn:
+            exits.update(block.exits)
+    anew = sum(exits[name] for name in ANEW)
+    moved = exits.total() - anew - sum(exits[name] for name in AS_DRAWN)
+    if moved or anew:
+        told = (
+            f"{moved} drawn records of a block were moved by more than rounding to keep the rules",
+            f"{anew} took another draw or the prototype of a group, for the rules or so as not to come out as they "
+            "went in",
+        )
+        who = ", and ".join(text for text, count in zip(told, (moved, anew), strict=True) if count)
+        yield f"{who}; {_effect(draw)}, so that what the method keeps holds only so far"
+    if draw.unmoved:
+        yield _unmoved(draw, records, k, grouped=not all(block.drawn for block in blocks))
+
+
+def _effect(draw: DrawResult) -> str:
+    """The mean, the variance and the correlation that are farthest from those of the draw or the original."""
+    far = max(draw.moments, key=_step, default=None)
+    said = [f"that moved means by up to {0.0 if far is None else _step(far):.2g} standard deviations"]
+    if far is not None and _step(far):
+        said[0] += f" ({far.name})"
+    if (worst := draw.variance_written) is not None:
+        said.append(
+            f"the variance farthest from the original's is that of {worst.name}, {_ratio(worst.variance_written)} "
+            f"times as large ({_ratio(worst.variance_drawn)} as drawn)"
+        )
+    if draw.worst_written is not None:
+        said.append(f"the correlation farthest from it is {_pair(draw.worst_written)}")
+    return "; ".join(said)
+
+
+def _step(moment: MomentResult) -> float:
+    """How far settling moved a mean, in standard deviations of the original; 0 where it has none."""
+    moved = abs(moment.mean_written - moment.mean_drawn)
+    return moved if moved > 0 else 0.0
+
+
+def _ratio(ratio: float) -> str:
+    """Two decimals, or where these say nothing, two digits."""
+    return f"{ratio:.2f}" if 0.1 <= ratio < 1000 else f"{ratio:.2g}"
+
+
+def _pair(one: CorrelationResult) -> str:
+    return (
+        f"that of {' and '.join(one.fields)}, {one.written:.2f} for {one.original:.2f} in the original "
+        f"({one.drawn:.2f} as drawn)"
+    )
+
+
+def _unmoved(draw: DrawResult, records: int, k: int, *, grouped: bool) -> str:
+    by = draw.unmoved_by
+    reasons = (
+        (by.untouched, "had nothing to replace"),
+        (by.drawn, "drew the values that they had" + (", or have them from their group" if grouped else "")),
+        (by.given_back, "drew others and got their own back when the rules were kept"),
+    )
+    said = (
+        f"{draw.unmoved} of {records} records come out as they went in, in all masked fields: "
+        f"{', '.join(f'{count} {reason}' for count, reason in reasons if count)}"
+    )
+    if by.rare:
+        said += (
+            f"; {by.rare} of those that were to be replaced are like fewer than k = {k} records of the original: "
+            "look at them before the file is released"
+        )
+    return said
