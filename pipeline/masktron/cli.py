@@ -125,6 +125,15 @@ AggregatorOption = Annotated[
 ]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
+AllowUnfired = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE-ID",
+        help="Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
+        "repeatable.",
+    ),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -156,6 +165,7 @@ def validate(
         typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
     ] = None,
     max_failures: MaxFailures = None,
+    allow_unfired: AllowUnfired = None,
     svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as SVRL.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as CSV, a line each.")] = None,
     json: Json = None,
@@ -192,7 +202,7 @@ def validate(
             "the settings": _settings_file(config),
         }
         _check_outputs(outputs.files(), inputs)
-        settings = _settings(config, record=record, phase=phase)
+        settings = _settings(config, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None)
         result = run_validate(
             data,
             rules,
@@ -202,13 +212,14 @@ def validate(
             key=key,
             limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            allow_unfired=settings.allow_unfired,
             release_safe=release_safe,
             outputs=outputs,
             progress=progress,
             judge=judge,
         )
     _report([*validate_tables(result), *written(outputs, result)], {}, None, stderr=_is_stdout(json))
-    raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
+    raise typer.Exit(result.exit_code)
 
 
 @app.command(epilog="Example: masktron explain edits.sch --data survey.xml")
@@ -222,6 +233,7 @@ def explain(
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
     allow: Allow = None,
+    allow_unfired: AllowUnfired = None,
     k: K = None,
     method: MethodOption = None,
     param: Params = None,
@@ -251,6 +263,7 @@ def explain(
         grouping=grouping,
         group_size_vars=group_size_vars,
         allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
         aggregator=aggregator,
         record=record,
         phase=phase,
@@ -289,6 +302,7 @@ def mask(
         ),
     ] = None,
     allow: Allow = None,
+    allow_unfired: AllowUnfired = None,
     limit: Limits = None,
     max_observed_share: Annotated[
         float | None,
@@ -349,6 +363,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
         aggregator=aggregator,
         max_observed_share=max_observed_share,
         max_block_records=max_block_records,
@@ -380,6 +395,7 @@ def check(
     phase: Phase = None,
     config: Settings = None,
     max_failures: MaxFailures = None,
+    allow_unfired: AllowUnfired = None,
     limit: Limits = None,
     json: Json = None,
 ) -> None:
@@ -393,7 +409,9 @@ def check(
         {"--json": json},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
-    settings = _settings(config, limit=limit, record=record, phase=phase)
+    settings = _settings(
+        config, limit=limit, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None
+    )
     require_inputs(parse_limits(limit or []), original, manifest)
     with _progress() as progress:
         result = run_check(
@@ -405,11 +423,12 @@ def check(
             phase=settings.phase,
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
             limits=settings.limits,
+            allow_unfired=settings.allow_unfired,
             config=settings,
             progress=progress,
         )
     _report(check_tables(result), result.as_dict(), json)
-    raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
+    raise typer.Exit(result.exit_code)
 
 
 @app.command(

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
-from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
+from masktron.jobs.untested import told
 from masktron.read.layout import Shape
 from masktron.read.plain import survey_file
 from masktron.read.records import Layout
@@ -210,17 +211,15 @@ def notes_of(job: Job) -> tuple[str, ...]:
     return (*job.rulebook.notes, *lints)
 
 
-def fired_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
-    """Say which rules were never put to the test, as a wrong name in a context makes them."""
+def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:
+    """Say which rules are not tested and why; or that there is nothing that could test them."""
     if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
-    silent = [
-        edit for edit in job.edits if not evaluation.fired[edit.check.index] + evaluation.errors[edit.check.index]
-    ]
-    if len(silent) == len(job.edits):
+    reasons = tuple(told(results))
+    if results and len(reasons) == len(results):
         hint = "look at the contexts, the namespace prefixes and the phase"
-        return (f"no rule fired on any record of {shown_path(job.layout)}, so nothing was tested: {hint}",)
-    return (f"never fired: {', '.join(edit.check.id for edit in silent)}",) if silent else ()
+        return (f"no rule is tested by any record of {shown_path(job.layout)}: {hint}", *reasons)
+    return reasons
 
 
 def shown_path(layout: Layout) -> str:
@@ -269,22 +268,3 @@ def require_flat(job: Job) -> None:
             where=f"{job.data}:{job.shape.line}",
             hint="nested or repeated fields can be validated but not masked; write one record per person or unit",
         )
-
-
-def require_known_fields(job: Job) -> None:
-    """Refuse rules on fields that the file never has.
-
-    Raises
-    ------
-    RulebookError
-        Naming the rule, the field and the closest fields of the file.
-    """
-    known = [field.name for field in job.layout.fields]
-    for edit in job.edits:
-        for name in edit.variables:
-            if name not in known:
-                raise RulebookError(
-                    f"the rule {edit.check.id!r} reads {name!r}, a field that the file never has",
-                    where=str(edit.check.origin),
-                    hint=did_you_mean(name, known),
-                )

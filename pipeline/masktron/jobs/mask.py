@@ -17,13 +17,14 @@ from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_outputs
-from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
+from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.jobs.untested import known_only, may_be_untested, require_names, told, written_untested
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial, compile_for, compiles_first, mask_records
@@ -116,10 +117,10 @@ def run_mask(
             where=str(data),
             hint=f"records are looked for as /{'/'.join(job.layout.record_path)}; name another with --record",
         )
-    require_known_fields(job)
+    require_names(job, may_be_untested(job, config.allow_unfired))
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
-    plan = make_plan(job.edits, fields, config, released=originals.released, aggregator=config.aggregator)
+    plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
     run = _Run(job, config, method.method, plan, records, kept, originals, classes)
@@ -343,6 +344,7 @@ class _Run:
         columns = self._in_order(masked, order)
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
+        results = written_untested(results, self.job, self.originals.untested, self.originals.fired)
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
         blocks = made.blocks
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
@@ -384,6 +386,7 @@ class _Run:
             notes=(
                 *notes_of(self.job),
                 *self.originals.notes,
+                *told(results),
                 *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),

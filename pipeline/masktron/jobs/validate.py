@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from masktron.jobs.common import (
     violations,
 )
 from masktron.jobs.following import Following, allowances, values_left_out, with_allowances
+from masktron.jobs.untested import may_be_untested, with_untested
 from masktron.read.judge import Judge
 from masktron.read.records import Field
 from masktron.report.outputs import Outputs
@@ -40,6 +41,7 @@ def run_validate(
     key: str | None = None,
     limit: int | None = 1000,
     max_failures: Mapping[str, Threshold] | None = None,
+    allow_unfired: Iterable[str] = (),
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
@@ -61,6 +63,8 @@ def run_validate(
         Findings kept per rule, None for all; counts are always exact.
     max_failures : mapping of str to Threshold, optional
         By rule id, with ``*`` for the hard rules that it does not name.
+    allow_unfired : iterable of str
+        Rules that the file need not test; ``*`` for all.
     release_safe : bool
         Leave every value of a record out, of the result, the reports and the errors: counts only.
     outputs : Outputs, optional
@@ -77,6 +81,7 @@ def run_validate(
         job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge)
     field = _key_field(job, key)
     allowed = allowances(job.rulebook, max_failures or {})
+    unfired = may_be_untested(job, allow_unfired)
     warnings = size_notes(job)
     if warnings:
         progress(f"validating {data.name}, whole", 0)
@@ -98,6 +103,7 @@ def run_validate(
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
+        results = with_untested(results, job, evaluation, allowed=unfired, original=original)
         hard, soft = violations(results)
         result = ValidateResult(
             data=shown(data),
@@ -105,7 +111,7 @@ def run_validate(
             violations=hard,
             warnings=soft,
             rules=results,
-            notes=(*notes_of(job), *fired_notes(job, evaluation), *warnings, *following.notes()),
+            notes=(*notes_of(job), *fired_notes(job, evaluation, results), *warnings, *following.notes()),
             engine=evaluation.engine,
             evaluation=evaluation,
             rulebook=job.rulebook,
