@@ -971,6 +971,10 @@ class MaskResult:
         The protection contract of the method, in a sentence.
     draw : DrawResult or None
         For methods that draw values for each record.
+    contract : str
+        The kind of the protection contract.
+    unmasked : tuple of str
+        Fields that are written as they were.
     """
 
     output: str
@@ -998,6 +1002,8 @@ class MaskResult:
     method: str = "mdav"
     promise: str = ""
     draw: DrawResult | None = None
+    contract: str = "identical-groups"
+    unmasked: tuple[str, ...] = ()
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -1010,6 +1016,13 @@ class MaskResult:
         """How many of the rules that were to be kept the written file tests."""
         return Tested.of(self.rules, self.records_out)
 
+    @property
+    def verdict(self) -> str:
+        """What was and what was not protected, in a few sentences."""
+        from masktron.report.verdict import verdict
+
+        return verdict(self)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/mask.schema.json``."""
         return {
@@ -1021,6 +1034,7 @@ class MaskResult:
             "valid": self.valid,
             "method": self.method,
             "promise": self.promise,
+            "verdict": self.verdict,
             "records_in": self.records_in,
             "records_out": self.records_out,
             "k": self.k,

@@ -397,6 +397,10 @@ class _Run:
             method=self.method.name,
             promise=self.method.contract.says,
             draw=draw,
+            contract=self.method.contract.kind,
+            unmasked=tuple(
+                fact.name for fact in self.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)
+            ),
         )
         return result, measured
 

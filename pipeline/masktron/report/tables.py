@@ -203,14 +203,10 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
     lines += _in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
-    if result.draw is None and result.whole_record_k < result.k:
-        lines.append(
-            "[yellow]Masking block by block is not k-anonymity of whole records;[/] "
-            "--grouping all makes one partition of all masked fields."
-        )
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
+    lines.append(plain(result.verdict))
     return lines
 
 
