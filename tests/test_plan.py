@@ -344,7 +344,7 @@ def test_all_text_fields_without_a_role_are_named_at_once(tmp_path: Path) -> Non
     assert line in said
     for way in ("=untouched", "=key", "=confidential", "--nominal FIELD", "--ordinal FIELD=", "--missing FIELD=CODE"):
         assert way in said
-    roles = {name: Role.IDENTIFIER for name in ("NAME", "STREET", "CODE")}
+    roles = dict.fromkeys(("NAME", "STREET", "CODE"), Role.IDENTIFIER)
     resolved(tmp_path, rows, roles={**roles, "TOWN": Role.KEY}, nominal=("SEX",))
 
 

@@ -136,14 +136,20 @@ def test_a_rule_behind_one_that_takes_all_its_nodes(data: Path, tmp_path: Path) 
     assert "into a pattern of its own" in hint
     assert not misnamed
     assert "no node of the file satisfies" in reason(data, rules, "none")[0]
-    halves = (("one", "Record[Sex = 1]", "true()"), ("two", "Record[Sex = 2]", "true()"), ("rest", "Record", "A >= 0"))
+    halves = (
+        ("one", "Record[Sex = 1]", "true()"),
+        ("two", "Record[Sex = 2]", "true()"),
+        ("rest", "Record", "A >= 0"),
+    )
     what, _, _ = reason(data, rulebook(tmp_path / "r.sch", *halves, together=True), "rest")
     assert "the earlier rules of its pattern take all its nodes" in what
     assert masktron.validate(data, rulebook(tmp_path / "r.sch", wide, narrow)).valid
 
 
 def test_a_misspelt_field_is_told_by_the_first_command(data: Path, tmp_path: Path, run: Runner) -> None:
-    rules = rulebook(tmp_path / "r.sch", GOOD, ("range", "Record", "not(Aa &lt; 0)"), ("other", "Record", "Bb &lt; 5"))
+    rules = rulebook(
+        tmp_path / "r.sch", GOOD, ("range", "Record", "not(Aa &lt; 0)"), ("other", "Record", "Bb &lt; 5")
+    )
     outcome = run("validate", data, "-r", rules)
     assert outcome.code == 3
     said = " ".join(outcome.out.split())
@@ -228,7 +234,9 @@ def test_the_figures_of_a_rulebook(data: Path, tmp_path: Path) -> None:
 
 def test_rules_of_other_phases_are_not_in_play(data: Path, tmp_path: Path) -> None:
     rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"))
-    text = rules.read_text().replace("<pattern>", '<phase id="p"><active pattern="one"/></phase><pattern id="one">', 1)
+    text = rules.read_text().replace(
+        "<pattern>", '<phase id="p"><active pattern="one"/></phase><pattern id="one">', 1
+    )
     rules.write_text(text)
     assert masktron.validate(data, rules).exit_code == 3
     assert masktron.validate(data, rules, phase="p").tested == Counted(1, (), ())
@@ -255,7 +263,9 @@ def test_reports_say_it(data: Path, tmp_path: Path, run: Runner) -> None:
     junit, result = tmp_path / "j.xml", tmp_path / "r.json"
     assert run("validate", data, "-r", rules, "--junit", junit, "--json", result, "--release-safe").code == 3
     assert 'failures="1" errors="0" skipped="0"' in junit.read_text()
-    assert '<failure type="not-tested" message="the rule &apos;idle&apos;' in junit.read_text().replace("'idle'", "&apos;idle&apos;")
+    assert '<failure type="not-tested" message="the rule &apos;idle&apos;' in junit.read_text().replace(
+        "'idle'", "&apos;idle&apos;"
+    )
     content = json.loads(result.read_text())
     assert not content["valid"]
     assert content["tested"] == {"rules": 2, "tested": 1, "untested": ["idle"], "few": []}

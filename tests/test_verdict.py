@@ -26,9 +26,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskResult:
 
 def told(result: MaskResult, *, unchanged: float | None = None, **changes: Any) -> str:
     if unchanged is not None:
-        figures = tuple(
-            replace(one, value=unchanged) if one.name == "unchanged" else one for one in result.figures
-        )
+        figures = tuple(replace(one, value=unchanged) if one.name == "unchanged" else one for one in result.figures)
         changes["figures"] = figures
     return replace(result, **changes).verdict
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
 import os
@@ -19,7 +20,9 @@ from masktron.errors import Exit, MasktronError
 
 if TYPE_CHECKING:
     from masktron.config import Config
-    from masktron.jobs.common import Progress
+    from masktron.jobs.originals import InvalidOriginalError
+    from masktron.progress import Progress
+    from masktron.read.judge import Judge
 
 WIDTH = 118
 _COLLECTED = 50_000
@@ -185,10 +188,8 @@ def validate(
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
     """
-    from masktron.read.judge import judged
-
     # libxml2 reads a large file while the rest is loaded
-    with _progress() as progress, judged(data) as judge:
+    with _progress() as progress, _judged(data) as judge:
         from masktron.jobs.validate import run_validate
         from masktron.report.outputs import Outputs
         from masktron.report.tables import validate_tables, written
@@ -246,8 +247,6 @@ def explain(
 ) -> None:
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
     from masktron.config import parse_params
-    from masktron.jobs.explain import run_explain
-    from masktron.report.tables import explain_tables
 
     _check_outputs(
         {"--json": json},
@@ -269,6 +268,9 @@ def explain(
         phase=phase,
     ).choosing(method, parse_params(param or []))
     with _progress() as progress:
+        from masktron.jobs.explain import run_explain
+        from masktron.report.tables import explain_tables
+
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
     _report(explain_tables(result), result.as_dict(), json)
 
@@ -341,9 +343,6 @@ def mask(
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
     from masktron.files import manifest_beside
-    from masktron.jobs.mask import run_mask
-    from masktron.jobs.originals import InvalidOriginalError
-    from masktron.report.tables import mask_tables, validate_tables
 
     manifest = manifest or manifest_beside(out)
     _check_outputs(
@@ -373,12 +372,19 @@ def mask(
         record=record,
         phase=phase,
     ).choosing(method, parse_params(param or []))
-    try:
-        with _progress() as progress:
+    refused: InvalidOriginalError | None = None
+    with _progress() as progress:
+        from masktron.jobs.mask import run_mask
+        from masktron.jobs.originals import InvalidOriginalError
+        from masktron.report.tables import mask_tables, validate_tables
+
+        try:
             result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)
-    except InvalidOriginalError as error:
-        _report(validate_tables(error.result), error.result.as_dict(), json)
-        raise
+        except InvalidOriginalError as error:
+            refused = error
+    if refused is not None:
+        _report(validate_tables(refused.result), refused.result.as_dict(), json)
+        raise refused
     _report(mask_tables(result), result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
@@ -401,8 +407,6 @@ def check(
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.config import parse_limits
-    from masktron.jobs.check import require_inputs, run_check
-    from masktron.report.tables import check_tables
     from masktron.thresholds import parse_thresholds, thresholds
 
     _check_outputs(
@@ -412,8 +416,11 @@ def check(
     settings = _settings(
         config, limit=limit, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None
     )
-    require_inputs(parse_limits(limit or []), original, manifest)
     with _progress() as progress:
+        from masktron.jobs.check import require_inputs, run_check
+        from masktron.report.tables import check_tables
+
+        require_inputs(parse_limits(limit or []), original, manifest)
         result = run_check(
             masked,
             rules,
@@ -464,9 +471,6 @@ def assess(
 
     Roles, kinds and missing codes count where there is no manifest.
     """
-    from masktron.jobs.assess import run_assess
-    from masktron.report.tables import assess_tables
-
     _check_outputs(
         {"--json": json},
         {
@@ -478,6 +482,9 @@ def assess(
     )
     settings = _settings(config, role, missing, nominal, ordinal, workers=workers, record=record)
     with _progress() as progress:
+        from masktron.jobs.assess import run_assess
+        from masktron.report.tables import assess_tables
+
         result = run_assess(
             masked,
             original,
@@ -515,10 +522,10 @@ def demo(
     json: Json = None,
 ) -> None:
     """Validate, mask and check the samples that come with masktron, and say where the results lie."""
-    from masktron.jobs.demo import run_demo
-
     _check_outputs({"--json": json}, {})
     with _progress() as progress:
+        from masktron.jobs.demo import run_demo
+
         result = run_demo(out, _console(stderr=_is_stdout(json)), progress)
     _report([], result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
@@ -676,17 +683,30 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
-    """Show stages, the records done and the time left on standard error, where somebody watches."""
-    console = Console(stderr=True)
-    try:
-        if not console.is_terminal:
-            yield lambda stage, done: None
-            return
-        from masktron.report.watch import watch
+def _judged(data: Path) -> Iterator[Judge | None]:
+    """Let libxml2 begin to read a large file; loading it waits for the first sign of life."""
+    from masktron.read.judge import judged
 
-        with watch(console) as shown:
-            yield shown
+    with judged(data) as judge:
+        yield judge
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show stages, what is done and the time left on standard error: in place on a terminal, else in lines.
+
+    Commands enter this before they load what they need, so that there is a sign of life at once.
+    """
+    console = Console(stderr=True, highlight=False)
+    try:
+        from masktron.report.watch import lines, watch
+
+        if console.is_terminal:
+            with watch(console) as shown:
+                yield shown
+        else:
+            with lines(functools.partial(typer.echo, err=True)) as said:
+                yield said
     except KeyboardInterrupt:
         console.print("interrupted; nothing was written")
         raise

@@ -297,7 +297,7 @@ class ValidateResult:
 
     @property
     def valid(self) -> bool:
-        """Whether no rule fails more than it may: by default, whether no hard rule is violated, and each is tested."""
+        """Whether each hard rule is tested, and none fails more than it may: by default, whether none is violated."""
         return all(rule.passes for rule in self.rules)
 
     @property
@@ -1097,7 +1097,7 @@ class CheckResult:
 
     @property
     def complies(self) -> bool:
-        """Whether no rule fails more than it may, each is tested, and the contract holds, as far as it was checked."""
+        """Whether each hard rule is tested, none fails too often, and the contract holds, as far as it was checked."""
         return all(rule.passes for rule in self.rules) and not self.problems
 
     @property

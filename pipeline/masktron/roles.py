@@ -18,9 +18,9 @@ from masktron.read.lexical import XML_SPACE, parse_number
 from masktron.read.records import Column, Records
 
 ROLE_HINT = (
-    "to remove {them}: {roles}; or for each =untouched (written as it is), =key (written, links records) or =confidential "
-    "(masked as categories); --nominal FIELD and --ordinal FIELD=LOW,MID,HIGH are for codes, --missing FIELD=CODE for "
-    "values that mean 'missing'"
+    "to remove {them}: {roles}; or for each =untouched (written as it is), =key (written as it is, links records) or "
+    "=confidential (masked as categories); --nominal FIELD and --ordinal FIELD=LOW,MID,HIGH are for codes, "
+    "--missing FIELD=CODE for values that mean 'missing'"
 )
 
 

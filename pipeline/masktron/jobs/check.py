@@ -29,6 +29,7 @@ from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure
 from masktron.measures.unchanged import published_as_it_was
+from masktron.progress import told_as
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
@@ -97,7 +98,8 @@ def run_check(
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
-    data = read_records(masked, job.layout, plain=job.plain) if job.shape.flat and compared else None
+    reading = told_as(progress, f"reading {masked.name}")
+    data = read_records(masked, job.layout, plain=job.plain, told=reading) if job.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data)
     figures = audit.limits(limits or {}, config or Config(), min_group, progress)
@@ -195,8 +197,12 @@ class _Audit:
         found = with_untested(results, job, evaluation, allowed=allowed, original=original)
         if original is None or not any(rule.idle and rule.reached for rule in found):
             return found
-        # a field that masking has removed or emptied is a field of the original
-        fields = [field.name for field in survey_file(original, record=job.layout.record_tag)[0].fields]
+        try:
+            # a field that masking has removed or emptied is a field of the original
+            layout, _, _ = survey_file(original, record=job.layout.record_tag)
+        except (UsageError, DocumentError):
+            return found  # what is wrong with it is told where it is compared
+        fields = [field.name for field in layout.fields]
         return with_untested(results, job, evaluation, allowed=allowed, original=original, known=fields)
 
     def rules_fired(self, results: Sequence[RuleResult], evaluation: Evaluation) -> None:
@@ -488,7 +494,7 @@ class _Audit:
         except (UsageError, DocumentError) as error:
             self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
             return ()
-        measured = measure(names, files, lambda name: progress(f"measuring {name}", 0))
+        measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         over = list(over_limits(measured, limits))
         self.problems += over
         self.notes += notes

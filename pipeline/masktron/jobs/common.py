@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
@@ -18,6 +18,7 @@ from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
 from masktron.jobs.untested import told
+from masktron.progress import Progress, expect, no_progress
 from masktron.read.layout import Shape
 from masktron.read.plain import survey_file
 from masktron.read.records import Layout
@@ -30,35 +31,23 @@ if TYPE_CHECKING:
     from masktron.read.blocks import PlainFile
     from masktron.read.judge import Judge
 
-type Progress = Callable[[str, int], None]
-"""Called with the name of a stage and the number of records done in it; stages may run at the same time."""
-
-
-@runtime_checkable
-class Expecting(Protocol):
-    """A `Progress` that also wants to know how many records a stage has, as far as that is known."""
-
-    def __call__(self, stage: str, done: int, /) -> None:
-        """Take the number of records done."""
-        ...
-
-    def expect(self, stage: str, records: int, /) -> None:
-        """Take the number of records of a stage, before it begins."""
-        ...
-
-
-def expect(progress: Progress, stage: str, records: int) -> None:
-    """Say how many records a stage has, where somebody asks for it."""
-    if isinstance(progress, Expecting):
-        progress.expect(stage, records)
-
+__all__ = [
+    "Job",
+    "Progress",
+    "context_names",
+    "expect",
+    "fired_notes",
+    "no_progress",
+    "notes_of",
+    "open_job",
+    "require_flat",
+    "shown_path",
+    "size_notes",
+    "violations",
+]
 
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
-
-
-def no_progress(stage: str, done: int) -> None:
-    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +176,9 @@ def open_job(
     RulebookError, DocumentError, UsageError
         One of them cannot be used.
     """
+    progress(f"reading {rules.name}", 0)
     rulebook = read_rules(rules, phase=phase)
+    progress(f"surveying {data.name}", 0)
     layout, shape, plain = survey_file(
         data, record=record, hints=context_names(rulebook), progress=progress, judge=judge
     )

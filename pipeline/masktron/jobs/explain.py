@@ -35,6 +35,7 @@ from masktron.preflight.coverage import coverage
 from masktron.preflight.findings import Coverage, Tie
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
+from masktron.progress import told_as
 from masktron.read.microdata import read_records
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
@@ -70,7 +71,8 @@ def run_explain(
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     flat = job.shape.flat
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain) if flat else None
+    reading = told_as(progress, f"reading {data.name}")
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading) if flat else None
     if records is not None:
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
@@ -88,6 +90,7 @@ def run_explain(
             f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "
             "the records are accepted by another engine"
         )
+    progress("comparing the rules with each other", 0)
     covered = () if records is None else _coverage(job, records, evaluation)
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
     found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested)

@@ -39,6 +39,7 @@ from masktron.measures.unchanged import unchanged
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
+from masktron.progress import told_as
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
@@ -110,7 +111,8 @@ def run_mask(
     _refuse_foreign_manifest(manifest, out)
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     require_flat(job)
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain)
+    reading = told_as(progress, f"reading {data.name}")
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading)
     if not len(records):
         raise DocumentError(
             "the file has no records",
@@ -120,6 +122,7 @@ def run_mask(
     require_names(job, may_be_untested(job, config.allow_unfired))
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
+    progress("planning blocks and aggregators", 0)
     plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
@@ -144,7 +147,7 @@ def run_mask(
         keep_missing=config.keep_missing,
         workers=config.workers,
         max_block_records=config.max_block_records,
-        progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
+        progress=progress,
     )
     return run.publish(masked, out, manifest, progress)
 
@@ -181,12 +184,15 @@ class _Run:
                 keep=self.originals.keep,
                 order=None if order is None else self._source_order(order),
                 plain=self.job.plain,
+                told=told_as(progress, f"writing {out.name}"),
             )
+            progress("surveying the written file", 0)
             layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
             self._verify_layout(layout, shape)
             source = self.records.source
             with Asking(temporary, self.job, layout, original=source, progress=progress, plain=plain) as asking:
-                masked = read_records(temporary, layout, missing=self.config.missing, plain=plain)
+                reading = told_as(progress, "reading the written file back")
+                masked = read_records(temporary, layout, missing=self.config.missing, plain=plain, told=reading)
                 self._verify_records(written, masked)
                 verdict = revalidate(
                     temporary,
@@ -198,7 +204,9 @@ class _Run:
                     plain=plain,
                     asking=asking,
                 )
+            progress("comparing it with the original", 0)
             result, measured = self._result(made, masked, verdict, order, out, manifest, progress)
+            progress("testing the contract, writing the manifest", 0)
             self._verify(result, measured)
             declared = self._declared(made)
             self._verify_contract(declared, masked, order)
@@ -351,7 +359,7 @@ class _Run:
         draw = None if made.perturbed is None else _draw_result(made.perturbed)
         files = self._assessed(columns, codes, block_results)
         wanted = [one.name for one in FIGURES if len(self.kept) <= one.unasked or one.name in self.config.limits]
-        measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
+        measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
         figure = {one.figure.name: one.value for one in measured}
         result = MaskResult(
             output=shown(out),

@@ -118,8 +118,8 @@ def written_untested(
         reason = before.get(index)
         if reason is None and not result.reached:
             what = (
-                f"the rule {result.id!r} fired on {_nodes(fired[index])} of the original and fires on none of the masked "
-                "file, since masking moved them out of its context"
+                f"the rule {result.id!r} fired on {_nodes(fired[index])} of the original and fires on none of the "
+                "masked file, since masking moved them out of its context"
             )
             reason = Untested(what, "", misnamed=False, allowed=True)
         found.append(replace(result, of_records=result.id in within, untested=reason))

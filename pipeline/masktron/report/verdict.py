@@ -60,7 +60,9 @@ def _protection(result: MaskResult) -> str:
     if result.draw is None:
         solved = ", solved fields apart" if any(block.solved for block in result.blocks) else ""
         if _whole(result):
-            return f", and each record is the same as at least {result.whole_record_k - 1} others in all masked fields"
+            return (
+                f", and each record is the same as at least {result.whole_record_k - 1} others in all masked fields"
+            )
         together = "some record is unique" if result.whole_record_k == 1 else f"only {result.whole_record_k}"
         return (
             f", and in each block of masked fields at least {result.min_group} records are alike{solved}; in all "

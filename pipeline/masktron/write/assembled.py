@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.kernels.assembling import gather
+from masktron.progress import Told, untold
 from masktron.read.blocks import PlainFile
 from masktron.read.encoding import Encoding
 from masktron.read.parser import namespace_parser, opened
@@ -33,6 +34,7 @@ def write_assembled(
     plain: PlainFile,
     kept: NDArray[np.bool_],
     order: NDArray[np.intp] | None,
+    told: Told = untold,
 ) -> bool:
     """Write a plain file as `masktron.write.xml.write_masked` says; False, and nothing, where it cannot be done so.
 
@@ -55,7 +57,7 @@ def write_assembled(
         followed = kept.copy()
         followed[np.flatnonzero(kept)[-1:]] = False
         apart[1:] = followed[:-1]
-    pieces = Pieces(source, edits, plain, names, head, kept, apart)
+    pieces = Pieces(source, edits, plain, names, head, kept, apart, told)
     with target.open("wb") as out:
         out.write(around.before + frame[0])
         if order is None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.assembling import KEPT, REMOVED, assemble, lay_out
+from masktron.progress import Told, untold
 from masktron.read.blocks import PlainFile
 from masktron.read.columns import Batch, Cell
 from masktron.read.microdata import cut_document
@@ -49,6 +50,7 @@ class Pieces:
         head: bytes,
         kept: NDArray[np.bool_],
         apart: NDArray[np.bool_],
+        told: Told = untold,
     ) -> None:
         """Prepare.
 
@@ -59,12 +61,15 @@ class Pieces:
             What the source has before the first record.
         kept, apart : ndarray of bool, shape (n,)
             Which records are written, and before which of them the white space that stands there is.
+        told : callable, optional
+            Told of the records that are put together, and of how many there are.
         """
         self.lengths = np.zeros(len(kept), dtype=np.int64)
         self.separator = b""
         self.end = plain.start
         self._source, self._edits, self._plain = source, edits, plain
         self._kept, self._apart = kept, apart
+        self._told = told
         self._parsed = _Parsed(edits, head, names.attributes, plain.codec)
         fields = edits.layout.fields
         replaced = [f for f in fields if f.name in edits.replacements]
@@ -95,6 +100,7 @@ class Pieces:
                     self.separator = space_at(batch.buffer[before : batch.starts[1 - batch.first]].tobytes())
                 self.end = batch.offset + int(batch.stops[-1])
                 yield from self._written(batch)
+                self._told(batch.first + len(batch), len(self._kept))
 
     def _written(self, batch: Batch) -> Iterator[memoryview]:
         rows = len(batch)
