@@ -97,7 +97,10 @@ def test_ids_are_not_broken_and_lines_fit(columns: int, drawn: list[list[Rendera
     assert " mean" in explained
 
 
-def test_without_a_terminal_there_is_no_colour_and_no_progress(data: Path, rules: Path, run: Runner) -> None:
+def test_without_a_terminal_there_is_no_colour_and_no_progress_of_quick_stages(
+    data: Path, rules: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masktron.report.watch.QUICK", 600.0)
     outcome = run("validate", data, "--rules", rules)
     assert "\x1b" not in outcome.out + outcome.err
     assert outcome.err == ""

@@ -272,3 +272,55 @@ def test_reports_say_it(data: Path, tmp_path: Path, run: Runner) -> None:
     untested = content["rules"][1]["untested"]
     assert (untested["misnamed"], untested["allowed"]) == (True, False)
     assert content["rules"][0]["untested"] is None
+
+
+@pytest.mark.parametrize(
+    ("test", "hint"),
+    [
+        ("A =&gt; 5", "write >= for 'at least'"),
+        ("A =&lt; 5", "write <= for 'at most' (&lt;= in XML)"),
+        ("A == B", "write one = to compare"),
+        ("A > 1 OR B > 1", "and, or, div and mod are written in small letters"),
+        ("A > 1 AND B > 1", "and, or, div and mod are written in small letters"),
+        ("A > 15 or", "something is missing at the end"),
+        ("A between 1 and 5", "write A >= 1 and A <= 5"),
+        ("A in (1, 2)", "write A = 1 or A = 2 for a list"),
+        ("Sum(A) > 3", "did you mean sum?"),
+        ("Not(A > 3)", "did you mean not?"),
+        ("A \N{LESS-THAN OR EQUAL TO} 3", "write <= for it"),
+        ("A <= 5", "inside an attribute write &lt; for <"),
+        ("A &&amp; B", "write &amp; for &"),
+    ],
+)
+@pytest.mark.parametrize("binding", ["", "xslt2"])
+def test_slips_of_other_languages_are_told_with_the_rule(
+    data: Path, tmp_path: Path, test: str, hint: str, binding: str
+) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("slip", "Record", test))
+    rules.write_text(
+        rules.read_text().replace("<schema ", f'<schema queryBinding="{binding}" ' if binding else "<schema ")
+    )
+    with pytest.raises(RulebookError) as stopped:
+        masktron.validate(data, rules)
+    assert stopped.value.where.startswith(f"{rules}:1")
+    assert ("of the rule slip" in stopped.value.what) is ("not well-formed" not in stopped.value.what)
+    if not binding or "did you mean" not in hint:
+        assert hint in stopped.value.hint
+
+
+def test_a_condition_that_no_record_satisfies(tmp_path: Path) -> None:
+    rows = [{"Sex": f"0{at % 2 + 1}", **row} for at, row in enumerate(numbers(12))]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = rulebook(
+        tmp_path / "r.sch",
+        ("quoted", "Record", "not(Sex = '1') or A + B = T + 1"),
+        ("fine", "Record", "not(Sex = '01') or A + B = T"),
+        ("number", "Record", "not(Sex = 1) or A + B = T"),
+        ("plain", "Record", "A + B = T"),
+    )
+    result = masktron.validate(data, rules)
+    assert result.valid
+    told = [note for note in result.notes if "satisfies its IF" in note]
+    assert len(told) == 1
+    assert told[0].startswith(f"{rules}:1: the rule 'quoted' fires, but no record satisfies its IF")
+    assert "'1' is not '01'" in told[0]

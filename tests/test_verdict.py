@@ -40,8 +40,8 @@ def test_masking_block_by_block(masked: MaskResult) -> None:
     assert said == (
         "Every rule holds, and in each block of masked fields at least 4 records are alike; in all masked fields "
         "together some record is unique. But 99.5 % of the records link to their original by distance and 37.8 % of "
-        "the masked values are the respondents' own: who knows the original values of a respondent most likely finds "
-        "the record. --grouping all, or a method that draws values (masktron methods), can lower this; --limit "
+        "the masked values are the respondents' own: whoever knows the original values of a respondent most likely "
+        "finds the record. --grouping all, or a method that draws values (masktron methods), can lower this; --limit "
         "linkage=20 makes it a condition. Unmasked fields were not looked at, and may identify by themselves: Id."
     )
     assert "in all masked fields together only 2." in told(masked, whole_record_k=2)

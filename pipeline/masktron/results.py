@@ -1097,7 +1097,7 @@ class CheckResult:
 
     @property
     def complies(self) -> bool:
-        """Whether each hard rule is tested, none fails too often, and the contract holds, as far as it was checked."""
+        """Whether each hard rule is tested, none fails too often, and the contract holds as far as it was checked."""
         return all(rule.passes for rule in self.rules) and not self.problems
 
     @property

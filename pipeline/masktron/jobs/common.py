@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from masktron.read.judge import Judge
 
 __all__ = [
+    "LARGE",
     "Job",
     "Progress",
     "context_names",

@@ -7,11 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from masktron.classify import Edit
 from masktron.config import did_you_mean
 from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.evaluation.findings import Evaluation
+from masktron.preflight.antecedent import escapes
+from masktron.preflight.coverage import coverage
 from masktron.read.context_paths import ANY, ContextPath, Name, context_paths
+from masktron.read.microdata import read_records
 from masktron.read.rulebook import Check, Pattern, Rule
 from masktron.read.vocabulary import Vocabulary, vocabulary
 from masktron.read.xpath_context import places
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 EVERY = "*"
 """Among the rules that need not be tested: all."""
+_CODES = "texts are compared as they are written, and '1' is not '01'"
 _EARLIER = "the earlier rules of its pattern take"
 
 
@@ -149,6 +155,34 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
     refuse(job, found)
 
 
+def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
+    """Say which rules fire and never get to their THEN, since no record satisfies their IF.
+
+    As a code in another spelling makes it. Only flat files that are read as trees are looked at, since their records
+    are read again for it; `explain` looks at all.
+
+    Parameters
+    ----------
+    job : Job
+    evaluation : Evaluation
+        With the verdicts on records.
+    """
+    spared = escapes(job.rulebook, job.layout)
+    holds = {int(index) for index in np.flatnonzero((evaluation.fired > 0) & (evaluation.failed == 0))}
+    edits = [edit for edit in job.edits if edit.check.index in holds.intersection(spared)]
+    if not edits:
+        return ()
+    never = {
+        one.rule for one in coverage(edits, read_records(job.data, job.layout), evaluation, spared) if one.asked == 0
+    }
+    return tuple(
+        f"{edit.check.origin}: the rule {edit.check.id!r} fires, but no record satisfies its IF, so that nothing is "
+        f"asked -> look at the values that it asks for: {_CODES}"
+        for edit in edits
+        if edit.check.id in never
+    )
+
+
 def known_only(job: Job) -> tuple[Edit, ...]:
     """Return the edits that read nothing but fields of the file: those that can be planned with."""
     fields = {field.name for field in job.layout.fields}
@@ -247,7 +281,7 @@ def _silent(
             hint = "put it before that rule, or into a pattern of its own"
         else:
             what = f"no node of the file satisfies its context {context}"
-            hint = "look at the values that it asks for"
+            hint = f"look at the values that it asks for: {_CODES}"
         said = f"the rule {check.id!r} fires on nothing: {what}"
         yield check.index, Untested(said, _or_allow(hint, check), misnamed=False)
 

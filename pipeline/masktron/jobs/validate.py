@@ -10,6 +10,7 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
+    LARGE,
     Job,
     Progress,
     fired_notes,
@@ -20,7 +21,7 @@ from masktron.jobs.common import (
     violations,
 )
 from masktron.jobs.following import Following, allowances, values_left_out, with_allowances
-from masktron.jobs.untested import may_be_untested, with_untested
+from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
 from masktron.read.judge import Judge
 from masktron.read.records import Field
 from masktron.report.outputs import Outputs
@@ -82,6 +83,7 @@ def run_validate(
     field = _key_field(job, key)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
+    small = job.plain is None and job.shape.flat and data.stat().st_size < LARGE
     warnings = size_notes(job)
     if warnings:
         progress(f"validating {data.name}, whole", 0)
@@ -98,12 +100,14 @@ def run_validate(
                 shown=_shown(job, field),
                 sink=following.add if reports.reports and not release_safe else None,
                 sunk=outputs.needed,
+                keep_verdicts=small,
             )
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
         results = with_untested(results, job, evaluation, allowed=unfired, original=original)
+        idle = idle_conditions(job, evaluation) if small else ()
         hard, soft = violations(results)
         result = ValidateResult(
             data=shown(data),
@@ -111,7 +115,7 @@ def run_validate(
             violations=hard,
             warnings=soft,
             rules=results,
-            notes=(*notes_of(job), *fired_notes(job, evaluation, results), *warnings, *following.notes()),
+            notes=(*notes_of(job), *fired_notes(job, evaluation, results), *idle, *warnings, *following.notes()),
             engine=evaluation.engine,
             evaluation=evaluation,
             rulebook=job.rulebook,

@@ -143,6 +143,7 @@ def read_records(
         if position % _OFTEN == 0:
             told(position, len(lines))
         table.add(record)
+    told(len(lines), len(lines))
     table.close()
     columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in layout.fields}
     return Records(path, layout, MappingProxyType(columns), lines)

@@ -96,7 +96,7 @@ def _exposure(result: MaskResult, unchanged: float) -> str:
         return f"{said}; linkage is of numbers, and none are masked."
     if result.linkage < MUCH:
         return f"{'But ' if unchanged >= MUCH else ''}{said}; another way to link may find more."
-    return f"But {said}: who knows the original values of a respondent most likely finds the record."
+    return f"But {said}: whoever knows the original values of a respondent most likely finds the record."
 
 
 def _went(count: int) -> str:

@@ -97,6 +97,7 @@ def write_masked(
             return int(kept.sum())
         _flat_records(source, layout)
     _write_parsed(source, target, edits, kept, order, told)
+    told(n, n)
     return int(kept.sum())
 
 
