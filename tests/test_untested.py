@@ -166,6 +166,25 @@ def test_a_misspelt_field_is_told_by_the_first_command(data: Path, tmp_path: Pat
     assert result.tested == Counted(2, ("optional",), ())
 
 
+@pytest.mark.parametrize(
+    ("test", "tested"),
+    [
+        ("every $x in (A, B) satisfies $x instance of element() and number($x) >= 0", True),
+        ("(number(A) treat as xs:double) >= 0", True),
+        ("map{'low': 1}?low &lt;= number(A) + 1", True),
+        ("let $low := 0 return number(A) >= $low", True),
+        ("not(matches(Sexx, '[a-z]'))", False),
+        ("not(some $x in (Aa, B) satisfies $x instance of xs:integer)", False),
+    ],
+)
+def test_what_is_no_name_of_a_field(data: Path, tmp_path: Path, test: str, tested: bool) -> None:
+    rules = rulebook(tmp_path / "r.sch", ("only", "Record", test))
+    rules.write_text(rules.read_text().replace("<schema ", '<schema queryBinding="xslt3" '))
+    result = masktron.validate(data, rules)
+    assert result.violations == 0
+    assert (not result.tested.untested) is tested, result.notes
+
+
 def test_soft_rules_warn(data: Path, tmp_path: Path) -> None:
     rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"))
     rules.write_text(rules.read_text().replace('id="idle"', 'id="idle" role="warning"'))

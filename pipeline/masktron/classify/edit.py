@@ -15,7 +15,7 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
-from masktron.read.context_paths import ANY, Name
+from masktron.read.context_paths import ANY, Name, names_in
 from masktron.read.rulebook import Check
 from masktron.read.xpath_ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 
@@ -80,8 +80,9 @@ def asked_by(expressions: Iterable[Expression]) -> tuple[Name, ...]:
                     found[_name(name, space)] = None
                 case OtherField(name=name) | OtherNodes(field=str(name)):
                     found[_name(name, ANY)] = None
-                case Unknown(fields=names):
-                    found |= {_name(name, ANY): None for name in names}
+                case Unknown(source=source, fields=names):
+                    # of its names, types and keys of maps are none of the file's
+                    found |= {_name(name, ANY): None for name in names if name.lstrip("@") in names_in(source)}
                 case _:
                     pass
     return tuple(name for name in found if name.local not in (".", ANY))

@@ -15,7 +15,7 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.parallel import engine_name
 from masktron.jobs.common import Job, Progress, notes_of, violations
-from masktron.jobs.untested import may_be_untested, refuse, untested
+from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.results import Untested, ValidateResult, shown
 
 
@@ -76,6 +76,7 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     idle = untested(job, evaluation, range(len(job.rulebook.checks)))
     loose = may_be_untested(job, config.allow_unfired) | allowed | soft
     refuse(job, {index: reason for index, reason in idle.items() if index not in loose})
+    idle = {index: replace(reason, allowed=True) for index, reason in idle.items()}
     given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}
     hard = [check.index for check in job.rulebook.checks if check.index not in soft | allowed]
     broken = evaluation.judged[:, hard] >= Verdict.FAILS
@@ -96,13 +97,13 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     bad = broken.any(axis=1)
     outside = _outside_records(job, evaluation, hard)
     if outside or (bad.any() and config.invalid == "stop"):
-        _refuse(job, evaluation, int(bad.sum()), outside)
+        _refuse(job, evaluation, int(bad.sum()), outside, idle)
     return Originals(
         ~bad,
         tuple(sorted(allowed | given_up)),
         tuple(notes),
         tuple(evaluation.fired.tolist()),
-        {index: replace(reason, allowed=True) for index, reason in idle.items()},
+        idle,
     )
 
 
@@ -135,8 +136,8 @@ def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[
     ]
 
 
-def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) -> None:
-    results = job.rule_results(evaluation)
+def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], idle: Mapping[int, Untested]) -> None:
+    results = written_untested(job.rule_results(evaluation), job, idle, evaluation.fired.tolist())
     hard, soft = violations(results)
     result = ValidateResult(
         data=shown(job.data),

@@ -79,6 +79,14 @@ def context_paths(context: str, namespaces: Mapping[str, str]) -> tuple[ContextP
     return tuple(ContextPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives)
 
 
+def names_in(source: str) -> frozenset[str]:
+    """Return the local names that an expression without prefixes asks for; none where it cannot be read."""
+    try:
+        return frozenset(name.local for name in _names(parse(source)))
+    except RulebookError:
+        return frozenset()
+
+
 def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], Name], ...] | None:
     """Read a path of names; None for everything else, as functions and other axes are."""
     found: list[tuple[Literal["root", "child", "descendant"], Name]] = []
