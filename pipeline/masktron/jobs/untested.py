@@ -125,7 +125,7 @@ def written_untested(
         if reason is None and not result.reached:
             what = (
                 f"the rule {result.id!r} fired on {_nodes(fired[index])} of the original and fires on none of the "
-                "masked file, since masking moved them out of its context"
+                "masked file: masking, or leaving records out, has taken them from its context"
             )
             reason = Untested(what, "", misnamed=False, allowed=True)
         found.append(replace(result, of_records=result.id in within, untested=reason))
