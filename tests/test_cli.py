@@ -98,7 +98,10 @@ def test_ids_are_not_broken_and_lines_fit(columns: int, drawn: list[list[Rendera
     assert " mean" in explained
 
 
-def test_without_a_terminal_there_is_no_colour_and_no_progress(data: Path, rules: Path, run: Runner) -> None:
+def test_without_a_terminal_there_is_no_colour_and_no_progress_of_quick_stages(
+    data: Path, rules: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masktron.report.watch.QUICK", 600.0)
     outcome = run("validate", data, "--rules", rules)
     assert "\x1b" not in outcome.out + outcome.err
     assert outcome.err == ""
@@ -155,13 +158,17 @@ def test_rules_that_never_fire_are_named(data: Path, tmp_path: Path, run: Runner
     )
     (tmp_path / "r.sch").write_text(f'<schema xmlns="{SCHEMATRON}">{body}</schema>')
     content = json.loads(run("validate", data, "-r", tmp_path / "r.sch", "--json", "-").out)
-    assert content["valid"]
-    assert "never fired: none, rare" in content["notes"]
-    assert "never fired: none, rare" in run("explain", tmp_path / "r.sch", "--data", data).out
+    conforms(content, "validate")
+    assert not content["valid"]
+    assert content["tested"]["untested"] == ["none", "rare"]
+    outcome = run("explain", tmp_path / "r.sch", "--data", data)
+    assert "1 of 3 rules tested; not tested: none, rare" in outcome.out
     only = write_rules(tmp_path / "only.sch", "A >= 0", context="Recrod")
     outcome = run("validate", data, "-r", only)
+    assert outcome.code == 3
+    assert "no rule is tested by any record of /Data/Record" in outcome.out
+    outcome = run("validate", data, "-r", only, "--allow-unfired", "R1")
     assert outcome.code == 0
-    assert "no rule fired on any record of /Data/Record" in outcome.out
     assert "valid, but no rule fired" in outcome.out
 
 

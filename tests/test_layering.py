@@ -16,7 +16,7 @@ from masktron.read.judge import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "figures", "resources", "thresholds"},
+    {"files", "figures", "progress", "resources", "thresholds"},
     {"constraints", "config", "kernels"},
     {"read"},
     {"classify"},

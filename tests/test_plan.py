@@ -334,6 +334,20 @@ def test_roles_that_do_not_fit_are_refused(
         resolved(tmp_path, rows, **settings)
 
 
+def test_all_text_fields_without_a_role_are_named_at_once(tmp_path: Path) -> None:
+    rows = [{"A": at, "NAME": f"n{at}", "TOWN": "x", "SEX": "m", "STREET": "y", "CODE": "c"} for at in range(3)]
+    with pytest.raises(UsageError) as stopped:
+        resolved(tmp_path, rows, roles={"TOWN": Role.KEY}, nominal=("SEX",))
+    said = str(stopped.value)
+    assert "3 text fields have no role, and may name respondents: NAME, STREET, CODE" in said
+    line = "--role NAME=identifier --role STREET=identifier --role CODE=identifier"
+    assert line in said
+    for way in ("=untouched", "=key", "=confidential", "--nominal FIELD", "--ordinal FIELD=", "--missing FIELD=CODE"):
+        assert way in said
+    roles = dict.fromkeys(("NAME", "STREET", "CODE"), Role.IDENTIFIER)
+    resolved(tmp_path, rows, roles={**roles, "TOWN": Role.KEY}, nominal=("SEX",))
+
+
 def test_what_a_rule_says_of_missing_values_does_not_count_where_there_are_none(tmp_path: Path) -> None:
     names = "ABCDEF"
     total = "sum(" + " | ".join(names) + ") = T"

@@ -485,6 +485,7 @@ def test_an_interrupted_validate_leaves_no_thread_and_no_file(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Walk, "batch", interrupted)
+    monkeypatch.setattr("masktron.report.watch.QUICK", 600.0)
     before, files = threading.active_count(), set(tmp_path.iterdir())
     svrl = tmp_path / "report.svrl"
     done = Runner(capsys)("validate", path, "--rules", rulebook.path, "--svrl", svrl)

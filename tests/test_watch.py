@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
+from cli_runner import numbers, write_data, write_rules
+from masktron.config import Config
 from masktron.jobs.common import expect, no_progress
-from masktron.report.watch import Watch, _Count, watch
+from masktron.jobs.mask import run_mask
+from masktron.progress import told_as
+from masktron.report.watch import QUICK, Lines, Watch, _Count, lines, watch
 
 
 class Clock:
@@ -69,7 +76,143 @@ def test_what_is_not_known_is_not_shown(screen: Progress, clock: Clock, shown: C
     seen("validating data.xml", 0)
     clock.now += 2
     seen("validating data.xml", 5000)
-    assert shown() == ["validating data.xml 5,000 records"]
+    assert shown() == ["validating data.xml 5,000 records, 0:02 so far"]
+
+
+def test_a_stage_is_counted_in_its_unit_and_has_its_time(
+    screen: Progress, clock: Clock, shown: Callable[[], list[str]]
+) -> None:
+    seen = Watch(screen, clock)
+    told = told_as(seen, "masking A, B", "groups")
+    told(0, 400)
+    assert shown() == ["masking A, B 0 of 400 groups, 0 %"]
+    clock.now += 65
+    assert shown() == ["masking A, B 0 of 400 groups, 0 %, 1:05 so far"]
+    seen("planning", 0)
+    clock.now += 7
+    assert shown()[-1] == "planning 0:07 so far"
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+def test_without_a_terminal_quick_stages_say_nothing(clock: Clock, said: list[str]) -> None:
+    seen = Lines(said.append, clock)
+    for stage in "abcdefgh":
+        seen(stage, 0)
+        clock.now += QUICK - 0.5
+        seen.tick()
+    assert said == []
+
+
+def test_without_a_terminal_a_long_stage_has_a_line_every_few_seconds(clock: Clock, said: list[str]) -> None:
+    seen = Lines(said.append, clock)
+    told = told_as(seen, "masking \x9bA", "groups")
+    for second in range(20):
+        told(10 * second, 400)
+        seen.tick()
+        clock.now += 1
+    assert said == [
+        r"masking \x9bA: 20 of 400 groups, 5 %, 0:38 left",
+        r"masking \x9bA: 70 of 400 groups, 17 %, 0:33 left",
+        r"masking \x9bA: 120 of 400 groups, 30 %, 0:28 left",
+        r"masking \x9bA: 170 of 400 groups, 42 %, 0:23 left",
+    ]
+    told(400, 400)
+    clock.now += 60
+    seen.tick()
+    assert len(said) == 4, "what is done is done"
+    seen("planning", 0)
+    clock.now += 3
+    seen.tick()
+    seen("writing", 0)
+    clock.now += 3
+    seen.tick()
+    assert said[4:] == ["planning: 0:03 so far", "writing: 0:03 so far"], "what has been left is not told"
+
+
+def test_lines_come_while_a_stage_says_nothing(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.report.watch.QUICK", 0.0)
+    heard = threading.Event()
+
+    def write(line: str) -> None:
+        said.append(line)
+        heard.set()
+
+    with lines(write) as seen:
+        seen("planning", 0)
+        assert heard.wait(30)
+    assert said[0].startswith("planning")
+    assert not [thread for thread in threading.enumerate() if thread.name == "masktron-progress"]
+
+
+COMMANDS = (
+    ("validate", "d.xml", "-r", "r.sch"),
+    ("explain", "r.sch", "--data", "d.xml"),
+    ("mask", "d.xml", "-r", "r.sch", "-o", "o.xml"),
+    ("check", "d.xml", "-r", "r.sch"),
+    ("assess", "d.xml", "--original", "d.xml"),
+    ("demo",),
+)
+
+
+def test_commands_give_a_sign_of_life_before_they_load_anything_heavy() -> None:
+    code = f"""
+import sys
+from contextlib import contextmanager
+from masktron import cli
+
+@contextmanager
+def first():
+    print(sorted({{"numpy", "lxml", "numba", "pandas", "scipy", "saxonche"}} & set(sys.modules)))
+    raise SystemExit
+    yield
+
+cli._progress = first
+for command in {COMMANDS!r}:
+    sys.argv = ["masktron", *command]
+    try:
+        cli.main()
+    except SystemExit:
+        pass
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]"] * len(COMMANDS)
+
+
+def test_every_stage_of_mask_says_what_it_does(tmp_path: Path) -> None:
+    class Heard:
+        def __init__(self) -> None:
+            self.sizes: dict[str, tuple[int, str]] = {}
+            self.done: dict[str, int] = {}
+
+        def expect(self, stage: str, size: int, /, unit: str = "records") -> None:
+            self.sizes[stage] = (size, unit)
+
+        def __call__(self, stage: str, done: int, /) -> None:
+            self.done[stage] = max(done, self.done.get(stage, 0))
+
+    data = write_data(tmp_path / "d.xml", numbers(40))
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    heard = Heard()
+    result = run_mask(data, rules, tmp_path / "out.xml", config=Config(k=4), progress=heard)
+    block = "masking A, B, T"
+    figures = len(result.figures)
+    assert heard.sizes[block] == (result.blocks[0].groups, "groups")
+    assert heard.sizes["forming groups"] == (1, "partitions")
+    assert heard.sizes["measuring risk and utility"] == (figures, "figures")
+    assert heard.sizes["reading d.xml"] == heard.sizes["writing out.xml"] == (40, "records")
+    for stage in (block, "forming groups", "measuring risk and utility"):
+        assert heard.done[stage] == heard.sizes[stage][0]
+    drawn = Heard()
+    run_mask(
+        data, rules, tmp_path / "drawn.xml", config=Config(method="noise"), progress=drawn, manifest=tmp_path / "m"
+    )
+    assert drawn.sizes[block] == (40, "records")
+    assert drawn.done[block] == 40
+    assert "drawing values by noise" in drawn.done
 
 
 def test_stages_at_the_same_time_have_a_line_each(

@@ -47,6 +47,7 @@ def validate(
     key: str | None = None,
     max_findings: int | None = 1000,
     max_failures: Mapping[str, int | str] | None = None,
+    allow_unfired: Sequence[str] = (),
     release_safe: bool = False,
     limit: int | EllipsisType | None = ...,
 ) -> ValidateResult:
@@ -71,6 +72,9 @@ def validate(
     max_failures : mapping of str to int or str, optional
         Failures that a rule may have before the result is not valid: nodes (``5``), or per cent of the nodes on which
         it fired (``"0.5%"``); by rule id, with ``*`` for the hard rules that it does not name.
+    allow_unfired : sequence of str, optional
+        Ids of rules that the data need not test: they may fire on nothing, or read a field that the data never have.
+        ``"*"`` for all rules.
     release_safe : bool
         Leave every value of a record out of the result and of errors: counts only, no findings.
     limit : int or None
@@ -106,6 +110,7 @@ def validate(
             key=key,
             limit=max_findings,
             max_failures=bounds,
+            allow_unfired=_rules(allow_unfired),
             release_safe=release_safe,
         )
     return replace(result, data=_shown(data, result.data))
@@ -211,6 +216,7 @@ def check(
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
+    allow_unfired: Sequence[str] = (),
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -226,6 +232,8 @@ def check(
     limits : mapping of str to float, optional
         Bounds of the figures of `assess`, by name: the most, or the least where a higher value is better. They need
         the original, and some the manifest.
+    allow_unfired : sequence of str, optional
+        As for `validate`. Rules of which the manifest says that the masked file does not test them need not be named.
 
     Returns
     -------
@@ -250,6 +258,7 @@ def check(
             phase=phase,
             max_failures=bounds,
             limits=figures,
+            allow_unfired=_rules(allow_unfired),
         )
     return replace(result, data=_shown(masked, result.data))
 
@@ -363,6 +372,10 @@ def _path(given: object, what: str) -> Path:
         raise UsageError(f"{what} must be a path, not of type {type(given).__name__}", hint="give the name of a file")
     name = os.fspath(given)
     return Path(name if isinstance(name, str) else os.fsdecode(name))
+
+
+def _rules(ids: Sequence[str]) -> tuple[str, ...]:
+    return Config(allow_unfired=ids).allow_unfired  # type: ignore[arg-type]
 
 
 def _texts(**arguments: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
 import os
@@ -19,7 +20,9 @@ from masktron.stopping import stoppable
 
 if TYPE_CHECKING:
     from masktron.config import Config
-    from masktron.jobs.common import Progress
+    from masktron.jobs.originals import InvalidOriginalError
+    from masktron.progress import Progress
+    from masktron.read.judge import Judge
 
 WIDTH = 118
 _COLLECTED = 50_000
@@ -151,6 +154,15 @@ AggregatorOption = Annotated[
 ]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
 
+AllowUnfired = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE-ID",
+        help="Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
+        "repeatable.",
+    ),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -182,6 +194,7 @@ def validate(
         typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
     ] = None,
     max_failures: MaxFailures = None,
+    allow_unfired: AllowUnfired = None,
     svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as SVRL.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as CSV, a line each.")] = None,
     json: Json = None,
@@ -207,10 +220,8 @@ def validate(
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
     """
-    from masktron.read.judge import judged
-
     # libxml2 reads a large file while the rest is loaded
-    with _progress() as progress, judged(data) as judge:
+    with _progress() as progress, _judged(data) as judge:
         from masktron.jobs.validate import run_validate
         from masktron.report.outputs import Outputs
         from masktron.report.tables import validate_tables, written
@@ -225,7 +236,7 @@ def validate(
             "the settings": _settings_file(config),
         }
         _check_outputs(outputs.files(), inputs)
-        settings = _settings(config, record=record, phase=phase)
+        settings = _settings(config, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None)
         result = run_validate(
             data,
             rules,
@@ -235,13 +246,14 @@ def validate(
             key=key,
             limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            allow_unfired=settings.allow_unfired,
             release_safe=release_safe,
             outputs=outputs,
             progress=progress,
             judge=judge,
         )
     _report([*validate_tables(result), *written(outputs, result)], {}, None, stderr=_is_stdout(json))
-    raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
+    raise typer.Exit(result.exit_code)
 
 
 @app.command(epilog="Example: masktron explain edits.sch --data survey.xml")
@@ -255,6 +267,7 @@ def explain(
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
     allow: Allow = None,
+    allow_unfired: AllowUnfired = None,
     k: K = None,
     method: MethodOption = None,
     param: Params = None,
@@ -267,8 +280,6 @@ def explain(
 ) -> None:
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
     from masktron.config import parse_params
-    from masktron.jobs.explain import run_explain
-    from masktron.report.tables import explain_tables
 
     _check_outputs(
         {"--json": json},
@@ -284,11 +295,15 @@ def explain(
         grouping=grouping,
         group_size_vars=group_size_vars,
         allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
         aggregator=aggregator,
         record=record,
         phase=phase,
     ).choosing(method, parse_params(param or []))
     with _progress() as progress:
+        from masktron.jobs.explain import run_explain
+        from masktron.report.tables import explain_tables
+
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
     _report(explain_tables(result), result.as_dict(), json)
 
@@ -324,6 +339,7 @@ def mask(
         ),
     ] = None,
     allow: Allow = None,
+    allow_unfired: AllowUnfired = None,
     limit: Limits = None,
     max_observed_share: Annotated[
         float | None,
@@ -366,9 +382,6 @@ def mask(
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
     from masktron.files import manifest_beside
-    from masktron.jobs.mask import run_mask
-    from masktron.jobs.originals import InvalidOriginalError
-    from masktron.report.tables import mask_tables, validate_tables
 
     manifest = manifest or manifest_beside(out)
     _check_outputs(
@@ -388,6 +401,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
         aggregator=aggregator,
         max_observed_share=max_observed_share,
         max_block_records=max_block_records,
@@ -397,12 +411,19 @@ def mask(
         record=record,
         phase=phase,
     ).choosing(method, parse_params(param or []))
-    try:
-        with _progress() as progress:
+    refused: InvalidOriginalError | None = None
+    with _progress() as progress:
+        from masktron.jobs.mask import run_mask
+        from masktron.jobs.originals import InvalidOriginalError
+        from masktron.report.tables import mask_tables, validate_tables
+
+        try:
             result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)
-    except InvalidOriginalError as error:
-        _report(validate_tables(error.result), error.result.as_dict(), json)
-        raise
+        except InvalidOriginalError as error:
+            refused = error
+    if refused is not None:
+        _report(validate_tables(refused.result), refused.result.as_dict(), json)
+        raise refused
     _report(mask_tables(result), result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
@@ -419,22 +440,26 @@ def check(
     phase: Phase = None,
     config: Settings = None,
     max_failures: MaxFailures = None,
+    allow_unfired: AllowUnfired = None,
     limit: Limits = None,
     json: Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.config import parse_limits
-    from masktron.jobs.check import require_inputs, run_check
-    from masktron.report.tables import check_tables
     from masktron.thresholds import parse_thresholds, thresholds
 
     _check_outputs(
         {"--json": json},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
-    settings = _settings(config, limit=limit, record=record, phase=phase)
-    require_inputs(parse_limits(limit or []), original, manifest)
+    settings = _settings(
+        config, limit=limit, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None
+    )
     with _progress() as progress:
+        from masktron.jobs.check import require_inputs, run_check
+        from masktron.report.tables import check_tables
+
+        require_inputs(parse_limits(limit or []), original, manifest)
         result = run_check(
             masked,
             rules,
@@ -444,11 +469,12 @@ def check(
             phase=settings.phase,
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
             limits=settings.limits,
+            allow_unfired=settings.allow_unfired,
             config=settings,
             progress=progress,
         )
     _report(check_tables(result), result.as_dict(), json)
-    raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
+    raise typer.Exit(result.exit_code)
 
 
 @app.command(
@@ -485,9 +511,6 @@ def assess(
 
     Roles, kinds and missing codes count where there is no manifest.
     """
-    from masktron.jobs.assess import run_assess
-    from masktron.report.tables import assess_tables
-
     _check_outputs(
         {"--json": json},
         {
@@ -499,6 +522,9 @@ def assess(
     )
     settings = _settings(config, role, missing, nominal, ordinal, workers=workers, record=record)
     with _progress() as progress:
+        from masktron.jobs.assess import run_assess
+        from masktron.report.tables import assess_tables
+
         result = run_assess(
             masked,
             original,
@@ -536,10 +562,10 @@ def demo(
     json: Json = None,
 ) -> None:
     """Validate, mask and check the samples that come with masktron, and say where the results lie."""
-    from masktron.jobs.demo import run_demo
-
     _check_outputs({"--json": json}, {})
     with _progress() as progress:
+        from masktron.jobs.demo import run_demo
+
         result = run_demo(out, _console(stderr=_is_stdout(json)), progress)
     _report([], result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
@@ -732,16 +758,29 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
-    """Show stages, the records done and the time left on standard error, where somebody watches."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda stage, done: None
-        return
-    from masktron.report.watch import watch
+def _judged(data: Path) -> Iterator[Judge | None]:
+    """Let libxml2 begin to read a large file; loading it waits for the first sign of life."""
+    from masktron.read.judge import judged
 
-    with watch(console) as shown:
-        yield shown
+    with judged(data) as judge:
+        yield judge
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show stages, what is done and the time left on standard error: in place on a terminal, else in lines.
+
+    Commands enter this before they load what they need, so that there is a sign of life at once.
+    """
+    from masktron.report.watch import lines, watch
+
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal:
+        with watch(console) as shown:
+            yield shown
+    else:
+        with lines(functools.partial(typer.echo, err=True)) as said:
+            yield said
 
 
 if __name__ == "__main__":

@@ -76,6 +76,9 @@ class Config:
         What to do with original records that break an edit.
     allow : tuple of str
         Ids of rules that the original and the masked file may break.
+    allow_unfired : tuple of str
+        Ids of rules that a file need not test: they may fire on nothing, or read a field that it never has; ``*`` for
+        all rules.
     record : str or None
         Name of the record element; found from the file and the rulebook when None.
     phase : str or None
@@ -133,6 +136,7 @@ class Config:
     params: Mapping[str, Param] = field(default_factory=dict)
     aggregator: str | None = None
     workers: int | None = None
+    allow_unfired: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("k", "seed", "group_size_vars", "workers", "max_block_records"):
@@ -178,6 +182,7 @@ class Config:
             SEE_METHODS,
         )
         object.__setattr__(self, "params", _params(self.params, ""))
+        object.__setattr__(self, "allow_unfired", _strings(self.allow_unfired, "", "allow_unfired"))
         texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
         object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
@@ -362,7 +367,8 @@ def parse_orders(assignments: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the closest of the known names, or lists them all."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3)
+    same = [known for known in names if known.casefold() == name.casefold()]
+    close = same or difflib.get_close_matches(name, names, n=3)
     if close:
         return "did you mean " + " or ".join(close) + "?"
     return "known: " + ", ".join(names) if names else ""
@@ -455,10 +461,10 @@ def _name(setting: str, name: object, where: str) -> str:
     return str(name)
 
 
-def _strings(value: Any, where: str) -> tuple[str, ...]:
+def _strings(value: Any, where: str, name: str = "allow") -> tuple[str, ...]:
     _require(
         isinstance(value, list | tuple) and all(isinstance(item, str) for item in value),
-        f"allow must be a list of rule ids, not {value!r}",
+        f"{name} must be a list of rule ids, not {value!r}",
         'for example ["income-sum"]',
         where,
     )

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from masktron.errors import Exit
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -25,6 +27,73 @@ INTERNAL = (
     "CONFIDENTIAL: for inside the agency; it shows totals and counts of the original, and may name original records "
     "that were left out."
 )
+
+
+FEW = 5
+"""A rule that fires on fewer records than this is hardly tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untested:
+    """Why a rule is not tested by a file.
+
+    Attributes
+    ----------
+    what, hint : str
+        In a sentence each, as an error has them.
+    misnamed : bool
+        Whether it asks for a name or a place that the file does not have, as a misspelt rule does.
+    allowed : bool
+        Whether somebody said that it may be so.
+    """
+
+    what: str
+    hint: str
+    misnamed: bool
+    allowed: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return {slot.name: getattr(self, slot.name) for slot in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """How many rules a file tests.
+
+    Attributes
+    ----------
+    rules : int
+        In play.
+    untested : tuple of str
+        Rules whose context matches no node, or that read a field that the file never has.
+    few : tuple of str
+        Rules on records that fired on fewer than `FEW` of them, where the file has as many.
+    """
+
+    rules: int
+    untested: tuple[str, ...]
+    few: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rules: Iterable[RuleResult], records: int) -> Tested:
+        """Count the rules of a result."""
+        rules = tuple(rules)
+        untested = tuple(rule.id for rule in rules if rule.untested is not None)
+        thin = (rule for rule in rules if rule.of_records and rule.untested is None)
+        return cls(len(rules), untested, tuple(rule.id for rule in thin if rule.reached < FEW <= records))
+
+    def __str__(self) -> str:
+        noun = "rule" if self.rules == 1 else "rules"
+        said = f"{self.rules - len(self.untested)} of {self.rules} {noun} tested"
+        if self.few:
+            said += f", {len(self.few)} of them on fewer than {FEW} records: {', '.join(self.few)}"
+        return said + (f"; not tested: {', '.join(self.untested)}" if self.untested else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        tested = self.rules - len(self.untested)
+        return {"rules": self.rules, "tested": tested, "untested": list(self.untested), "few": list(self.few)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +115,10 @@ class RuleResult:
         What the rulebook says of it, with the expressions of ``value-of`` in the place of values.
     allowed : Threshold or None
         Failures and errors that do not count.
+    of_records : bool
+        Whether it fires on records or on their fields; one on the root fires once and asks of the whole file.
+    untested : Untested or None
+        Where it fires on nothing, or reads a field that the file never has.
     """
 
     id: str
@@ -57,6 +130,8 @@ class RuleResult:
     origin: str
     text: str = ""
     allowed: Threshold | None = None
+    of_records: bool = True
+    untested: Untested | None = None
 
     @property
     def violations(self) -> int:
@@ -64,8 +139,23 @@ class RuleResult:
         return self.failed + self.errors
 
     @property
+    def reached(self) -> int:
+        """Nodes on which it was tried, with a verdict or an error."""
+        return self.fired + self.errors
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is hard and tests nothing although nobody said that this may be so."""
+        return self.untested is not None and not self.untested.allowed and not self.soft
+
+    @property
     def passes(self) -> bool:
-        """Whether the rule is no reason for an exit code: it holds, is soft, or fails no more than it may."""
+        """Whether the rule is no reason for an exit code: it holds, is soft, or fails no more than it may.
+
+        A hard rule that tests nothing does not pass, unless it may.
+        """
+        if self.idle:
+            return False
         if self.allowed is not None:
             return self.allowed.admits(self.violations, self.fired)
         return self.soft or not self.violations
@@ -80,6 +170,7 @@ class RuleResult:
             "errors": self.errors,
             "soft": self.soft,
             "origin": self.origin,
+            "untested": None if self.untested is None else self.untested.as_dict(),
         }
 
     def as_full_dict(self) -> dict[str, Any]:
@@ -206,8 +297,18 @@ class ValidateResult:
 
     @property
     def valid(self) -> bool:
-        """Whether no rule fails more than it may: by default, whether no hard rule is violated."""
+        """Whether each hard rule is tested, and none fails more than it may: by default, whether none is violated."""
         return all(rule.passes for rule in self.rules)
+
+    @property
+    def tested(self) -> Tested:
+        """How many rules the file tests."""
+        return Tested.of(self.rules, self.records)
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the command line returns: a rule that asks for what the file does not have is wrong itself."""
+        return _exit_code(self.rules, holds=self.valid)
 
     @property
     def findings(self) -> tuple[RecordFinding, ...]:
@@ -241,6 +342,7 @@ class ValidateResult:
             "records": self.records,
             "violations": self.violations,
             "warnings": self.warnings,
+            "tested": self.tested.as_dict(),
             "rules": [rule.as_full_dict() for rule in self.rules],
             "notes": list(self.notes),
             "engine": self.engine,
@@ -334,6 +436,8 @@ class ExplainResult:
         Rules that read masked and unmasked fields; without data, by the declared roles alone.
     coverage : tuple of Coverage
         What the records test of each rule; empty without data.
+    tested : Tested or None
+        How many rules the data test.
     """
 
     rulebook: str
@@ -344,6 +448,7 @@ class ExplainResult:
     preflight: Preflight
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()
+    tested: Tested | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/explain.schema.json``."""
@@ -358,6 +463,7 @@ class ExplainResult:
             "preflight": self.preflight.as_dict(),
             "ties": [tie.as_dict() for tie in self.ties],
             "coverage": [covered.as_dict() for covered in self.coverage],
+            "tested": None if self.tested is None else self.tested.as_dict(),
         }
 
     def __repr__(self) -> str:
@@ -964,6 +1070,10 @@ class MaskResult:
         The protection contract of the method, in a sentence.
     draw : DrawResult or None
         For methods that draw values for each record.
+    contract : str
+        The kind of the protection contract.
+    unmasked : tuple of str
+        Fields that are written as they were.
     """
 
     output: str
@@ -992,12 +1102,26 @@ class MaskResult:
     method: str = "mdav"
     promise: str = ""
     draw: DrawResult | None = None
+    contract: str = "identical-groups"
+    unmasked: tuple[str, ...] = ()
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
     def valid(self) -> bool:
         """Whether the written file obeys every rule that was to be kept, in every engine."""
         return self.violations == 0 and all(engine.agrees for engine in self.engines)
+
+    @property
+    def tested(self) -> Tested:
+        """How many of the rules that were to be kept the written file tests."""
+        return Tested.of(self.rules, self.records_out)
+
+    @property
+    def verdict(self) -> str:
+        """What was and what was not protected, in a few sentences."""
+        from masktron.report.verdict import verdict
+
+        return verdict(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/mask.schema.json``."""
@@ -1010,6 +1134,7 @@ class MaskResult:
             "valid": self.valid,
             "method": self.method,
             "promise": self.promise,
+            "verdict": self.verdict,
             "records_in": self.records_in,
             "records_out": self.records_out,
             "k": self.k,
@@ -1025,6 +1150,7 @@ class MaskResult:
             "repairs": [repair.as_dict() for repair in self.repairs],
             "draw": None if self.draw is None else self.draw.as_dict(),
             "figures": [figure.as_dict() for figure in self.figures],
+            "tested": self.tested.as_dict(),
             "rules": [rule.as_dict() for rule in self.rules],
             "engines": [engine.as_dict() for engine in self.engines],
             "not_applicable": dict(self.not_applicable),
@@ -1072,8 +1198,18 @@ class CheckResult:
 
     @property
     def complies(self) -> bool:
-        """Whether no rule fails more than it may and the contract holds, as far as it was checked."""
+        """Whether each hard rule is tested, none fails too often, and the contract holds as far as it was checked."""
         return all(rule.passes for rule in self.rules) and not self.problems
+
+    @property
+    def tested(self) -> Tested:
+        """How many rules the file tests, of those that count."""
+        return Tested.of(self.rules, self.records)
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the command line returns, as for `ValidateResult`."""
+        return _exit_code(self.rules, holds=self.complies)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/check.schema.json``."""
@@ -1091,6 +1227,7 @@ class CheckResult:
             "not_checked": list(self.not_checked),
             "notes": list(self.notes),
             "figures": [figure.as_dict() for figure in self.figures],
+            "tested": self.tested.as_dict(),
             "rules": [rule.as_full_dict() for rule in self.rules],
         }
 
@@ -1098,6 +1235,12 @@ class CheckResult:
         from masktron.report.tables import check_tables, render
 
         return render(check_tables(self))
+
+
+def _exit_code(rules: Iterable[RuleResult], *, holds: bool) -> Exit:
+    if any(rule.idle and rule.untested is not None and rule.untested.misnamed for rule in rules):
+        return Exit.RULEBOOK
+    return Exit.COMPLIES if holds else Exit.VIOLATION
 
 
 def shown(path: Path) -> str:

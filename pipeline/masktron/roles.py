@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,11 @@ from masktron.errors import DocumentError, UsageError
 from masktron.read.lexical import XML_SPACE, parse_number
 from masktron.read.records import Column, Records
 
-ROLE_HINT = "declare it: --role {name}=identifier (removed), =untouched (written as it is) or =confidential (masked)"
+ROLE_HINT = (
+    "to remove {them}: {roles}; or for each =untouched (written as it is), =key (written as it is, links records) or "
+    "=confidential (masked as categories); --nominal FIELD and --ordinal FIELD=LOW,MID,HIGH are for codes, "
+    "--missing FIELD=CODE for values that mean 'missing'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
     _refuse_unknown({name: None for name in config.missing if name != ALL_FIELDS}, records, "missing codes")
     _refuse_unknown(dict.fromkeys(config.nominal), records, "the kind nominal")
     _refuse_unknown(config.ordinal, records, "the kind ordinal")
+    _refuse_unnamed(records, config)
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
     if len(weights) > 1:
@@ -116,6 +122,35 @@ def _refuse_unknown(names: Mapping[str, object], records: Records, what: str) ->
             )
 
 
+def _refuse_unnamed(records: Records, config: Config) -> None:
+    """Refuse text fields of which nobody says what they are, all at once."""
+    names = [
+        name
+        for name, column in records.columns.items()
+        if name not in config.roles and config.kind_of(name) is None and _holds_text(column)
+    ]
+    if not names:
+        return
+    one = len(names) == 1
+    raise UsageError(
+        f"the text field {names[0]!r} has no role; it may name a respondent"
+        if one
+        else f"{len(names)} text fields have no role, and may name respondents: {', '.join(names)}",
+        where=str(records.source),
+        hint=ROLE_HINT.format(
+            them="it" if one else "them",
+            roles=" ".join(f"--role {shlex.quote(f'{name}={Role.IDENTIFIER}')}" for name in names),
+        ),
+    )
+
+
+def _holds_text(column: Column) -> bool:
+    """Whether a field holds texts, and not for the most part numbers."""
+    numbers = int(column.is_number[column.present].sum())
+    texts = int(column.present.sum()) - numbers
+    return texts > 0 and numbers <= texts
+
+
 def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     name = column.field.name
     role = config.roles.get(name)
@@ -136,12 +171,6 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
         return FieldFacts(name, role or Role.CONFIDENTIAL, False, lowest, codes, gaps, order)
     if texts and numbers > texts:
         _refuse_text(column, records)
-    if texts and role is None:
-        raise UsageError(
-            f"the text field {name!r} has no role; it may name a respondent",
-            where=str(records.source),
-            hint=ROLE_HINT.format(name=name),
-        )
     if not texts and not numbers and role is None:
         # A field that never holds a value has nothing to mask; it is written as it is.
         return FieldFacts(name, Role.UNTOUCHED, False, lowest, codes, gaps)

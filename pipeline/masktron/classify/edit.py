@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from masktron.constraints import (
@@ -14,7 +15,9 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
+from masktron.read.context_paths import ANY, Name, names_in
 from masktron.read.rulebook import Check
+from masktron.read.xpath_ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,9 @@ class Edit:
         Every field that the rule reads: in the test, in predicates of contexts, in contexts of earlier rules, in
         variables. Sorted.
     lints : tuple of str
+    asked : tuple of Name
+        Names that its test and its context ask for in the file at hand, with their namespaces; those of earlier
+        contexts, and rules that read another document, are left out.
     """
 
     check: Check
@@ -38,6 +44,7 @@ class Edit:
     constraint: Constraint
     variables: tuple[str, ...]
     lints: tuple[str, ...]
+    asked: tuple[Name, ...] = ()
 
     @property
     def name(self) -> str:  # noqa: PLR0911 -- one branch per class
@@ -57,3 +64,29 @@ class Edit:
                 return "cross-record"
             case OpaqueEdit():
                 return "opaque"
+
+
+def asked_by(expressions: Iterable[Expression]) -> tuple[Name, ...]:
+    """Return the names that expressions ask for; none where they read another document, whose names are its own."""
+    found: dict[Name, None] = {}
+    for expression in expressions:
+        for node in walk(expression):
+            match node:
+                case OtherNodes(document=str()):
+                    return ()
+                case Unknown(source=source) if "document" in source or "doc(" in source:
+                    return ()
+                case FieldRef(name=name, namespace=space):
+                    found[_name(name, space)] = None
+                case OtherField(name=name) | OtherNodes(field=str(name)):
+                    found[_name(name, ANY)] = None
+                case Unknown(source=source, fields=names):
+                    # of its names, types and keys of maps are none of the file's
+                    found |= {_name(name, ANY): None for name in names if name.lstrip("@") in names_in(source)}
+                case _:
+                    pass
+    return tuple(name for name in found if name.local not in (".", ANY))
+
+
+def _name(field: str, space: str) -> Name:
+    return Name(field.removeprefix("@").rpartition("}")[2], space, field.startswith("@"))

@@ -12,7 +12,7 @@ from masktron.classify.crossrecord import (
     reads_other_records,
     stands_outside,
 )
-from masktron.classify.edit import Edit
+from masktron.classify.edit import Edit, asked_by
 from masktron.classify.forms import ALWAYS, MAX_DISJUNCTS, TooManyDisjunctsError, complete, conjoin
 from masktron.classify.formula import All, Formula, Negation, dnf, implication
 from masktron.classify.governing import governing_edit
@@ -93,7 +93,8 @@ class Reading:
         conditions = Conditions(self.rulebook.version)
         constraint, form = self._constraint(conditions, variables)
         lints = [*conditions.lints, *name_lints(expressions, self.layout, known), *self._rule_lints(form)]
-        return Edit(self.check, self.pattern.id, constraint, variables, tuple(dict.fromkeys(lints)))
+        asked = asked_by(self._own_expressions())
+        return Edit(self.check, self.pattern.id, constraint, variables, tuple(dict.fromkeys(lints)), asked)
 
     def _constraint(self, conditions: Conditions, variables: tuple[str, ...]) -> tuple[Constraint, Form | None]:
         try:
@@ -153,11 +154,17 @@ class Reading:
 
     def _expressions(self) -> list[Expression]:
         """All that decides whether the rule holds: tests, conditions of the context and of earlier ones."""
+        found = self._own_expressions()
+        for place in self._places(self.position):
+            found += [condition for earlier in self._earlier(place) for condition in earlier.conditions]
+        return found
+
+    def _own_expressions(self) -> list[Expression]:
+        """The tests and the conditions of the context, without those of earlier ones."""
         found: list[Expression] = []
         for place in self._places(self.position):
             found += [self._test(place), *place.conditions]
             found += [place.focus] if place.kind == "field" else []
-            found += [condition for earlier in self._earlier(place) for condition in earlier.conditions]
         return found
 
     def _variables(self, expressions: Iterable[Expression]) -> tuple[str, ...]:

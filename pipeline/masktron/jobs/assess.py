@@ -11,6 +11,7 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.common import Progress, no_progress
 from masktron.jobs.compared import compare
 from masktron.measures.figures import SAMPLED, measure
+from masktron.progress import told_as
 from masktron.results import AssessResult, FigureResult, shown
 from masktron.write.manifest import Contract, read_contract
 
@@ -61,7 +62,7 @@ def run_assess(
         class_field=class_field,
         progress=progress,
     )
-    figures = measure(names, files, lambda name: progress(f"measuring {name}", 0))
+    figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
     return AssessResult(
         masked=shown(masked),
         original=shown(original),

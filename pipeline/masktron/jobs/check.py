@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +24,18 @@ from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import left_to_columns, second_opinions
+from masktron.jobs.untested import may_be_untested, told, with_untested
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure
 from masktron.measures.unchanged import published_as_it_was
+from masktron.progress import told_as
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
 from masktron.read.records import Layout, Records
 from masktron.read.rulebook import Let
-from masktron.results import CheckResult, FigureResult, shown
+from masktron.results import CheckResult, FigureResult, RuleResult, shown
 from masktron.thresholds import Threshold
 from masktron.write.manifest import Contract, file_hash, read_contract
 
@@ -51,6 +53,7 @@ def run_check(
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
     limits: Mapping[str, float] | None = None,
+    allow_unfired: Iterable[str] = (),
     config: Config | None = None,
     progress: Progress = no_progress,
 ) -> CheckResult:
@@ -65,6 +68,8 @@ def run_check(
         Failures that a rule may have, by id, with ``*`` for the hard rules that it does not name.
     limits : mapping of str to float, optional
         Bounds of figures, by name: see `Config.limits`. They need the original.
+    allow_unfired : iterable of str
+        Rules that the file need not test, ``*`` for all; and those of which the manifest says that it does not.
     config : Config, optional
         Roles, kinds and missing codes, for figures without a manifest.
 
@@ -77,6 +82,7 @@ def run_check(
     contract = None if manifest is None else read_contract(manifest)
     job = open_job(masked, rules, record=record, phase=phase, progress=progress)
     allowed = allowances(job.rulebook, max_failures or {})
+    unfired = may_be_untested(job, allow_unfired)
     audit = _Audit(job, contract, original)
     audit.rulebook()
     audit.rules_apply()
@@ -85,12 +91,15 @@ def run_check(
     evaluation = job.evaluate(masked, original, progress)
     results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
     hard, soft = violations(results)
-    audit.rules_fired(evaluation)
-    audit.second_opinions(evaluation, [job.index_of(rule.id) for rule in results if not rule.passes], progress)
+    failing = [job.index_of(rule.id) for rule in results if not rule.passes]
+    results = audit.tested(results, evaluation, unfired)
+    audit.rules_fired(results, evaluation)
+    audit.second_opinions(evaluation, failing, progress)
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
-    data = read_records(masked, job.layout, plain=job.plain) if job.shape.flat and compared else None
+    reading = told_as(progress, f"reading {masked.name}")
+    data = read_records(masked, job.layout, plain=job.plain, told=reading) if job.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data)
     figures = audit.limits(limits or {}, config or Config(), min_group, progress)
@@ -133,6 +142,7 @@ class _Audit:
         self.original = original
         self.left_out: set[int] = set()
         self.allowed: frozenset[str] = frozenset(contract.allowed) if contract else frozenset()
+        self.untested: frozenset[str] = frozenset(contract.untested) if contract else frozenset()
         self.as_masked = False
         self.problems: list[str] = []
         self.checked: list[str] = []
@@ -144,7 +154,7 @@ class _Audit:
     def rulebook(self) -> None:
         """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
         if self.contract and file_hash(self.job.rulebook.path) != self.contract.rules:
-            self.allowed = frozenset()
+            self.allowed = self.untested = frozenset()
             self.not_checked.append(
                 "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
             )
@@ -175,24 +185,43 @@ class _Audit:
         contexts = [earlier.context for earlier in pattern.rules[: position + 1]]
         return _reads_document([check.test, *contexts], (*self.job.rulebook.lets, *pattern.lets, *rule.lets))
 
-    def rules_fired(self, evaluation: Evaluation) -> None:
+    def tested(
+        self, results: Sequence[RuleResult], evaluation: Evaluation, allowed: frozenset[int]
+    ) -> tuple[RuleResult, ...]:
+        """Say of each rule whether the file tests it; what the manifest knows of is no news."""
+        job, original = self.job, self.original
+        if self.contract is not None:
+            known = (*self.contract.kept, *self.contract.masked)
+            allowed |= {edit.check.index for edit in job.edits if edit.check.id in self.untested}
+            return with_untested(results, job, evaluation, allowed=allowed, original=original, known=known)
+        found = with_untested(results, job, evaluation, allowed=allowed, original=original)
+        if original is None or not any(rule.idle and rule.reached for rule in found):
+            return found
+        try:
+            # a field that masking has removed or emptied is a field of the original
+            layout, _, _ = survey_file(original, record=job.layout.record_tag)
+        except (UsageError, DocumentError):
+            return found  # what is wrong with it is told where it is compared
+        fields = [field.name for field in layout.fields]
+        return with_untested(results, job, evaluation, allowed=allowed, original=original, known=fields)
+
+    def rules_fired(self, results: Sequence[RuleResult], evaluation: Evaluation) -> None:
         """Say what the rules were put to; a rulebook that never fires proves nothing."""
         records = evaluation.records
-        counted = [edit.check for edit in self.job.edits if edit.check.index not in self.left_out]
-        silent = [c.id for c in counted if not evaluation.fired[c.index] + evaluation.errors[c.index]]
         if not records:
             self.problems.append(f"the file has no records: they are looked for as {shown_path(self.job.layout)}")
-        elif counted and len(silent) == len(counted):
+            return
+        silent = [rule for rule in results if rule.untested is not None]
+        if results and len(silent) == len(results):
             self.problems.append(
-                "no rule fired on any record, so nothing was tested: look at the contexts, the namespace prefixes "
-                "and the phase"
+                "no rule is tested by any record: look at the contexts, the namespace prefixes and the phase"
             )
-        elif silent:
-            self.not_checked.append(f"{', '.join(silent)}: fired on no record")
-        tested = len(counted) - len(silent)
-        if tested and records:
+        for rule in silent:
+            why = next(told([rule]))
+            (self.problems if rule.idle else self.not_checked).append(why)
+        if tested := len(results) - len(silent):
             self.checked.append(f"{_number(tested, 'rule')} on {_number(records, 'record')}")
-        elif records and not counted:
+        elif not results:
             self.not_checked.append("the rules: none of them applies")
 
     def second_opinions(self, evaluation: Evaluation, failing: Collection[int], progress: Progress) -> None:
@@ -465,7 +494,7 @@ class _Audit:
         except (UsageError, DocumentError) as error:
             self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
             return ()
-        measured = measure(names, files, lambda name: progress(f"measuring {name}", 0))
+        measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         over = list(over_limits(measured, limits))
         self.problems += over
         self.notes += notes

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
-from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
+from masktron.jobs.untested import told
+from masktron.progress import Progress, expect, no_progress
 from masktron.read.layout import Shape
 from masktron.read.plain import survey_file
 from masktron.read.records import Layout
@@ -29,35 +31,24 @@ if TYPE_CHECKING:
     from masktron.read.blocks import PlainFile
     from masktron.read.judge import Judge
 
-type Progress = Callable[[str, int], None]
-"""Called with the name of a stage and the number of records done in it; stages may run at the same time."""
-
-
-@runtime_checkable
-class Expecting(Protocol):
-    """A `Progress` that also wants to know how many records a stage has, as far as that is known."""
-
-    def __call__(self, stage: str, done: int, /) -> None:
-        """Take the number of records done."""
-        ...
-
-    def expect(self, stage: str, records: int, /) -> None:
-        """Take the number of records of a stage, before it begins."""
-        ...
-
-
-def expect(progress: Progress, stage: str, records: int) -> None:
-    """Say how many records a stage has, where somebody asks for it."""
-    if isinstance(progress, Expecting):
-        progress.expect(stage, records)
-
+__all__ = [
+    "LARGE",
+    "Job",
+    "Progress",
+    "context_names",
+    "expect",
+    "fired_notes",
+    "no_progress",
+    "notes_of",
+    "open_job",
+    "require_flat",
+    "shown_path",
+    "size_notes",
+    "violations",
+]
 
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
-
-
-def no_progress(stage: str, done: int) -> None:
-    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +177,9 @@ def open_job(
     RulebookError, DocumentError, UsageError
         One of them cannot be used.
     """
+    progress(f"reading {rules.name}", 0)
     rulebook = read_rules(rules, phase=phase)
+    progress(f"surveying {data.name}", 0)
     layout, shape, plain = survey_file(
         data, record=record, hints=context_names(rulebook), progress=progress, judge=judge
     )
@@ -210,17 +203,15 @@ def notes_of(job: Job) -> tuple[str, ...]:
     return (*job.rulebook.notes, *lints)
 
 
-def fired_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
-    """Say which rules were never put to the test, as a wrong name in a context makes them."""
+def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:
+    """Say which rules are not tested and why; or that there is nothing that could test them."""
     if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
-    silent = [
-        edit for edit in job.edits if not evaluation.fired[edit.check.index] + evaluation.errors[edit.check.index]
-    ]
-    if len(silent) == len(job.edits):
+    reasons = tuple(told(results))
+    if results and len(reasons) == len(results):
         hint = "look at the contexts, the namespace prefixes and the phase"
-        return (f"no rule fired on any record of {shown_path(job.layout)}, so nothing was tested: {hint}",)
-    return (f"never fired: {', '.join(edit.check.id for edit in silent)}",) if silent else ()
+        return (f"no rule is tested by any record of {shown_path(job.layout)}: {hint}", *reasons)
+    return reasons
 
 
 def shown_path(layout: Layout) -> str:
@@ -269,22 +260,3 @@ def require_flat(job: Job) -> None:
             where=f"{job.data}:{job.shape.line}",
             hint="nested or repeated fields can be validated but not masked; write one record per person or unit",
         )
-
-
-def require_known_fields(job: Job) -> None:
-    """Refuse rules on fields that the file never has.
-
-    Raises
-    ------
-    RulebookError
-        Naming the rule, the field and the closest fields of the file.
-    """
-    known = [field.name for field in job.layout.fields]
-    for edit in job.edits:
-        for name in edit.variables:
-            if name not in known:
-                raise RulebookError(
-                    f"the rule {edit.check.id!r} reads {name!r}, a field that the file never has",
-                    where=str(edit.check.origin),
-                    hint=did_you_mean(name, known),
-                )

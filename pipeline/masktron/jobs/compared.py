@@ -15,6 +15,7 @@ from masktron.jobs.common import Progress
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
+from masktron.progress import told_as
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
@@ -120,10 +121,11 @@ class _Fields:
 
 
 def _read(path: Path, record: str | None, missing: Mapping[str, frozenset[str]], progress: Progress) -> Records:
+    progress(f"surveying {path.name}", 0)
     layout, shape, plain = survey_file(path, record=record, progress=progress)
     _require_flat(path, shape)
-    progress(f"reading {path.name}", 0)
-    records = read_records(path, layout, missing=missing, plain=plain)
+    reading = told_as(progress, f"reading {path.name}")
+    records = read_records(path, layout, missing=missing, plain=plain, told=reading)
     if not len(records):
         raise DocumentError("the file has no records", where=str(path), hint="name the record element with --record")
     return records

@@ -23,10 +23,10 @@ from masktron.jobs.common import (
     notes_of,
     open_job,
     require_flat,
-    require_known_fields,
     size_notes,
 )
 from masktron.jobs.planned_method import method_notes
+from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
 from masktron.methods.base import Method
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
@@ -35,11 +35,12 @@ from masktron.preflight.coverage import coverage
 from masktron.preflight.findings import Coverage, Tie
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
+from masktron.progress import told_as
 from masktron.read.microdata import read_records
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
-from masktron.results import ExplainResult, RuleExplanation, shown
+from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested, shown
 from masktron.roles import FieldFacts, resolve_roles
 
 
@@ -70,7 +71,8 @@ def run_explain(
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     flat = job.shape.flat
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain) if flat else None
+    reading = told_as(progress, f"reading {data.name}")
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading) if flat else None
     if records is not None:
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
@@ -79,15 +81,19 @@ def run_explain(
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
-    facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method)
-    notes = [*notes_of(job), *fired_notes(job, evaluation), *size_notes(job, evaluation), *told]
+    loose = may_be_untested(job, config.allow_unfired) | allowed
+    rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=original)
+    facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method, rules_found)
+    notes = [*notes_of(job), *fired_notes(job, evaluation, rules_found), *size_notes(job, evaluation), *told]
     if hard and config.invalid == "stop":
         notes.append(
             f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "
             "the records are accepted by another engine"
         )
+    progress("comparing the rules with each other", 0)
     covered = () if records is None else _coverage(job, records, evaluation)
-    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered)
+    tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
+    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -101,6 +107,7 @@ class _Facts:
     soft: frozenset[int] = frozenset()
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()
+    tested: Tested | None = None
 
     def tier(self, index: int) -> str | None:
         return str(self.tiers[index]) if self.tiers else None
@@ -128,7 +135,12 @@ def _with_decimals(edit: Edit, records: Records) -> Edit:
 
 
 def _planned(
-    job: Job, records: Records | None, config: Config, released: frozenset[int], method: Method
+    job: Job,
+    records: Records | None,
+    config: Config,
+    released: frozenset[int],
+    method: Method,
+    rules: Sequence[RuleResult],
 ) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[str, ...], str | None]:
     """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
@@ -139,10 +151,11 @@ def _planned(
             return facts, None, (), None
         if len(records) < config.k:
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
-        require_known_fields(job)
+        require_names(job, may_be_untested(job, config.allow_unfired))
         facts = resolve_roles(records, config)
-        plan = make_plan(job.edits, facts, config, released=released, aggregator=config.aggregator)
+        plan = make_plan(known_only(job), facts, config, released=released, aggregator=config.aggregator)
         told = method_notes(plan, method)
+        refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
         return facts, plan, (), str(error)
     return facts, plan, told, None
@@ -174,6 +187,7 @@ def _result(
         preflight=preflight(edits),
         ties=facts.ties,
         coverage=facts.coverage,
+        tested=facts.tested,
     )
 
 

@@ -16,7 +16,7 @@ from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
-from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat, require_known_fields
+from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.drawn import draw_notes
 from masktron.jobs.limits import over_limits, refuse_class_limits
@@ -24,6 +24,7 @@ from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.jobs.untested import known_only, may_be_untested, require_names, told, written_untested
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial, compile_for, compiles_first, mask_records
@@ -39,6 +40,7 @@ from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
+from masktron.progress import told_as
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
@@ -110,17 +112,19 @@ def run_mask(
     _refuse_foreign_manifest(manifest, out)
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     require_flat(job)
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain)
+    reading = told_as(progress, f"reading {data.name}")
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading)
     if not len(records):
         raise DocumentError(
             "the file has no records",
             where=str(data),
             hint=f"records are looked for as /{'/'.join(job.layout.record_path)}; name another with --record",
         )
-    require_known_fields(job)
+    require_names(job, may_be_untested(job, config.allow_unfired))
     fields = resolve_roles(records, config)
     originals = judge_originals(job, config, progress)
-    plan = make_plan(job.edits, fields, config, released=originals.released, aggregator=config.aggregator)
+    progress("planning blocks and aggregators", 0)
+    plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
     run = _Run(job, config, method.method, plan, records, kept, originals, classes)
@@ -144,7 +148,7 @@ def run_mask(
         keep_missing=config.keep_missing,
         workers=config.workers,
         max_block_records=config.max_block_records,
-        progress=lambda block: progress(f"masking {', '.join(block.variables)}", 0),
+        progress=progress,
     )
     return run.publish(masked, out, manifest, progress)
 
@@ -181,12 +185,15 @@ class _Run:
                 keep=self.originals.keep,
                 order=None if order is None else self._source_order(order),
                 plain=self.job.plain,
+                told=told_as(progress, f"writing {out.name}"),
             )
+            progress("surveying the written file", 0)
             layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
             self._verify_layout(layout, shape)
             source = self.records.source
             with Asking(temporary, self.job, layout, original=source, progress=progress, plain=plain) as asking:
-                masked = read_records(temporary, layout, missing=self.config.missing, plain=plain)
+                reading = told_as(progress, "reading the written file back")
+                masked = read_records(temporary, layout, missing=self.config.missing, plain=plain, told=reading)
                 self._verify_records(written, masked)
                 verdict = revalidate(
                     temporary,
@@ -198,7 +205,9 @@ class _Run:
                     plain=plain,
                     asking=asking,
                 )
+            progress("comparing it with the original", 0)
             result, measured = self._result(made, masked, verdict, order, out, manifest, progress)
+            progress("testing the contract, writing the manifest", 0)
             self._verify(result, measured)
             declared = self._declared(made)
             self._verify_contract(declared, masked, order)
@@ -345,13 +354,14 @@ class _Run:
         columns = self._in_order(masked, order)
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
+        results = written_untested(results, self.job, self.originals.untested, self.originals.fired)
         codes = {name: codes_of(columns[name].lexemes) for name in confidential}
         blocks = made.blocks
         block_results = tuple(self._block_result(block, columns, codes) for block in blocks)
         draw = None if made.perturbed is None else self._draw_result(made.perturbed, columns)
         files = self._assessed(columns, codes, block_results)
         wanted = [one.name for one in FIGURES if len(self.kept) <= one.unasked or one.name in self.config.limits]
-        measured = measure(wanted, files, lambda name: progress(f"measuring {name}", 0))
+        measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
         figure = {one.figure.name: one.value for one in measured}
         result = MaskResult(
             output=shown(out),
@@ -387,6 +397,7 @@ class _Run:
                 *notes_of(self.job),
                 *self.originals.notes,
                 *outline_notes(self.job.layout, left),
+                *told(results),
                 *(() if made.perturbed is None else made.perturbed.notes),
                 *(() if draw is None else draw_notes(draw, block_results, records=len(masked), k=self.config.k)),
                 *self._unheeded(blocks),
@@ -399,6 +410,10 @@ class _Run:
             method=self.method.name,
             promise=self.method.contract.says,
             draw=draw,
+            contract=self.method.contract.kind,
+            unmasked=tuple(
+                fact.name for fact in self.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)
+            ),
         )
         return result, measured
 

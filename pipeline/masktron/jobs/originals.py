@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.parallel import engine_name
 from masktron.jobs.common import Job, Progress, notes_of, violations
-from masktron.results import ValidateResult, shown
+from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
+from masktron.results import Untested, ValidateResult, shown
 
 
 class InvalidOriginalError(ViolationError):
@@ -42,11 +44,17 @@ class Originals:
         Rules that need not be kept: allowed ones, and soft ones that the original breaks.
     notes : tuple of str
         What the user should know: soft rules given up, records that only one engine accepts.
+    fired : tuple of int
+        Nodes on which each check fired.
+    untested : mapping of int to Untested
+        Checks that the original does not test, and need not.
     """
 
     keep: NDArray[np.bool_]
     released: tuple[int, ...]
     notes: tuple[str, ...]
+    fired: tuple[int, ...] = ()
+    untested: Mapping[int, Untested] = field(default_factory=dict)
 
 
 def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
@@ -59,10 +67,16 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     ------
     InvalidOriginalError
         Hard rules are broken, and the settings do not say to exclude the records or to allow the rules.
+    RulebookError, ViolationError
+        A hard rule is not tested, and the settings do not allow that.
     """
     evaluation = job.evaluate(job.data, None, progress, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
+    idle = untested(job, evaluation, range(len(job.rulebook.checks)))
+    loose = may_be_untested(job, config.allow_unfired) | allowed | soft
+    refuse(job, {index: reason for index, reason in idle.items() if index not in loose})
+    idle = {index: replace(reason, allowed=True) for index, reason in idle.items()}
     given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}
     hard = [check.index for check in job.rulebook.checks if check.index not in soft | allowed]
     broken = evaluation.judged[:, hard] >= Verdict.FAILS
@@ -83,8 +97,14 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     bad = broken.any(axis=1)
     outside = _outside_records(job, evaluation, hard)
     if outside or (bad.any() and config.invalid == "stop"):
-        _refuse(job, evaluation, int(bad.sum()), outside)
-    return Originals(~bad, tuple(sorted(allowed | given_up)), tuple(notes))
+        _refuse(job, evaluation, int(bad.sum()), outside, idle)
+    return Originals(
+        ~bad,
+        tuple(sorted(allowed | given_up)),
+        tuple(notes),
+        tuple(evaluation.fired.tolist()),
+        idle,
+    )
 
 
 def _second_opinion(job: Job, progress: Progress) -> Evaluation | None:
@@ -116,8 +136,8 @@ def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[
     ]
 
 
-def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str]) -> None:
-    results = job.rule_results(evaluation)
+def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], idle: Mapping[int, Untested]) -> None:
+    results = written_untested(job.rule_results(evaluation), job, idle, evaluation.fired.tolist())
     hard, soft = violations(results)
     result = ValidateResult(
         data=shown(job.data),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
+    LARGE,
     Job,
     Progress,
     fired_notes,
@@ -21,6 +22,7 @@ from masktron.jobs.common import (
     violations,
 )
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
+from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
 from masktron.read.judge import Judge
 from masktron.read.records import Field
 from masktron.report.outputs import Outputs
@@ -41,6 +43,7 @@ def run_validate(
     key: str | None = None,
     limit: int | None = 1000,
     max_failures: Mapping[str, Threshold] | None = None,
+    allow_unfired: Iterable[str] = (),
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
@@ -62,6 +65,8 @@ def run_validate(
         Findings kept per rule, None for all; counts are always exact.
     max_failures : mapping of str to Threshold, optional
         By rule id, with ``*`` for the hard rules that it does not name.
+    allow_unfired : iterable of str
+        Rules that the file need not test; ``*`` for all.
     release_safe : bool
         Leave every value of a record out, of the result, the reports and the errors: counts only.
     outputs : Outputs, optional
@@ -81,6 +86,8 @@ def run_validate(
 
     job, field = without_values(opened, wanted=release_safe)
     allowed = allowances(job.rulebook, max_failures or {})
+    unfired = may_be_untested(job, allow_unfired)
+    small = job.plain is None and job.shape.flat and data.stat().st_size < LARGE
     warnings = size_notes(job)
     if warnings:
         progress(f"validating {data.name}, whole", 0)
@@ -97,12 +104,15 @@ def run_validate(
             shown=_shown(job, field),
             sink=following.add if reports.reports and not release_safe else None,
             sunk=outputs.needed,
+            keep_verdicts=small,
         )
         evaluation = without_values(evaluate, wanted=release_safe, rulebook_read=True)
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
+        results = with_untested(results, job, evaluation, allowed=unfired, original=original)
+        idle = idle_conditions(job, evaluation) if small else ()
         hard, soft = violations(results)
         result = ValidateResult(
             data=shown(data),
@@ -110,7 +120,7 @@ def run_validate(
             violations=hard,
             warnings=soft,
             rules=results,
-            notes=(*notes_of(job), *fired_notes(job, evaluation), *warnings, *following.notes()),
+            notes=(*notes_of(job), *fired_notes(job, evaluation, results), *idle, *warnings, *following.notes()),
             engine=evaluation.engine,
             evaluation=evaluation,
             rulebook=job.rulebook,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import Mdav
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan
+from masktron.progress import Progress, no_progress, told_as
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
 
@@ -47,6 +49,10 @@ __all__ = [
     "mask_records",
     "settle_block",
 ]
+
+
+_NAMED = 6
+"""Fields of a block that its stage is called by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ def mask_records(
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
-    progress: Callable[[Block], None] | None = None,
+    progress: Progress = no_progress,
 ) -> Masked:
     """Mask all blocks of a plan, and mend the totals over the file that this shifts.
 
@@ -110,7 +116,7 @@ def mask_records(
     max_block_records : int, optional
         Records that are partitioned together; more are cut into blocks of near records first.
     progress : callable, optional
-        Called with each block before it is settled.
+        Told of stages: the groups that are formed, and those of each block that have a prototype.
 
     Returns
     -------
@@ -140,25 +146,48 @@ def mask_records(
     grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
     masked: dict[tuple[str, ...], MaskedBlock] = {}
     makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in grouped]
-    ahead = Ahead([maker.first for maker in makers], cores)
+    ahead = Ahead(_counted([maker.first for maker in makers], progress), cores)
     for position, (partition, maker) in enumerate(zip(grouped, makers, strict=True)):
         groups = maker.using(functools.partial(ahead.take, position))
         for block in partition.blocks:
             if block in drawn:
                 continue
-            if progress:
-                progress(block)
-            masked[block.variables] = choose(views, block, group=groups.of, settle=settle_block)
+            settle = functools.partial(settle_block, told=told_as(progress, _masking(block), "groups"))
+            masked[block.variables] = choose(views, block, group=groups.of, settle=settle)
     drawing = None
     if method is not None and drawn:
+        progress(f"drawing values by {method.name}", 0)
         drawing = Drawing.of(views, method, drawn, seed=seed, classes=classes)
         alone = functools.partial(_alone, views, keep_missing=keep_missing)
-        made = perturb(views, drawn, drawing, fallback=alone, progress=progress)
+        made = perturb(views, drawn, drawing, fallback=alone, told=lambda block: told_as(progress, _masking(block)))
         masked |= {one.block.variables: one for one in made}
+    progress("keeping totals", 0)
     mended, repairs = keep_totals(views, [masked[block.variables] for block in plan.blocks])
     refuse_observed(mended, max_observed_share, where=str(records.source))
     own = [one for one in mended if one.block.drawn]
     return Masked(tuple(mended), repairs, None if drawing is None else perturbed(views, drawing, own))
+
+
+def _counted(tasks: Sequence[Callable[[], Grouping]], progress: Progress) -> list[Callable[[], Grouping]]:
+    """Return the same tasks, each of which says how many of them are done: they run in threads."""
+    told = told_as(progress, "forming groups", "partitions")
+    done = itertools.count(1)
+
+    def counted(task: Callable[[], Grouping]) -> Grouping:
+        grouping = task()
+        told(next(done), len(tasks))
+        return grouping
+
+    if tasks:
+        told(0, len(tasks))
+    return [functools.partial(counted, task) for task in tasks]
+
+
+def _masking(block: Block) -> str:
+    """Name the stage of a block by its first fields."""
+    names = ", ".join(block.variables[:_NAMED])
+    more = len(block.variables) - _NAMED
+    return f"masking {names} and {more} more" if more > 0 else f"masking {names}"
 
 
 def _drawable(views: Views, method: Method) -> list[Block]:

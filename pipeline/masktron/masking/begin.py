@@ -21,6 +21,7 @@ from masktron.masking.projected import Cases, Projected, by_distance
 from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.plan import Block
+from masktron.progress import Told, untold
 from masktron.read.lexical import reads_alike
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.hunt import NEAR, Hunt, Pattern
@@ -34,11 +35,20 @@ AROUND = ((0, 6), (6, 44))
 class Beginning:
     """Finds prototypes of a block for all groups of a kind at once."""
 
-    def __init__(self, views: Views, block: Block, grouping: Grouping, judging: Judging, beyond: NDArray[np.bool_]):
+    def __init__(
+        self,
+        views: Views,
+        block: Block,
+        grouping: Grouping,
+        judging: Judging,
+        beyond: NDArray[np.bool_],
+        told: Told = untold,
+    ):
         self._views = views
         self._block = block
         self._grouping = grouping
         self._judging = judging
+        self._told = told
         self._contexts = GroupContexts(views, block, grouping, limits_of(views, block))
         self.begun = Begun.empty(grouping.groups, len(block.variables))
         self._open = ~beyond & self._contexts.alike
@@ -194,8 +204,7 @@ class Beginning:
                 text = np.array([texts[name]], dtype=np.object_)
                 self.begun.lexemes[own, position] = text
                 self.begun.numbers[own, position] = numbers_of(text)
-        self.begun.done[own] = True
-        self.begun.exits[own] = stage
+        self._take(own, stage)
         return np.setdiff1d(np.arange(len(groups)), owners)
 
     def _first_fine(
@@ -212,8 +221,12 @@ class Beginning:
 
     def _finish(self, groups: NDArray[np.intp], stage: str) -> None:
         self.begun.numbers[groups] = numbers_of(self.begun.lexemes[groups])
+        self._take(groups, stage)
+
+    def _take(self, groups: NDArray[np.intp], stage: str) -> None:
         self.begun.done[groups] = True
         self.begun.exits[groups] = stage
+        self._told(int(self.begun.done.sum()), len(self.begun.done))
 
     def _columns(
         self, table: NDArray[np.float64], groups: NDArray[np.intp], pattern: Pattern

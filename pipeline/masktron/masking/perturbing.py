@@ -29,6 +29,7 @@ from masktron.measures.moment_shift import MomentShift, moment_shift
 from masktron.methods.base import Floats
 from masktron.methods.contracts import MarkedReplaced
 from masktron.plan import Block
+from masktron.progress import Told, untold
 from masktron.settle.prototypes import Observed, Settled, Task, settle
 
 REDRAWS = 3
@@ -94,7 +95,7 @@ def perturb(
     drawing: Drawing,
     *,
     fallback: Callable[[Block], MaskedBlock],
-    progress: Callable[[Block], None] | None = None,
+    told: Callable[[Block], Told] | None = None,
 ) -> list[MaskedBlock]:
     """Draw values for the variables of some blocks, and settle them.
 
@@ -107,8 +108,8 @@ def perturb(
         Of the variables of these blocks, in their order.
     fallback : callable
         Masks a block by groups of at least k; asked only where a record finds no value of its own.
-    progress : callable, optional
-        Called with each block before it is settled.
+    told : callable, optional
+        Returns, for a block, what hears how many of its records are settled.
 
     Raises
     ------
@@ -118,12 +119,12 @@ def perturb(
     runs: list[_Settling] = []
     start = 0
     for block in blocks:
-        if progress:
-            progress(block)
         columns = slice(start, start + len(block.variables))
         start = columns.stop
         draws = functools.partial(_columns, drawing, columns)
-        runs.append(_Settling(views, block.drawing(drawing.method.name), draws, functools.partial(fallback, block)))
+        own = block.drawing(drawing.method.name)
+        hears = untold if told is None else told(block)
+        runs.append(_Settling(views, own, draws, functools.partial(fallback, block), hears))
     masked = [run.settled() for run in runs]
     if not isinstance(drawing.method.contract, MarkedReplaced):
         for attempt in range(1, REDRAWS + 2):
@@ -221,18 +222,21 @@ class _Settling:
         block: Block,
         draws: Callable[[int], Floats],
         fallback: Callable[[], MaskedBlock],
+        told: Told,
     ) -> None:
         self._views = views
         self._block = block
         self._draws = draws
         self._fallback = functools.cache(fallback)
+        self._told = told
         none = np.zeros(views.n, dtype=np.bool_)
         self._grouping = Grouping(np.arange(views.n, dtype=np.intp), none, none)
         self._judging = Judging(views, block)
-        self._beginning = Beginning(views, block, self._grouping, self._judging, none)
+        self._beginning = Beginning(views, block, self._grouping, self._judging, none, told)
 
     def settled(self) -> MaskedBlock:
         """Settle the first draw; what finds nothing near it is drawn anew."""
+        self._told(0, self._views.n)
         task, hunting = self._task(0)
         self._begin(hunting, "")
         for attempt in range(1, REDRAWS + 1):
@@ -267,7 +271,7 @@ class _Settling:
 
     def _finished(self, task: Task) -> MaskedBlock:
         begun = self._beginning.begun
-        settled = settle(task, self._judging, begun)
+        settled = settle(task, self._judging, begun, self._told)
         begun.done[:] = True
         exposure = self._exposed(exposure_of(self._views, self._block, self._grouping, settled), settled)
         return MaskedBlock(self._block, self._grouping, settled, exposure, aims=self._draws(0))

@@ -24,6 +24,7 @@ from masktron.masking.per_record import Reduction, Reductions
 from masktron.masking.targets import targets
 from masktron.masking.views import Views, aggregator_of, pattern_of
 from masktron.plan import Block
+from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
 from masktron.settle.hunt import Hunt, Pattern
@@ -91,17 +92,18 @@ class Hunting:
         return [_without(pattern, solved) for pattern in self.cases.group(group, self._members[group])]
 
 
-def settle_block(views: Views, block: Block, grouping: Grouping) -> Settled:
-    """Find the prototypes of one block."""
+def settle_block(views: Views, block: Block, grouping: Grouping, told: Told = untold) -> Settled:
+    """Find the prototypes of one block; `told` hears how many groups have one."""
+    told(0, grouping.groups)
     task, hunting = task_of(views, block, grouping)
     judging = Judging(views, block)
     if block.solved:
-        return settle(task, judging)
-    beginning = Beginning(views, block, grouping, judging, task.pooled)
+        return settle(task, judging, told=told)
+    beginning = Beginning(views, block, grouping, judging, task.pooled, told)
     if task.observed is not None and task.choices is not None:
         beginning.observed(task.choices, task.observed)
     beginning.aggregates(hunting.cases, hunting.hunt(0))
-    return settle(task, judging, beginning.begun)
+    return settle(task, judging, beginning.begun, told)
 
 
 def task_of(

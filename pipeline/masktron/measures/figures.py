@@ -28,6 +28,7 @@ from masktron.measures.score import DisclosureRisk, score
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.measures.unchanged import same_cells
+from masktron.progress import Told, untold
 
 MOST_KNOWN = 6
 """Numbers that the best informed intruder of `linkage_knowledge` knows, as in constrained microaggregation (2009)."""
@@ -68,9 +69,7 @@ class Measured:
     field: str = ""
 
 
-def measure(
-    names: Iterable[str], files: Assessed, begin: Callable[[str], None] | None = None
-) -> tuple[Measured, ...]:
+def measure(names: Iterable[str], files: Assessed, told: Told = untold) -> tuple[Measured, ...]:
     """Compute some figures.
 
     Parameters
@@ -78,8 +77,8 @@ def measure(
     names : iterable of str
         Of `masktron.figures.FIGURES`; what they need has to be known of the files.
     files : Assessed
-    begin : callable, optional
-        Called with the name of each figure before it is computed.
+    told : callable, optional
+        Told of the figures that are computed, and of how many there are.
 
     Raises
     ------
@@ -87,15 +86,16 @@ def measure(
         A value is infinite.
     """
     found = []
-    for name in names:
-        if begin is not None:
-            begin(name)
+    names = tuple(names)
+    for position, name in enumerate(names):
+        told(position, len(names))
         value = files.known[name] if name in files.known else COMPUTED[name](files)
         found.append(
             Measured(figure_of(name), value.value, value.field)
             if isinstance(value, Worst)
             else Measured(figure_of(name), value)
         )
+    told(len(names), len(names))
     return tuple(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -73,9 +73,19 @@ def screen(expression: str, origin: Origin, namespaces: tuple[tuple[str, str], .
     return tuple(_screened(expression, calls(tokens), origin, dict(namespaces)))
 
 
-def syntax_error(expression: str, reason: str, origin: Origin, hint: str = "") -> RulebookError:
-    """Return the error for an expression that is not XPath of the version that the rulebook asks for."""
-    return RulebookError(f"XPath error in {' '.join(expression.split())!r}: {reason}", where=str(origin), hint=hint)
+def syntax_error(
+    expression: str, reason: str, origin: Origin, hint: str = "", *, rules: Sequence[str] = ()
+) -> RulebookError:
+    """Return the error for an expression that is not XPath of the version that the rulebook asks for.
+
+    Parameters
+    ----------
+    rules : sequence of str
+        Ids of the rules that need it.
+    """
+    of = f" of the rule {', '.join(rules)}" if rules else ""
+    what = f"XPath error in {' '.join(expression.split())!r}{of}: {reason}"
+    return RulebookError(what, where=str(origin), hint=hint)
 
 
 def _screened(

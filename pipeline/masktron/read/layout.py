@@ -239,6 +239,19 @@ def survey_exactly(
     return layout, shape_of(chosen)
 
 
+def surveyed(path: Path) -> Survey:
+    """Read a whole file and return its tree of paths.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be parsed.
+    """
+    walk = Survey(path)
+    scan(path, walk.attach)
+    return walk
+
+
 def confirm(path: str | Path, layout: Layout) -> Shape:
     """Read a whole file again and tell whether it is flat, seen with a layout that was found before.
 
@@ -248,8 +261,7 @@ def confirm(path: str | Path, layout: Layout) -> Shape:
         The file cannot be parsed, or has another root or fields that the layout does not know.
     """
     path = Path(path)
-    walk = Survey(path)
-    scan(path, walk.attach)
+    walk = surveyed(path)
     node: _Node | None = walk.top
     for tag in layout.record_path:
         node = next((c for c in node.children.values() if c.tag == tag), None) if node else None

@@ -16,6 +16,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.progress import Told, untold
 from masktron.read.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.read.parser import ended, pulled, scan
 from masktron.read.records import Column, Field, Layout, Records, Status
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 14
 
+_OFTEN = 1 << 12
+"""Records after which a stage is told how far it is."""
 EVERY_FIELD = "*"
 """Key of the missing codes that hold for all fields."""
 
@@ -98,6 +101,7 @@ def read_records(
     *,
     missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
     plain: PlainFile | None = None,
+    told: Told = untold,
 ) -> Records:
     """Read a flat file into columns.
 
@@ -110,6 +114,8 @@ def read_records(
         Declared missing codes by field name, ``*`` for all fields; compared as text without white space around.
     plain : PlainFile, optional
         What the survey knows of a large file: it is read in batches then, which changes nothing but the time.
+    told : callable, optional
+        Told of the records read, and of how many there are.
 
     Returns
     -------
@@ -128,13 +134,16 @@ def read_records(
         # numba is slow to load, and small files have no batches
         from masktron.read.table import read_table  # noqa: PLC0415
 
-        found = read_table(path, layout, plain, codes, _cell)
+        found = read_table(path, layout, plain, codes, _cell, told)
         if found is not None:
             return found
     lines = record_lines(path, layout)
     table = _Table(path, layout, lines)
-    for record in _released(path, layout):
+    for position, record in enumerate(_released(path, layout)):
+        if position % _OFTEN == 0:
+            told(position, len(lines))
         table.add(record)
+    told(len(lines), len(lines))
     table.close()
     columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in layout.fields}
     return Records(path, layout, MappingProxyType(columns), lines)

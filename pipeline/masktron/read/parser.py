@@ -179,6 +179,10 @@ def _from_expat(
             hint = "declare the encoding that the file really has, or convert it to UTF-8"
         elif 0 <= byte < 0x20 and byte not in b"\t\r\n":
             what = f"the control character 0x{byte:02X} is not allowed in XML"
+        elif byte == ord("<"):
+            hint = "inside an attribute write &lt; for <, and &lt;= for <="
+        elif byte == ord("&"):
+            hint = "write &amp; for &; in XPath the words are and, or"
     return error(what, where=f"{path}:{problem.lineno}:{problem.offset + 1}", hint=hint)
 
 

@@ -11,10 +11,12 @@ from xml.sax.saxutils import quoteattr
 from elementpath.xpath31 import XPath31Parser
 from lxml import etree
 
+from masktron.config import did_you_mean
 from masktron.read.forbidden import STANDARD_NAMESPACES, screen, syntax_error
 from masktron.read.rulebook import Let, Origin, Rulebook, ValueOf
 from masktron.read.saxon import SaxonError, compile_stylesheet
 from masktron.read.schematron_lexer import calls, rename_variables, tokenize, variables
+from masktron.read.xpath_advice import advice
 
 XSL = "http://www.w3.org/1999/XSL/Transform"
 _WORDS_1 = (
@@ -28,11 +30,12 @@ _KEYWORDS_1 = frozenset({"and", "or", "div", "mod", "node", "text", "comment", "
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression with the variables that are declared where it stands, in the order of their declaration."""
+    """An expression with the variables that are declared where it stands, in order, and the rules that need it."""
 
     source: str
     origin: Origin
     scope: tuple[Let, ...]
+    rules: tuple[str, ...] = ()
 
 
 def expressions(rulebook: Rulebook) -> Iterator[Expression]:
@@ -42,15 +45,15 @@ def expressions(rulebook: Rulebook) -> Iterator[Expression]:
         yield from _of_lets(pattern.lets, rulebook.lets)
         outer = rulebook.lets + pattern.lets
         for rule in pattern.rules:
-            yield Expression(rule.context, rule.origin, outer)
+            yield Expression(rule.context, rule.origin, outer, tuple(check.id for check in rule.checks))
             yield from _of_lets(rule.lets, outer)
             scope = outer + rule.lets
             for check in rule.checks:
-                yield Expression(check.test, check.origin, scope)
+                yield Expression(check.test, check.origin, scope, (check.id,))
                 for part in check.message:
                     if isinstance(part, ValueOf):
                         source = f"name({part.select})" if part.is_name else part.select
-                        yield Expression(source, check.origin, scope)
+                        yield Expression(source, check.origin, scope, (check.id,))
 
 
 def _of_lets(lets: tuple[Let, ...], outer: tuple[Let, ...]) -> Iterator[Expression]:
@@ -94,6 +97,7 @@ def _check_variables(expression: Expression) -> None:
             f"the variable ${unknown[0]} is not declared here",
             expression.origin,
             f"declared: {', '.join('$' + n for n in sorted(known)) or 'none'}",
+            rules=expression.rules,
         )
 
 
@@ -111,6 +115,7 @@ def _check_focus(expression: Expression) -> None:
                 f"{token.text}() outside a predicate has no meaning in Schematron",
                 expression.origin,
                 "write for example count(preceding-sibling::*) + 1",
+                rules=expression.rules,
             )
 
 
@@ -123,10 +128,14 @@ def _compile_1(expression: Expression, namespaces: Mapping[str, str]) -> None:
     tokens = tokenize(source)
     for call in calls(tokens):
         if call.name not in _FUNCTIONS_1:
-            raise syntax_error(source, f"XPath 1.0 has no function {call.name}()", origin, _function_hint(call.name))
+            hint = _function_hint(call.name)
+            raise syntax_error(
+                source, f"XPath 1.0 has no function {call.name}()", origin, hint, rules=expression.rules
+            )
     for token, follower in pairwise(tokens):
         if token.kind == "name" and follower.text == "(" and token.text not in _KEYWORDS_1 | _FUNCTIONS_1:
-            raise syntax_error(source, f"XPath 1.0 has no {token.text}()", origin, _function_hint(token.text))
+            hint = advice(source) or _function_hint(token.text)
+            raise syntax_error(source, f"XPath 1.0 has no {token.text}()", origin, hint, rules=expression.rules)
     for token in tokens:
         prefix, colon, _ = token.text.partition(":")
         if token.kind == "name" and colon and prefix not in namespaces and prefix != "xml":
@@ -135,13 +144,14 @@ def _compile_1(expression: Expression, namespaces: Mapping[str, str]) -> None:
                 f"the prefix {prefix!r} is not declared",
                 origin,
                 f'add <ns prefix="{prefix}" uri="..."/> to the schema',
+                rules=expression.rules,
             )
     try:
         # libxml2 knows no blank after $, which XPath allows
         etree.XPath(rename_variables(source, str))
     except etree.XPathSyntaxError as problem:
         hint = _function_hint("") if "(:" in source or " if " in f" {source}" else ""
-        raise syntax_error(source, str(problem), origin, hint) from None
+        raise syntax_error(source, str(problem), origin, advice(source) or hint, rules=expression.rules) from None
 
 
 def _function_hint(name: str) -> str:
@@ -149,7 +159,8 @@ def _function_hint(name: str) -> str:
     if later:
         said = f"{name}() belongs to XPath 2 and later" if name else "it may be XPath 2"
         return f'{said}: put queryBinding="xslt2" on the schema'
-    return "check the spelling"
+    close = did_you_mean(name, sorted(_FUNCTIONS_1))
+    return close if close.endswith("?") else "check the spelling"
 
 
 def declarations(namespaces: Collection[tuple[str, str]]) -> str:
@@ -166,8 +177,10 @@ def _compile_2(found: tuple[Expression, ...], namespaces: tuple[tuple[str, str],
             try:
                 compile_stylesheet(_stylesheet((expression,), namespaces))
             except SaxonError as problem:
-                hint = "Saxon decides XPath 2 and later"
-                raise syntax_error(expression.source, problem.first, expression.origin, hint) from None
+                hint = advice(expression.source) or "Saxon decides XPath 2 and later"
+                raise syntax_error(
+                    expression.source, problem.first, expression.origin, hint, rules=expression.rules
+                ) from None
         raise syntax_error("", whole.first, found[0].origin) from None
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from masktron.progress import Told, untold
 from masktron.read.columns import Batch, Cell, Cells, Numbers, numbers_of
 from masktron.read.keys import KeyTable
 from masktron.read.lexical import XML_SPACE
@@ -26,7 +27,12 @@ type Read = Callable[[str, frozenset[str]], tuple[Status, float, int]]
 
 
 def read_table(
-    path: Path, layout: Layout, plain: PlainFile, missing: Mapping[str, frozenset[str]], read: Read
+    path: Path,
+    layout: Layout,
+    plain: PlainFile,
+    missing: Mapping[str, frozenset[str]],
+    read: Read,
+    told: Told = untold,
 ) -> Records | None:
     """Read a plain file into columns; None where a record or cell has markup inside.
 
@@ -38,6 +44,8 @@ def read_table(
         Missing codes of every field.
     read : callable
         Has the last word on a lexeme that is not a plain decimal number.
+    told : callable, optional
+        Told of the records read, and of how many there are.
 
     Raises
     ------
@@ -51,6 +59,7 @@ def read_table(
             if batch.odd.any() or not all(filling.add(batch) for filling in fillings):
                 return None
             lines.append(batch.lines)
+            told(batch.first + len(batch), plain.records)
     columns = {field.name: filling.column(layout) for field, filling in zip(layout.fields, fillings, strict=True)}
     return Records(path, layout, MappingProxyType(columns), np.concatenate(lines))
 

@@ -17,7 +17,7 @@ EXAMPLES = 10
 
 
 class JunitReport:
-    """One test case a rule: failed where it fails more than it may, skipped where it never fired.
+    """One test case a rule: failed where it fails more than it may, skipped where it never fired and need not.
 
     It is an error, not a failure, where only dynamic errors make it fail. Soft rules, and rules within their
     threshold, pass; what they found is in ``system-out``.
@@ -51,8 +51,8 @@ class JunitReport:
 
     def _lines(self, result: ValidateResult) -> Iterator[str]:
         failing = [rule for rule in result.rules if not rule.passes]
-        failures = sum(rule.failed > 0 for rule in failing)
-        skipped = sum(not _tried(rule) for rule in result.rules)
+        failures = sum(rule.failed > 0 or _untested(rule) for rule in failing)
+        skipped = sum(not _tried(rule) and not rule.idle for rule in result.rules)
         counts = f'tests="{len(result.rules)}" failures="{failures}" errors="{len(failing) - failures}"'
         seconds = f"{time.monotonic() - self._start:.3f}"
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -84,7 +84,10 @@ class JunitReport:
 
     def _case(self, pattern: str, check: Check, rule: RuleResult, *, safe: bool) -> Iterator[str]:
         yield f'<testcase name="{xml_text(check.id)}" classname="{xml_text(pattern)}" time="0"'
-        if not _tried(rule):
+        if rule.untested is not None and _untested(rule):
+            message = f"{rule.untested.what}; {rule.untested.hint}"
+            yield f'><failure type="not-tested" message="{xml_text(message)}"/></testcase>\n'
+        elif not _tried(rule):
             yield "><skipped/></testcase>\n"
         elif rule.passes:
             yield "/>\n"
@@ -111,6 +114,11 @@ class JunitReport:
                 why = "a soft rule" if rule.allowed is None else "within its threshold"
                 yield f"{rule.id}: {counts_text(rule)}; {why}: {rule_text(check) or check.test}"
         yield from (f"note: {note}" for note in result.notes)
+
+
+def _untested(rule: RuleResult) -> bool:
+    """Whether a rule fails for testing nothing, and for nothing else."""
+    return rule.idle and not rule.violations
 
 
 def _tried(rule: RuleResult) -> bool:

@@ -28,6 +28,7 @@ from masktron.results import (
     RepairResult,
     RuleExplanation,
     RuleResult,
+    Tested,
     ValidateResult,
 )
 
@@ -49,17 +50,18 @@ def show(parts: Iterable[RenderableType], console: Console) -> None:
 
 def validate_tables(result: ValidateResult) -> list[RenderableType]:
     """One row per rule, the verdict below."""
-    fired = any(rule.fired for rule in result.rules)
     if not result.valid:
         verdict = f"[red]{_wrong(result)}[/]"
     elif result.violations:
         verdict = f"[green]valid[/]: {_count(result.violations, 'violation')}, all within what is allowed"
     else:
+        fired = any(rule.reached for rule in result.rules)
         verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
     soft = f", {_count(result.warnings, 'warning')} of soft rules" if result.warnings else ""
     return [
         _rules(result.rules),
         *_notes("note", result.notes),
+        *_tested(result.tested if result.records else None),
         f"{plain(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
 
@@ -74,9 +76,17 @@ def written(outputs: Outputs, result: ValidateResult) -> list[str]:
 def _wrong(result: ValidateResult) -> str:
     """Return the violations, and which rules have more than they may, where any may have some."""
     said = _count(result.violations, "violation")
+    idle = [rule.id for rule in result.rules if rule.idle]
+    tested = f"; not tested: {plain(', '.join(idle))}" if idle else ""
     if all(rule.allowed is None for rule in result.rules):
-        return said
-    return f"{said}; too many of {plain(', '.join(rule.id for rule in result.rules if not rule.passes))}"
+        return said + tested
+    over = [rule.id for rule in result.rules if not rule.passes and not rule.idle]
+    return said + (f"; too many of {plain(', '.join(over))}" if over else "") + tested
+
+
+def _tested(tested: Tested | None) -> list[str]:
+    """Say how many rules were tested; nothing of a file without records."""
+    return [] if tested is None else [plain(str(tested))]
 
 
 def explain_tables(result: ExplainResult) -> list[RenderableType]:
@@ -91,6 +101,7 @@ def explain_tables(result: ExplainResult) -> list[RenderableType]:
         *_notes("needs the whole file", whole),
         *preflight_lines(result),
         *_notes("note", result.notes),
+        *_tested(result.tested),
         *([f"[yellow]mask would stop:[/] {_error(result.obstacle)}"] if result.obstacle else []),
     ]
 
@@ -162,7 +173,8 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
             number(engine.violations),
             _agreement(engine),
         )
-    verdict = "[green]every rule holds[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
+    which = "every rule that was tested holds" if result.tested.untested else "every rule holds"
+    verdict = f"[green]{which}[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
     lines: list[RenderableType] = [
         _Masked(result.blocks),
         *([] if result.draw is None else [_moments(result.draw)]),
@@ -182,6 +194,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         f"{_count(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
         f"{_groups(result)}; information loss {_figure(result.information_loss)} %"
     )
+    lines += _tested(result.tested)
     lines.append(plain(f"{result.method} promises: {result.promise}"))
     linked = (
         ""
@@ -192,14 +205,10 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
     lines.append(f"alike in ALL masked fields: at least {_count(result.whole_record_k, 'record')}{linked}")
     lines += _in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
-    if result.draw is None and result.whole_record_k < result.k:
-        lines.append(
-            "[yellow]Masking block by block is not k-anonymity of whole records;[/] "
-            "--grouping all makes one partition of all masked fields."
-        )
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
+    lines.append(plain(result.verdict))
     return lines
 
 
@@ -441,6 +450,7 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
         *_notes("[yellow]not checked[/]", result.not_checked),
         *_notes("note", result.notes),
         *_notes("[red]problem[/]", result.problems),
+        *_tested(result.tested if result.records else None),
         f"{plain(result.data)}: {_count(result.records, 'record')}, "
         f"{_count(result.violations, 'violation')}; {verdict}"
         + ("" if result.min_group is None else f"; smallest group {number(result.min_group)}"),
@@ -456,7 +466,8 @@ def _rules(rules: Sequence[RuleResult]) -> Table:
         name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
         errors = f"[red]{number(rule.errors)}[/]" if rule.errors and not rule.passes else number(rule.errors)
         bound = (str(rule.allowed or "-"),) if bounded else ()
-        table.add_row(name, rule.kind, number(rule.fired), failed, errors, *bound, plain(_bare(rule.origin)))
+        fired = f"[red]{number(rule.fired)}[/]" if rule.idle and not rule.reached else number(rule.fired)
+        table.add_row(name, rule.kind, fired, failed, errors, *bound, plain(_bare(rule.origin)))
     return _unbroken(table, [rule.id for rule in rules])
 
 

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.progress import Told, untold
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column
 from masktron.settle.completion import Completion
@@ -167,8 +168,8 @@ def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
     return read
 
 
-def settle(task: Task, judge: Judge, begun: Begun | None = None) -> Settled:
-    """Find a prototype for every group that has none yet.
+def settle(task: Task, judge: Judge, begun: Begun | None = None, told: Told = untold) -> Settled:
+    """Find a prototype for every group that has none yet; `told` hears how many groups have one.
 
     Raises
     ------
@@ -187,6 +188,7 @@ def settle(task: Task, judge: Judge, begun: Begun | None = None) -> Settled:
             offers = {group: list(itertools.islice(pending[group], batch)) for group in groups}
             _refuse_exhausted(task, offers)
             chosen.update(contexts.accepted(offers))
+            told(int(begun.done.sum()) + len(chosen), len(task.members))
         pending = {group: source for group, source in pending.items() if group not in chosen}
     return _collect(task, chosen, begun)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.assembling import gather
+from masktron.progress import Told, untold
 from masktron.read.blocks import PlainFile
 from masktron.read.parser import opened
 from masktron.read.plain import check_unchanged
@@ -31,6 +32,7 @@ def write_assembled(
     plain: PlainFile,
     kept: NDArray[np.bool_],
     order: NDArray[np.intp] | None,
+    told: Told = untold,
 ) -> bool:
     """Write a plain file as `masktron.write.xml.write_masked` says; False, and nothing, where it cannot be done so.
 
@@ -52,7 +54,7 @@ def write_assembled(
         followed = kept.copy()
         followed[np.flatnonzero(kept)[-1:]] = False
         apart[1:] = followed[:-1]
-    pieces = Pieces(source, edits, plain, names, head, kept, apart)
+    pieces = Pieces(source, edits, plain, names, head, kept, apart, told)
     with target.open("wb") as out:
         out.write(_encoded(opening(encoding), plain) + frame[0])
         if order is None:

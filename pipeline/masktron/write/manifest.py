@@ -114,6 +114,8 @@ class Contract:
         Groups that copy one of their records, per cent of all groups.
     declared : Declared
         The method and what it promises; identical groups of k where the manifest says nothing of it.
+    untested : tuple of str
+        Rules that the masked file does not test, and need not.
     """
 
     output: str
@@ -133,6 +135,7 @@ class Contract:
     missing: Mapping[str, frozenset[str]]
     medoid_share: float
     declared: Declared
+    untested: tuple[str, ...] = ()
 
 
 def read_contract(path: Path) -> Contract:
@@ -197,6 +200,7 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         missing={_text(fact, "name"): frozenset(_list(fact, "codes", str)) for fact in facts},
         medoid_share=_medoid_share(_list(result, "blocks", dict)),
         declared=_declared(content, k, masked),
+        untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
     )
 
 

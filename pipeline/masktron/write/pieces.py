@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.assembling import KEPT, REMOVED, assemble, lay_out
+from masktron.progress import Told, untold
 from masktron.read.blocks import PlainFile
 from masktron.read.columns import Batch
 from masktron.read.microdata import cut_document
@@ -46,6 +47,7 @@ class Pieces:
         head: bytes,
         kept: NDArray[np.bool_],
         apart: NDArray[np.bool_],
+        told: Told = untold,
     ) -> None:
         """Prepare.
 
@@ -56,12 +58,15 @@ class Pieces:
             What the source has before the first record.
         kept, apart : ndarray of bool, shape (n,)
             Which records are written, and which of them have white space before them.
+        told : callable, optional
+            Told of the records that are put together, and of how many there are.
         """
         self.lengths = np.zeros(len(kept), dtype=np.int64)
         self.end = plain.start
         self._source, self._edits, self._plain = source, edits, plain
         self._kept, self._apart = kept, apart
         self._parsed = _Parsed(edits, head, plain.codec)
+        self._told = told
         fields = edits.layout.fields
         replaced = [f for f in fields if f.name in edits.replacements]
         self._columns = [octets_of(edits.replacements[f.name], plain.codec, attribute=f.attribute) for f in replaced]
@@ -93,6 +98,7 @@ class Pieces:
             for batch in batches:
                 self.end = batch.offset + int(batch.stops[-1])
                 yield from self._written(batch)
+                self._told(batch.first + len(batch), len(self._kept))
 
     def _written(self, batch: Batch) -> Iterator[memoryview]:
         rows = len(batch)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.progress import Told, untold
 from masktron.read.layout import confirm
 from masktron.read.microdata import chunk_document, iter_chunks, record_lines
 from masktron.read.parser import scan
@@ -34,6 +36,7 @@ def write_masked(
     keep: NDArray[np.bool_] | None = None,
     order: NDArray[np.intp] | None = None,
     plain: PlainFile | None = None,
+    told: Told = untold,
 ) -> int:
     """Write a copy of a flat file with new lexemes in some fields.
 
@@ -64,6 +67,8 @@ def write_masked(
     plain : PlainFile, optional
         What the survey knows of a large file: its records are then put together from the bytes of the source, which
         changes nothing but the time.
+    told : callable, optional
+        Told of the records of the source that are written or left out, and of how many there are.
 
     Returns
     -------
@@ -91,10 +96,11 @@ def write_masked(
         # numba is slow to load, and small files have no batches
         from masktron.write.assembled import write_assembled  # noqa: PLC0415
 
-        if write_assembled(source, target, edits, plain, kept, order):
+        if write_assembled(source, target, edits, plain, kept, order, told):
             return int(kept.sum())
         _flat_records(source, layout)
-    _write_parsed(source, target, edits, kept, order)
+    _write_parsed(source, target, edits, kept, order, told)
+    told(n, n)
     return int(kept.sum())
 
 
@@ -131,22 +137,31 @@ def _check_arguments(layout: Layout, replacements: Mapping[str, Coded], removed:
 
 
 def _write_parsed(
-    source: Path, target: Path, edits: Edits, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
+    source: Path,
+    target: Path,
+    edits: Edits,
+    kept: NDArray[np.bool_],
+    order: NDArray[np.intp] | None,
+    told: Told,
 ) -> None:
     """Write any flat file, record by record as trees."""
     encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))
+        pieces = _pieces(source, edits, functools.partial(_tell, told, len(kept)))
         stream.writelines(
-            _assembled(_pieces(source, edits), edits.spacing.between, kept, order)
-            if len(kept)
-            else [_empty(edits.layout)]
+            _assembled(pieces, edits.spacing.between, kept, order) if len(kept) else [_empty(edits.layout)]
         )
         stream.write(CLOSING)
 
 
-def _pieces(source: Path, edits: Edits) -> Iterator[Piece]:
+def _tell(told: Told, size: int, done: int) -> None:
+    told(done, size)
+
+
+def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator[Piece]:
     for chunk in iter_chunks(source, edits.layout):
+        told(chunk.first)
         for j, record in enumerate(records_of(chunk.root, edits.layout)):
             edits.apply(record, chunk.first + j)
         yield from serialised(chunk.root, edits.layout)

@@ -1,0 +1,362 @@
+"""Rules that a file does not test, and why: what is said to hold has to have been asked of something."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masktron.classify import Edit
+from masktron.config import did_you_mean
+from masktron.errors import MasktronError, RulebookError, ViolationError
+from masktron.evaluation.findings import Evaluation
+from masktron.preflight.antecedent import escapes
+from masktron.preflight.coverage import coverage
+from masktron.read.context_paths import ANY, ContextPath, Name, context_paths
+from masktron.read.microdata import read_records
+from masktron.read.rulebook import Check, Pattern, Rule
+from masktron.read.vocabulary import Vocabulary, vocabulary
+from masktron.read.xpath_context import places
+from masktron.read.xpath_scope import ROOT, Scope
+from masktron.results import RuleResult, Untested
+
+if TYPE_CHECKING:
+    from masktron.jobs.common import Job
+
+EVERY = "*"
+"""Among the rules that need not be tested: all."""
+_CODES = "texts are compared as they are written, and '1' is not '01'"
+_EARLIER = "the earlier rules of its pattern take"
+
+
+def may_be_untested(job: Job, rules: Iterable[str]) -> frozenset[int]:
+    """Return the checks that need not be tested, by index.
+
+    Raises
+    ------
+    UsageError
+        The rulebook has no such rule.
+    """
+    named = tuple(rules)
+    indices = {job.index_of(rule) for rule in named if rule != EVERY}
+    return frozenset(indices | ({check.index for check in job.rulebook.checks} if EVERY in named else set()))
+
+
+def with_untested(
+    results: Sequence[RuleResult],
+    job: Job,
+    evaluation: Evaluation,
+    *,
+    allowed: Collection[int] = (),
+    original: Path | None = None,
+    known: Collection[str] = (),
+) -> tuple[RuleResult, ...]:
+    """Say of each rule whether it is tested, and on records or on something else.
+
+    A file without records tests nothing, which is another matter.
+
+    Parameters
+    ----------
+    results : sequence of RuleResult
+    job : Job
+    evaluation : Evaluation
+        Of the same file.
+    allowed : collection of int
+        Checks that need not be tested.
+    original : Path, optional
+        What ``document()`` in the rules means.
+    known : collection of str
+        Fields that may be lacking, since masking can empty them.
+    """
+    index = {check.id: check.index for check in job.rulebook.checks}
+    within = _of_records(job)
+    marked = [replace(result, of_records=result.id in within) for result in results]
+    if not evaluation.records:
+        return tuple(marked)
+    found = untested(job, evaluation, [index[rule.id] for rule in marked], original, known)
+    reasons = {i: replace(reason, allowed=i in allowed) for i, reason in found.items()}
+    return tuple(replace(rule, untested=reasons.get(index[rule.id])) for rule in marked)
+
+
+def untested(
+    job: Job,
+    evaluation: Evaluation,
+    checks: Iterable[int],
+    original: Path | None = None,
+    known: Collection[str] = (),
+) -> dict[int, Untested]:
+    """Return the checks that the file does not test, each with the reason, by index."""
+    wanted = frozenset(checks)
+    silent = [index for index in sorted(wanted) if not evaluation.fired[index] + evaluation.errors[index]]
+    fields = {field.name for field in job.layout.fields}
+    doubtful = [edit for edit in job.edits if edit.check.index in wanted and _doubtful(edit, job, fields)]
+    if not silent and not doubtful:
+        return {}
+    words = vocabulary(job.data, job.layout, job.shape)
+    found = dict(_silent(job, silent, words, original))
+    for edit in doubtful:
+        if edit.check.index not in found and (reason := _unknown_field(edit, words, known)):
+            found[edit.check.index] = reason
+    return found
+
+
+def written_untested(
+    results: Sequence[RuleResult], job: Job, before: Mapping[int, Untested], fired: Sequence[int]
+) -> tuple[RuleResult, ...]:
+    """Say of each rule whether the masked file tests it.
+
+    Parameters
+    ----------
+    results : sequence of RuleResult
+        Of the masked file.
+    before : mapping of int to Untested
+        Checks that the original does not test, and need not.
+    fired : sequence of int
+        Nodes of the original on which each check fired.
+    """
+    within = _of_records(job)
+    found = []
+    for result in results:
+        index = job.index_of(result.id)
+        reason = before.get(index)
+        if reason is None and not result.reached:
+            what = (
+                f"the rule {result.id!r} fired on {_nodes(fired[index])} of the original and fires on none of the "
+                "masked file: masking, or leaving records out, has taken them from its context"
+            )
+            reason = Untested(what, "", misnamed=False, allowed=True)
+        found.append(replace(result, of_records=result.id in within, untested=reason))
+    return tuple(found)
+
+
+def require_names(job: Job, allowed: Collection[int]) -> None:
+    """Stop where a hard rule asks for an element or field that the file never has.
+
+    Raises
+    ------
+    RulebookError
+        Naming each rule, the name and the closest names of the file.
+    """
+    words = vocabulary(job.data, job.layout, job.shape)
+    fields = {field.name for field in job.layout.fields}
+    contexts = {check.index: p.rules[position].context for p, position, check in job.rulebook.situated()}
+    found: dict[int, Untested] = {}
+    for edit in job.edits:
+        if edit.check.soft or edit.check.index in allowed:
+            continue
+        reason = _misnamed_context(contexts[edit.check.index], edit.check, words, job)
+        if reason is None and _doubtful(edit, job, fields):
+            reason = _unknown_field(edit, words, ())
+        if reason is not None:
+            found[edit.check.index] = reason
+    refuse(job, found)
+
+
+def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
+    """Say which rules fire and never get to their THEN, since no record satisfies their IF.
+
+    As a code in another spelling makes it. Only flat files that are read as trees are looked at, since their records
+    are read again for it; `explain` looks at all.
+
+    Parameters
+    ----------
+    job : Job
+    evaluation : Evaluation
+        With the verdicts on records.
+    """
+    spared = escapes(job.rulebook, job.layout)
+    holds = {int(index) for index in np.flatnonzero((evaluation.fired > 0) & (evaluation.failed == 0))}
+    edits = [edit for edit in job.edits if edit.check.index in holds.intersection(spared)]
+    if not edits:
+        return ()
+    never = {
+        one.rule for one in coverage(edits, read_records(job.data, job.layout), evaluation, spared) if one.asked == 0
+    }
+    return tuple(
+        f"{edit.check.origin}: the rule {edit.check.id!r} fires, but no record satisfies its IF, so that nothing is "
+        f"asked -> look at the values that it asks for: {_CODES}"
+        for edit in edits
+        if edit.check.id in never
+    )
+
+
+def known_only(job: Job) -> tuple[Edit, ...]:
+    """Return the edits that read nothing but fields of the file: those that can be planned with."""
+    fields = {field.name for field in job.layout.fields}
+    return tuple(edit for edit in job.edits if fields.issuperset(edit.variables))
+
+
+def refuse(job: Job, reasons: Mapping[int, Untested]) -> None:
+    """Raise one error about all rules that are not tested.
+
+    Raises
+    ------
+    RulebookError
+        One of them asks for what the file does not have.
+    ViolationError
+        They fire on nothing.
+    """
+    if not reasons:
+        return
+    checks = job.rulebook.checks
+    kind: type[MasktronError] = RulebookError if any(one.misnamed for one in reasons.values()) else ViolationError
+    (index, first), *others = reasons.items()
+    more = [f"{checks[i].origin}: {reason.what}\n  -> {reason.hint}" for i, reason in others]
+    raise kind(first.what, where=str(checks[index].origin), hint="\n".join([first.hint, *more]))
+
+
+def told(results: Iterable[RuleResult]) -> Iterator[str]:
+    """Say of each rule that is not tested where it stands, why, and what can be done."""
+    for rule in results:
+        if rule.untested is not None:
+            mark = " (soft)" if rule.soft else " (allowed)" if rule.untested.allowed and rule.untested.hint else ""
+            hint = f" -> {rule.untested.hint}" if rule.untested.hint and not rule.untested.allowed else ""
+            yield f"{rule.origin}: {rule.untested.what}{mark}{hint}"
+
+
+def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
+    """Whether a rule asks for a name that is no field of the records, or for a field in a namespace of its own."""
+    spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.layout.fields}
+    names = ((f"@{name.local}" if name.attribute else name.local, name.space) for name in edit.asked)
+    return any(name not in fields or (space != ANY and spaces != {space}) for name, space in names)
+
+
+def _unknown_field(edit: Edit, words: Vocabulary, known: Collection[str]) -> Untested | None:
+    """Say which name of a rule the file never has."""
+    for name in edit.asked:
+        shown = f"@{name.local}" if name.attribute else name.local
+        if shown in known or name.occurs(words):
+            continue
+        what, hint = _lacking(name, words)
+        reads = f"the rule {edit.check.id!r} reads {shown!r}"
+        said = f"{reads}, a field that the file never has" if not what else f"{reads}: {what}"
+        return Untested(said, _or_allow(hint, edit.check), misnamed=True)
+    return None
+
+
+def _lacking(name: Name, words: Vocabulary) -> tuple[str, str]:
+    """Say how a name differs from those of the file, and what to write; the first is empty where it is unknown."""
+    if spaces := words.spaces(name.local, attribute=name.attribute):
+        own = " or ".join(f"in the namespace {space}" if space else "in no namespace" for space in sorted(spaces))
+        asked = f"in the namespace {name.space}" if name.space else "without a prefix, in no namespace"
+        space = min(spaces)
+        hint = (
+            f'declare <ns prefix="p" uri="{space}"/> in the schema and write p:{name.local}'
+            if space
+            else f"write {name.local} without a prefix"
+        )
+        return f"the file's {name.local} is {own}, and the rule asks for it {asked}", hint
+    if words.spaces(name.local, attribute=not name.attribute):
+        if name.attribute:
+            return f"the file's {name.local} is an element", f"write {name.local} without @"
+        return f"the file's {name.local} is an attribute", f"write @{name.local}"
+    return "", did_you_mean(name.local, words.names(attribute=name.attribute) or words.names())
+
+
+def _or_allow(hint: str, check: Check) -> str:
+    allow = f"where it may be so: --allow-unfired {check.id}"
+    return f"{hint} {allow}" if hint.endswith("?") else f"{hint}; {allow}" if hint else allow
+
+
+def _silent(
+    job: Job, silent: Sequence[int], words: Vocabulary, original: Path | None
+) -> Iterator[tuple[int, Untested]]:
+    """Say of checks that fired on nothing why not."""
+    situated = {check.index: (pattern, position, check) for pattern, position, check in job.rulebook.situated()}
+    waiting = []
+    for index in silent:
+        pattern, position, check = situated[index]
+        if reason := _misnamed_context(pattern.rules[position].context, check, words, job):
+            yield index, reason
+        else:
+            waiting.append((pattern, position, check))
+    takers = _takers(job, waiting, original)
+    for pattern, position, check in waiting:
+        context = pattern.rules[position].context
+        if taken := takers.get(check.index):
+            what = f"{taken} all its nodes (context {context})"
+            hint = "put it before that rule, or into a pattern of its own"
+        else:
+            what = f"no node of the file satisfies its context {context}"
+            hint = f"look at the values that it asks for: {_CODES}"
+        said = f"the rule {check.id!r} fires on nothing: {what}"
+        yield check.index, Untested(said, _or_allow(hint, check), misnamed=False)
+
+
+def _misnamed_context(context: str, check: Check, words: Vocabulary, job: Job) -> Untested | None:
+    """Say what a context asks for that the file does not have; None where one of its alternatives has all."""
+    reasons = [_misnamed(path, words, job) for path in context_paths(context, dict(job.rulebook.namespaces))]
+    if not reasons or None in reasons:
+        return None
+    what, hint = next(reason for reason in reasons if reason)
+    said = f"the rule {check.id!r} fires on nothing: {what} (context {context})"
+    return Untested(said, _or_allow(hint, check), misnamed=True)
+
+
+def _misnamed(path: ContextPath, words: Vocabulary, job: Job) -> tuple[str, str] | None:
+    """Say what a path asks for that the file does not have; None where it has all, or nobody knows."""
+    for name in path.names:
+        if not name.occurs(words):
+            what, hint = _lacking(name, words)
+            kind = "attribute" if name.attribute else "element"
+            return what or f"the file has no {kind} {name.local}", hint
+    if path.matches(words):
+        return None
+    records = "/".join(["", *(tag.rpartition("}")[2] for tag in job.layout.record_path)])
+    return "nothing stands where its path leads", f"the records are {records}, their fields below them"
+
+
+def _takers(job: Job, waiting: Sequence[tuple[Pattern, int, Check]], original: Path | None) -> dict[int, str]:
+    """Name the earlier rules of the pattern that take all nodes of a rule.
+
+    Each rule that fired on nothing is evaluated alone, and behind each earlier one.
+    """
+    patterns: list[Pattern] = []
+    asked: list[tuple[int, Rule | None]] = []
+    for pattern, position, check in waiting:
+        own = pattern.rules[position]
+        for earlier in (None, *pattern.rules[:position]) if position else ():
+            rules = [] if earlier is None else [replace(earlier, checks=())]
+            probe = replace(check, index=len(asked), id=f"probe-{len(asked)}", kind="assert", test="true()")
+            patterns.append(replace(pattern, id=probe.id, rules=(*rules, replace(own, checks=(probe,)))))
+            asked.append((check.index, earlier))
+    if not asked:
+        return {}
+    probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns), schema=None))
+    fired = probing.evaluate(job.data, original, lambda stage, done: None, limit=0).fired
+    found: dict[int, str] = {}
+    for (index, earlier), count in zip(asked, fired.tolist(), strict=True):
+        if earlier is None:
+            if count:
+                found[index] = _EARLIER
+        elif found.get(index) == _EARLIER and not count:
+            found[index] = f"the rule with context {earlier.context} in line {earlier.origin.line} takes"
+    return found
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
+
+
+def _of_records(job: Job) -> frozenset[str]:
+    """Return the ids of the checks that fire on records or on their fields."""
+    names = frozenset({job.layout.record_tag.rpartition("}")[2]})
+    scope = Scope(ROOT, namespaces=dict(job.rulebook.namespaces), record_names=names, base=ROOT)
+    fields = frozenset(field.name for field in job.layout.fields)
+    return frozenset(
+        check.id
+        for pattern in job.rulebook.patterns
+        for rule in pattern.rules
+        if _meets_records(rule.context, scope, fields)
+        for check in rule.checks
+    )
+
+
+def _meets_records(context: str, scope: Scope, fields: frozenset[str]) -> bool:
+    try:
+        return any(place.kind != "outside" for place in places(context, scope, fields))
+    except RulebookError:
+        return False

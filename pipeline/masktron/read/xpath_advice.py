@@ -1,0 +1,38 @@
+"""What somebody meant whose expression is not XPath: slips from other languages, and how XPath says it."""
+
+from __future__ import annotations
+
+import re
+
+_LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
+_SLIPS = (
+    (r"=>", "write >= for 'at least'"),
+    (r"=<", "write <= for 'at most' (&lt;= in XML)"),
+    (r"==", "write one = to compare"),
+    (r"<>", "write != for 'not equal'"),
+    (r"&&", "write the word and"),
+    (r"\|\|", "write the word or"),
+    (r"!(?!=)", "write not(...)"),
+    ("\N{LESS-THAN OR EQUAL TO}", "write <= for it (&lt;= in XML)"),
+    ("\N{GREATER-THAN OR EQUAL TO}", "write >= for it"),
+    ("\N{NOT EQUAL TO}", "write != for it"),
+    (r"\b(AND|And|OR|Or|DIV|Div|MOD|Mod)\b", "and, or, div and mod are written in small letters"),
+    (r"\bbetween\b", "write A >= 1 and A <= 5 for a range (&lt;= in XML)"),
+    (r"\bin\s*\(", "write A = 1 or A = 2 for a list; in XPath 2 A = (1, 2)"),
+    (r"\b(and|or|div|mod|[-+=<>])\s*$", "something is missing at the end"),
+)
+
+
+def advice(source: str) -> str:
+    """Return what to write instead of the first slip that an expression has; empty where none is known.
+
+    Parameters
+    ----------
+    source : str
+        An expression that could not be compiled.
+    """
+    bare = _LITERALS.sub("''", source).strip()
+    for slip, said in _SLIPS:
+        if re.search(slip, bare):
+            return said
+    return ""

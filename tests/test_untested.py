@@ -1,0 +1,345 @@
+"""A rule that is asked of nothing holds of nothing: every command says so, and a hard one stops it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import masktron
+from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
+from masktron.errors import RulebookError, UsageError, ViolationError
+from masktron.results import Tested as Counted
+
+ROLES = {"Id": "key"}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rows = [{"Id": at, "Sex": at % 2 + 1, **row} for at, row in enumerate(numbers(30))]
+    return write_data(tmp_path / "data.xml", rows)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+def rulebook(path: Path, *rules: tuple[str, str, str], together: bool = False, extra: str = "") -> Path:
+    """Write rules ``(id, context, test)``, each in a pattern of its own or all in one."""
+    texts = [
+        f'<rule context="{context}"><assert id="{name}" test="{test}">m</assert></rule>'
+        for name, context, test in rules
+    ]
+    body = "".join(texts) if together else "</pattern><pattern>".join(texts)
+    path.write_text(f'<schema xmlns="{SCHEMATRON}">{extra}<pattern>{body}</pattern></schema>')
+    return path
+
+
+GOOD = ("good", "Record", "A + B = T")
+
+
+def reason(data: Path, rules: Path, rule: str) -> tuple[str, str, bool]:
+    found = next(one for one in masktron.validate(data, rules).rules if one.id == rule).untested
+    assert found is not None
+    return found.what, found.hint, found.misnamed
+
+
+def test_a_misspelt_context_stops_mask_before_it_breaks_the_sum(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = rulebook(tmp_path / "r.sch", ("sum", "record", "A + B = T"), ("age", "Record", "A >= 0"))
+    out = tmp_path / "out.xml"
+    masking = ("mask", data, "-r", rules, "--out", out, "--role", "Id=key")
+    for command in (masking, ("validate", data, "-r", rules), ("check", data, "-r", rules)):
+        outcome = run(*command)
+        assert outcome.code == 3
+        said = outcome.out + outcome.err
+        assert f"{rules}:1: the rule 'sum' fires on nothing: the file has no element record" in " ".join(said.split())
+        assert "did you mean Record?" in said
+        assert "--allow-unfired sum" in said
+    assert not out.exists()
+    outcome = run(*masking, "--allow-unfired", "sum")
+    assert outcome.code == 0
+    assert "every rule that was tested holds" in outcome.out
+    assert "Every rule that was tested holds (1 of 2), and in each block" in outcome.out
+    assert "1 of 2 rules tested; not tested: sum" in outcome.out
+    # what the stop has spared: nothing has kept the sum
+    rules = write_rules(tmp_path / "sum.sch", "A + B = T")
+    assert masktron.validate(out, rules).violations > 0
+
+
+@pytest.mark.parametrize(
+    ("context", "said", "hint", "misnamed"),
+    [
+        ("record", "no element record", "did you mean Record?", True),
+        ("RECORD", "no element RECORD", "did you mean Record?", True),
+        ("Record/@Id", "Id is an element", "write Id without @", True),
+        ("/Record", "nothing stands where its path leads", "the records are /Data/Record", True),
+        ("Data/T", "nothing stands where its path leads", "the records are /Data/Record", True),
+        ("Record[Sexx = 1]", "no element Sexx", "did you mean Sex?", True),
+        ("record|rec", "no element record", "did you mean Record?", True),
+        ("Record[Sex = 3]", "no node of the file satisfies its context Record[Sex = 3]", "the values", False),
+        ("record|Record[Sex = 3]", "no node of the file satisfies", "the values", False),
+        ("comment()", "no node of the file satisfies its context comment()", "the values", False),
+    ],
+)
+def test_why_a_context_matches_nothing(
+    data: Path, tmp_path: Path, context: str, said: str, hint: str, misnamed: bool
+) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", context, "true()"))
+    what, advice, wrong_name = reason(data, rules, "idle")
+    assert said in what
+    assert hint in advice
+    assert "--allow-unfired idle" in advice
+    assert wrong_name is misnamed
+    assert masktron.validate(data, rules).exit_code == (3 if misnamed else 1)
+    with pytest.raises(RulebookError if misnamed else ViolationError, match="fires on nothing"):
+        masktron.mask(data, rules, tmp_path / "out.xml", roles=ROLES)
+
+
+@pytest.mark.parametrize(
+    "context", ["Record", "//Record", "/Data/Record", "Data//A", "*", "/", "/Data", "record | Record", "@*|Record/A"]
+)
+def test_a_context_that_matches_is_tested(data: Path, tmp_path: Path, context: str) -> None:
+    result = masktron.validate(data, rulebook(tmp_path / "r.sch", ("idle", context, "true()")))
+    assert result.valid
+    assert result.tested == Counted(1, (), ())
+
+
+def test_names_in_another_namespace(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", numbers(6))
+    ns = '<ns prefix="p" uri="urn:p"/>'
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "p:Record", "true()"), extra=ns)
+    what, hint, misnamed = reason(data, rules, "idle")
+    assert "the file's Record is in no namespace, and the rule asks for it in the namespace urn:p" in what
+    assert hint.startswith("write Record without a prefix")
+    assert misnamed
+    data.write_text(data.read_text().replace("<Data>", '<Data xmlns="urn:p">'))
+    what, hint, _ = reason(data, rulebook(tmp_path / "r.sch", GOOD, extra=ns), "good")
+    assert "the file's Record is in the namespace urn:p, and the rule asks for it without a prefix" in what
+    assert 'declare <ns prefix="p" uri="urn:p"/> in the schema and write p:Record' in hint
+    # the context has its prefix, the fields of the test have none: false or true in silence
+    silent = rulebook(tmp_path / "r.sch", ("silent", "p:Record", "not(A &lt; 0)"), extra=ns)
+    what, hint, misnamed = reason(data, silent, "silent")
+    assert "reads 'A': the file's A is in the namespace urn:p" in what
+    assert "write p:A" in hint
+    assert misnamed
+    with pytest.raises(RulebookError, match="reads 'A'"):
+        masktron.mask(data, silent, tmp_path / "out.xml")
+
+
+def test_a_rule_behind_one_that_takes_all_its_nodes(data: Path, tmp_path: Path) -> None:
+    wide, narrow = ("wide", "Record[A >= 0]", "true()"), ("narrow", "Record[Sex = 1]", "A >= 0")
+    rules = rulebook(tmp_path / "r.sch", ("none", "Record[Sex = 7]", "true()"), wide, narrow, together=True)
+    what, hint, misnamed = reason(data, rules, "narrow")
+    assert "the rule with context Record[A >= 0] in line 1 takes all its nodes" in what
+    assert "into a pattern of its own" in hint
+    assert not misnamed
+    assert "no node of the file satisfies" in reason(data, rules, "none")[0]
+    halves = (
+        ("one", "Record[Sex = 1]", "true()"),
+        ("two", "Record[Sex = 2]", "true()"),
+        ("rest", "Record", "A >= 0"),
+    )
+    what, _, _ = reason(data, rulebook(tmp_path / "r.sch", *halves, together=True), "rest")
+    assert "the earlier rules of its pattern take all its nodes" in what
+    assert masktron.validate(data, rulebook(tmp_path / "r.sch", wide, narrow)).valid
+
+
+def test_a_misspelt_field_is_told_by_the_first_command(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = rulebook(
+        tmp_path / "r.sch", GOOD, ("range", "Record", "not(Aa &lt; 0)"), ("other", "Record", "Bb &lt; 5")
+    )
+    outcome = run("validate", data, "-r", rules)
+    assert outcome.code == 3
+    said = " ".join(outcome.out.split())
+    assert f"{rules}:1: the rule 'range' reads 'Aa', a field that the file never has -> did you mean A?" in said
+    assert "1 of 3 rules tested; not tested: range, other" in said
+    with pytest.raises(RulebookError, match="reads 'Aa'") as stopped:
+        masktron.mask(data, rules, tmp_path / "out.xml", roles=ROLES)
+    assert "the rule 'other' reads 'Bb'" in str(stopped.value)
+    # a field that no record of this release has
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("optional", "Record", "not(Bonus) or Bonus &lt; A"))
+    assert masktron.validate(data, rules, allow_unfired=["optional"]).valid
+    result = masktron.mask(data, rules, tmp_path / "out.xml", roles=ROLES, allow_unfired=["optional"])
+    assert result.valid
+    assert result.tested == Counted(2, ("optional",), ())
+
+
+@pytest.mark.parametrize(
+    ("test", "tested"),
+    [
+        ("every $x in (A, B) satisfies $x instance of element() and number($x) >= 0", True),
+        ("(number(A) treat as xs:double) >= 0", True),
+        ("map{'low': 1}?low &lt;= number(A) + 1", True),
+        ("let $low := 0 return number(A) >= $low", True),
+        ("not(matches(Sexx, '[a-z]'))", False),
+        ("not(some $x in (Aa, B) satisfies $x instance of xs:integer)", False),
+    ],
+)
+def test_what_is_no_name_of_a_field(data: Path, tmp_path: Path, test: str, tested: bool) -> None:
+    rules = rulebook(tmp_path / "r.sch", ("only", "Record", test))
+    rules.write_text(rules.read_text().replace("<schema ", '<schema queryBinding="xslt3" '))
+    result = masktron.validate(data, rules)
+    assert result.violations == 0
+    assert (not result.tested.untested) is tested, result.notes
+
+
+def test_soft_rules_warn(data: Path, tmp_path: Path) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"))
+    rules.write_text(rules.read_text().replace('id="idle"', 'id="idle" role="warning"'))
+    result = masktron.validate(data, rules)
+    assert result.valid
+    assert any("the rule 'idle' fires on nothing" in note and "(soft)" in note for note in result.notes)
+    assert masktron.mask(data, rules, tmp_path / "out.xml", roles=ROLES).tested.untested == ("idle",)
+
+
+def test_what_is_allowed(data: Path, tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"), ("never", "Record[Sex=3]", "true()"))
+    assert run("validate", data, "-r", rules, "--allow-unfired", "idle", "--allow-unfired", "never").code == 0
+    assert run("validate", data, "-r", rules, "--allow-unfired", "*").code == 0
+    assert run("validate", data, "-r", rules, "--allow-unfired", "idle").code == 1
+    outcome = run("validate", data, "-r", rules, "--allow-unfired", "idel")
+    assert outcome.code == 2
+    assert "did you mean idle?" in outcome.err
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "masktron.toml").write_text('allow_unfired = ["idle", "never"]\n')
+    assert run("validate", data, "-r", rules).code == 0
+    assert run("check", data, "-r", rules).code == 0
+    with pytest.raises(UsageError, match="allow_unfired must be a list of rule ids"):
+        masktron.validate(data, rules, allow_unfired="idle")
+
+
+def test_what_masking_empties_is_said_and_known_to_check(tmp_path: Path) -> None:
+    # one record in another range: a group's mean leaves it
+    rows = [{"Id": at, "A": 1 if at else 90, "B": at} for at in range(12)]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = rulebook(tmp_path / "r.sch", ("old", "Record[A > 80]", "B >= 0"), ("b", "Record", "B >= 0"))
+    out = tmp_path / "out.xml"
+    result = masktron.mask(data, rules, out, roles=ROLES, k=3)
+    assert result.valid
+    assert result.tested.untested == ("old",)
+    assert any("fired on 1 node of the original and fires on none of the masked file" in n for n in result.notes)
+    manifest = tmp_path / "manifest.json"
+    checked = masktron.check(out, rules, original=data, manifest=manifest)
+    assert checked.complies
+    assert any("the rule 'old' fires on nothing" in line for line in checked.not_checked)
+    assert masktron.check(out, rules).exit_code == 1
+    rules.write_text(rules.read_text() + "<!-- another -->")
+    assert not masktron.check(out, rules, original=data, manifest=manifest).complies
+
+
+def test_the_figures_of_a_rulebook(data: Path, tmp_path: Path) -> None:
+    rules = rulebook(
+        tmp_path / "r.sch",
+        GOOD,
+        ("rare", "Record[Id &lt; 4]", "A >= 0"),
+        ("five", "Record[Id &lt; 5]", "A >= 0"),
+        ("root", "/Data", "count(Record) > 1"),
+        ("top", "/", "Data"),
+        ("none", "Record[Id &lt; 0]", "A >= 0"),
+    )
+    tested = masktron.validate(data, rules, allow_unfired=["none"]).tested
+    assert str(tested) == "5 of 6 rules tested, 1 of them on fewer than 5 records: rare; not tested: none"
+    assert tested.as_dict() == {"rules": 6, "tested": 5, "untested": ["none"], "few": ["rare"]}
+    explained = masktron.explain(rules, data, roles=ROLES)
+    assert explained.tested == tested
+    assert "5 of 6 rules tested" in repr(explained)
+    assert "the rule 'none' fires on nothing" in str(explained.obstacle)
+    assert masktron.explain(rules, data, roles=ROLES, allow_unfired=["none"]).obstacle is None
+    few = write_data(tmp_path / "few.xml", numbers(3))
+    assert masktron.validate(few, write_rules(tmp_path / "few.sch", "A >= 0")).tested == Counted(1, (), ())
+
+
+def test_rules_of_other_phases_are_not_in_play(data: Path, tmp_path: Path) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"))
+    text = rules.read_text().replace(
+        "<pattern>", '<phase id="p"><active pattern="one"/></phase><pattern id="one">', 1
+    )
+    rules.write_text(text)
+    assert masktron.validate(data, rules).exit_code == 3
+    assert masktron.validate(data, rules, phase="p").tested == Counted(1, (), ())
+
+
+def test_records_that_are_not_flat(tmp_path: Path) -> None:
+    data = tmp_path / "d.xml"
+    data.write_text("<Data><Rec><Person><Age>3</Age></Person></Rec><Rec><Person><Age>4</Age></Person></Rec></Data>")
+    rules = rulebook(
+        tmp_path / "r.sch",
+        ("deep", "Person", "Age > 0"),
+        ("path", "Rec", "Person/Age > 0"),
+        ("wrong", "Rec/Age", "true()"),
+        ("typo", "Rec", "not(Person/Agee &lt; 0)"),
+    )
+    result = masktron.validate(data, rules)
+    assert result.tested.untested == ("wrong", "typo")
+    assert "nothing stands where its path leads" in reason(data, rules, "wrong")[0]
+    assert "did you mean Age?" in reason(data, rules, "typo")[1]
+
+
+def test_reports_say_it(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"))
+    junit, result = tmp_path / "j.xml", tmp_path / "r.json"
+    assert run("validate", data, "-r", rules, "--junit", junit, "--json", result, "--release-safe").code == 3
+    assert 'failures="1" errors="0" skipped="0"' in junit.read_text()
+    assert '<failure type="not-tested" message="the rule &apos;idle&apos;' in junit.read_text().replace(
+        "'idle'", "&apos;idle&apos;"
+    )
+    content = json.loads(result.read_text())
+    assert not content["valid"]
+    assert content["tested"] == {"rules": 2, "tested": 1, "untested": ["idle"], "few": []}
+    untested = content["rules"][1]["untested"]
+    assert (untested["misnamed"], untested["allowed"]) == (True, False)
+    assert content["rules"][0]["untested"] is None
+
+
+@pytest.mark.parametrize(
+    ("test", "hint"),
+    [
+        ("A =&gt; 5", "write >= for 'at least'"),
+        ("A =&lt; 5", "write <= for 'at most' (&lt;= in XML)"),
+        ("A == B", "write one = to compare"),
+        ("A > 1 OR B > 1", "and, or, div and mod are written in small letters"),
+        ("A > 1 AND B > 1", "and, or, div and mod are written in small letters"),
+        ("A > 15 or", "something is missing at the end"),
+        ("A between 1 and 5", "write A >= 1 and A <= 5"),
+        ("A in (1, 2)", "write A = 1 or A = 2 for a list"),
+        ("Sum(A) > 3", "did you mean sum?"),
+        ("Not(A > 3)", "did you mean not?"),
+        ("A \N{LESS-THAN OR EQUAL TO} 3", "write <= for it"),
+        ("A <= 5", "inside an attribute write &lt; for <"),
+        ("A &&amp; B", "write &amp; for &"),
+    ],
+)
+@pytest.mark.parametrize("binding", ["", "xslt2"])
+def test_slips_of_other_languages_are_told_with_the_rule(
+    data: Path, tmp_path: Path, test: str, hint: str, binding: str
+) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("slip", "Record", test))
+    rules.write_text(
+        rules.read_text().replace("<schema ", f'<schema queryBinding="{binding}" ' if binding else "<schema ")
+    )
+    with pytest.raises(RulebookError) as stopped:
+        masktron.validate(data, rules)
+    assert stopped.value.where.startswith(f"{rules}:1")
+    assert ("of the rule slip" in stopped.value.what) is ("not well-formed" not in stopped.value.what)
+    if not binding or "did you mean" not in hint:
+        assert hint in stopped.value.hint
+
+
+def test_a_condition_that_no_record_satisfies(tmp_path: Path) -> None:
+    rows = [{"Sex": f"0{at % 2 + 1}", **row} for at, row in enumerate(numbers(12))]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = rulebook(
+        tmp_path / "r.sch",
+        ("quoted", "Record", "not(Sex = '1') or A + B = T + 1"),
+        ("fine", "Record", "not(Sex = '01') or A + B = T"),
+        ("number", "Record", "not(Sex = 1) or A + B = T"),
+        ("plain", "Record", "A + B = T"),
+    )
+    result = masktron.validate(data, rules)
+    assert result.valid
+    told = [note for note in result.notes if "satisfies its IF" in note]
+    assert len(told) == 1
+    assert told[0].startswith(f"{rules}:1: the rule 'quoted' fires, but no record satisfies its IF")
+    assert "'1' is not '01'" in told[0]
