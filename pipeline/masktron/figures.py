@@ -254,12 +254,13 @@ FIGURES: tuple[Figure, ...] = (
         unasked=100_000,
     ),
     Figure(
-        "correlation_bias",
+        "correlation_change",
         "utility",
         "lower",
-        "By how many per cent the strength of the relation between two fields (their correlation) has changed, "
-        "averaged over all pairs. 1 to 30 is usual where most fields are related; 100 and more where some hardly "
-        "are, since a small number has soon doubled.",
+        "How far the relation between two fields (their correlation, from -1 over 0 to 1) has moved, up or down; these "
+        "are the two where it has moved most. Less than 0.05 is usual where few fields share a partition, 0.1 to 0.4 "
+        "where fields that are related are masked apart.",
+        unit="",
         unasked=100_000,
     ),
     Figure(
