@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.jobs.originals import InvalidOriginalError
+from masktron.settings import Settings
 
 
 @pytest.fixture
@@ -138,9 +141,52 @@ def test_functions_have_help_that_names_their_parameters(name: str) -> None:
         assert re.search(rf"\b{parameter}\b", text), parameter
 
 
+def _defaults(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("name", ["mask", "explain"])
+def test_settings_are_parameters_that_editors_and_help_show(name: str) -> None:
+    function: Any = getattr(masktron, name)
+    given = _defaults(function)
+    settings = {one.name: getattr(masktron.Config(), one.name) for one in fields(masktron.Config)}
+    assert settings.items() <= given.items()
+    assert not [one for one in inspect.signature(function).parameters.values() if one.kind is one.VAR_KEYWORD]
+    assert get_type_hints(Settings).keys() == settings.keys()
+    text = inspect.getdoc(function) or ""
+    assert text.index("Other Parameters") < text.index("Returns")
+    for setting in settings:
+        assert re.search(rf"^{setting} : \S", text, re.MULTILINE), setting
+
+
+def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame) -> None:
+    own = {"roles", "missing", "nominal", "ordinal", "numeric", "record", "workers"}
+    assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "config", *own}
+    with pytest.raises(UsageError, match=r"assess has no setting 'k'"):
+        masktron.assess(frame, frame, k=5)  # type: ignore[call-arg]
+
+
+def test_settings_are_read_from_a_name_or_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text("k = 7")
+    assert masktron.load_config(str(path)).k == masktron.load_config(path).k == 7
+    with pytest.raises(UsageError, match="path must be"):
+        masktron.load_config(5)  # type: ignore[arg-type]
+
+
+def test_dir_shows_the_interface_alone() -> None:
+    assert masktron.api  # loaded, and still no part of the interface
+    assert set(dir(masktron)) == set(masktron.__all__)
+    assert all(hasattr(masktron, name) for name in masktron.__all__)
+    assert masktron.__version__ == version("masktron")
+
+
 def test_importing_masktron_is_light() -> None:
     heavy = ("numpy", "pandas", "lxml", "saxonche", "rich")
-    code = f"import sys, masktron; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        f"import sys, masktron; dir(masktron); masktron.__version__; print([m for m in {heavy} if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -154,9 +200,13 @@ def test_a_user_may_check_types_strictly(tmp_path: Path) -> None:
         'keys: list[str | None] = [f.key for f in masktron.validate("a.xml", "r.sch", key="@id").findings]\n'
         'verdict: masktron.CheckResult = masktron.check("a.xml", "r.sch", manifest="m.json")\n'
         'masktron.explain("r.sch", config=masktron.Config(roles={"A": masktron.Role.KEY}))\n'
+        "version: str = masktron.__version__\n"
+        'masktron.mask("a.xml", "r.sch", "o.xml", config=masktron.load_config("a.toml"), missing=[-9], numeric=["B"])\n'
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
     good = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert good.returncode == 0, good.stdout
-    script.write_text(script.read_text().replace("loss: float", "loss: str"))
-    assert subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).returncode == 1
+    good_text = script.read_text()
+    for right, wrong in (("loss: float", "loss: str"), ("k=5", "kk=5")):
+        script.write_text(good_text.replace(right, wrong))
+        assert subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).returncode == 1

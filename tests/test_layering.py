@@ -18,6 +18,7 @@ ORDER = [
     {"errors"},
     {"files", "figures", "thresholds"},
     {"constraints", "config", "kernels"},
+    {"settings"},
     {"read"},
     {"classify"},
     {"evaluation"},

@@ -46,7 +46,6 @@ def test_what_becomes_constant_loses_its_correlations() -> None:
 
 def test_missing_values_are_left_out() -> None:
     before = np.array([[1.0, 2], [2, 1], [3, 3], [4, np.nan]])
-    assert correlation_change(before, before[:3].repeat(2, axis=0)[:4]).largest >= 0
     assert correlation_change(before[:3], before[:3]).largest == 0.0
     other = before.copy()
     other[3, 1] = 100.0

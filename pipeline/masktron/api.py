@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import pandas as pd
 
-from masktron.config import Config, config_from, limits_from
+from masktron.config import Config, config_from, did_you_mean, limits_from
 from masktron.errors import MasktronError, UsageError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
@@ -26,6 +26,7 @@ from masktron.read.frame import to_frame, write_frame
 from masktron.read.layout import detect_layout
 from masktron.read.microdata import read_records
 from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
+from masktron.settings import FieldSettings, Settings, takes
 from masktron.thresholds import thresholds
 
 type Source = str | PathLike[str] | pd.DataFrame
@@ -101,13 +102,14 @@ def validate(
     return replace(result, data=_shown(data, result.data))
 
 
+@takes(Settings)
 def explain(
     rules: str | PathLike[str],
     data: Source | None = None,
     *,
     original: Source | None = None,
     config: Config | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> ExplainResult:
     """Say of each rule its class, variables and normal form; with data also what `mask` would do, and why.
 
@@ -116,8 +118,7 @@ def explain(
     rules : path
     data, original : path or DataFrame, optional
     config : Config, optional
-    **settings
-        Settings of `Config` that override `config`.
+        Settings that those given by name override.
 
     Returns
     -------
@@ -134,6 +135,7 @@ def explain(
         return result
 
 
+@takes(Settings)
 def mask(
     data: Source,
     rules: str | PathLike[str],
@@ -141,7 +143,7 @@ def mask(
     *,
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
 
@@ -153,11 +155,10 @@ def mask(
         The masked file. May be left out for a data frame: then it is not kept on disk, and the masked records are
         in ``result.data``.
     config : Config, optional
+        Settings that those given by name override, such as ``k=5``, ``roles={"NAME": "identifier"}``,
+        ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
     manifest : path, optional
         ``manifest.json`` beside `out` when not given.
-    **settings
-        Settings of `Config` that override `config`, such as ``k=5``, ``roles={"NAME": "identifier"}``,
-        ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
 
     Returns
     -------
@@ -244,6 +245,7 @@ def check(
     return replace(result, data=_shown(masked, result.data))
 
 
+@takes(FieldSettings)
 def assess(
     masked: Source,
     original: Source,
@@ -252,7 +254,7 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     config: Config | None = None,
-    **settings: Any,
+    **settings: Unpack[FieldSettings],
 ) -> AssessResult:
     """Compare a masked file with its original: what risk is left, and what the data are still good for.
 
@@ -268,9 +270,8 @@ def assess(
     class_field : str, optional
         A field that sorts records into classes, for the figures of classes.
     config : Config, optional
-        Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``.
-    **settings
-        Settings of `Config` that override `config`, such as ``roles={"Id": "key"}``.
+        Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
+        override them, such as ``roles={"Id": "key"}``.
 
     Returns
     -------
@@ -283,6 +284,10 @@ def assess(
     """
     _texts(class_field=class_field)
     _no_frames(manifest, masked, original)
+    known = tuple(FieldSettings.__annotations__)
+    for name in settings:
+        if name not in known:
+            raise UsageError(f"assess has no setting {name!r}", hint=did_you_mean(name, known))
     listed = measures is None or (isinstance(measures, Sequence) and not isinstance(measures, str))
     if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
@@ -339,7 +344,7 @@ def _no_frames(manifest: object, *sources: Source | None) -> None:
         )
 
 
-def _config(config: Config | None, settings: dict[str, Any]) -> Config:
+def _config(config: Config | None, settings: Mapping[str, object]) -> Config:
     if config is not None and not isinstance(config, Config):
         raise UsageError(
             f"config must be a Config, not of type {type(config).__name__}",
