@@ -23,6 +23,7 @@ ORDER = [
     {"classify"},
     {"evaluation"},
     {"roles"},
+    {"codes"},
     {"aggregators", "partitions", "synthesis"},
     {"grouping", "methods"},
     {"estimators"},

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import pandas as pd
 
-from masktron.config import Config, config_from, did_you_mean, limits_from
-from masktron.errors import MasktronError, UsageError
+from masktron.config import Config, Role, config_from, limits_from
+from masktron.errors import MasktronError, UsageError, ViolationError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
 from masktron.jobs.combine import CombineResult, read_estimates, run_combine
@@ -22,9 +22,9 @@ from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.validate import run_validate
-from masktron.read.frame import to_frame, write_frame
-from masktron.read.layout import detect_layout
-from masktron.read.microdata import read_records
+from masktron.read.frame import field_names, write_frame
+from masktron.read.frame_back import Restored, require_one_type, restored, types_of
+from masktron.read.frame_kinds import with_kinds
 from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 from masktron.settings import FieldSettings, Settings, takes
 from masktron.thresholds import thresholds
@@ -32,6 +32,10 @@ from masktron.thresholds import thresholds
 type Source = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""
 
+INDEX = (
+    "the index of the data frame is that of the original and leads every record back to it: drop it before a "
+    "release, with result.data.reset_index(drop=True)"
+)
 FRAME = "data frame"
 """Stands for the path in results and messages about a data frame."""
 
@@ -53,7 +57,8 @@ def validate(
     Parameters
     ----------
     data : path or DataFrame
-        A data frame is seen as ``<Data><Record>`` with one element per column; missing values are absent elements.
+        A data frame is seen as ``<Data><Record>`` with one element per column, named as `mask` says; missing values
+        are absent elements.
     rules : path
         Schematron rulebook.
     original : path or DataFrame, optional
@@ -129,10 +134,14 @@ def explain(
     RulebookError, DocumentError, UsageError
     """
     with _optional_file(data, "data") as path, _optional_file(original, "original") as source:
-        result = run_explain(_path(rules, "rules"), path, config=_config(config, settings), original=source)
-        if isinstance(data, pd.DataFrame) and result.obstacle is not None:
-            return replace(result, obstacle=result.obstacle.replace(str(path), FRAME))
-        return result
+        settled = _config(config, settings)
+        if not isinstance(data, pd.DataFrame):
+            return run_explain(_path(rules, "rules"), path, config=settled, original=source)
+        settled = with_kinds(data, settled)
+        types = types_of(data)
+        result = run_explain(_path(rules, "rules"), path, config=settled, original=source, types=types)
+        obstacle = None if result.obstacle is None else result.obstacle.replace(str(path), FRAME)
+        return replace(result, obstacle=obstacle, notes=(*result.notes, *_renamed(data)))
 
 
 @takes(Settings)
@@ -146,6 +155,12 @@ def mask(
     **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
+
+    A data frame comes back with its types, the labels of its columns and its index, without identifiers and records
+    that were left out. A masked value that its type cannot hold stops the run, as rounding could break a rule. Its
+    index links each row to the original: drop it before a release. Columns whose labels are no XML names have others
+    in rules and settings, with ``_`` for what XML forbids: ``annual income`` is ``annual_income``, 2024 is ``_2024``.
+    Booleans, and categorical columns of numbers, are masked as categories, those of texts when they have a role.
 
     Parameters
     ----------
@@ -169,27 +184,74 @@ def mask(
     ------
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError
     """
-    framed = isinstance(data, pd.DataFrame)
-    if out is None and not framed:
+    settled = _config(config, settings)
+    if isinstance(data, pd.DataFrame):
+        return _mask_frame(data, _path(rules, "rules"), out, settled, manifest)
+    if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
-    with _file(data, "data") as path, tempfile.TemporaryDirectory(prefix="masktron-") as folder:
-        target = Path(folder) / "masked.xml" if out is None else _path(out, "out")
-        result = run_mask(
+    with _file(data, "data") as path:
+        return run_mask(
             path,
             _path(rules, "rules"),
-            target,
-            config=_config(config, settings),
+            _path(out, "out"),
+            config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
         )
-        if not framed:
-            return result
-        masked = to_frame(read_records(target, detect_layout(target, record="Record")))
+
+
+def _mask_frame(
+    frame: pd.DataFrame,
+    rules: Path,
+    out: str | PathLike[str] | None,
+    config: Config,
+    manifest: str | PathLike[str] | None,
+) -> MaskResult:
+    """Mask a data frame by way of a file, and return what the file holds with the types of the frame."""
+    config = with_kinds(frame, config)
+    removed = {name for name, role in config.roles.items() if role is Role.IDENTIFIER}
+    unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
+    require_one_type(frame, unmasked)
+    found: list[Restored] = []
+    with _file(frame, "data") as path, tempfile.TemporaryDirectory(prefix="masktron-") as folder:
+        result = run_mask(
+            path,
+            rules,
+            Path(folder) / "masked.xml" if out is None else _path(out, "out"),
+            config=config,
+            manifest=None if manifest is None else _path(manifest, "manifest"),
+            types=types_of(frame),
+            receive=lambda records, rows: found.append(restored(records, frame, rows, removed)),
+        )
+        (masked,) = found
+        if masked.respelled:
+            _require_rules(masked, result, rules, path, config)
     return replace(
         result,
-        data=masked,
+        data=masked.frame,
         output="" if out is None else result.output,
         manifest="" if out is None and manifest is None else result.manifest,
+        notes=(*result.notes, *_renamed(frame), INDEX),
     )
+
+
+def _require_rules(masked: Restored, result: MaskResult, rules: Path, original: Path, config: Config) -> None:
+    """Judge the rules on the data frame itself, where it writes some numbers otherwise than the verified file."""
+    with _file(masked.frame, "data") as path:
+        again = run_validate(path, rules, original=original, record=config.record, phase=config.phase, limit=0)
+    kept = {rule.id for rule in result.rules}
+    if broken := [rule.id for rule in again.rules if rule.id in kept and not rule.soft and rule.violations]:
+        raise ViolationError(
+            f"the data frame would break {', '.join(broken)}: the types of {', '.join(masked.respelled)} write "
+            "numbers otherwise than the masked file, which obeys the rules",
+            hint="convert these columns to texts (astype('string')) or to Decimal, which keep zeros at the end",
+        )
+
+
+def _renamed(frame: pd.DataFrame) -> Iterator[str]:
+    """Say which columns have other names in rules and settings."""
+    pairs = zip(frame.columns, field_names(frame), strict=True)
+    if other := [f"{label!r} is {name}" for label, name in pairs if label != name]:
+        yield f"columns whose labels are no XML names have others in rules and settings: {', '.join(other)}"
 
 
 def check(
@@ -261,7 +323,8 @@ def assess(
     Parameters
     ----------
     masked, original : path or DataFrame
-        Without a manifest the same records in the same order.
+        Without a manifest the same records in the same order. Data frames whose indices have the same labels in
+        another order, or of which the masked one lacks some, are put together by these.
     manifest : path, optional
         Says which fields were masked together and which records were left out, and undoes ``--shuffle``. It describes
         files, so data frames are compared without one.
@@ -284,23 +347,43 @@ def assess(
     """
     _texts(class_field=class_field)
     _no_frames(manifest, masked, original)
-    known = tuple(FieldSettings.__annotations__)
-    for name in settings:
-        if name not in known:
-            raise UsageError(f"assess has no setting {name!r}", hint=did_you_mean(name, known))
     listed = measures is None or (isinstance(measures, Sequence) and not isinstance(measures, str))
     if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
+    settled = _config(config, settings)
+    notes: tuple[str, ...] = ()
+    if isinstance(original, pd.DataFrame):
+        texts = [name for name, typed in types_of(original).items() if typed.text]
+        settled = with_kinds(original, settled, texts=texts)
+        if isinstance(masked, pd.DataFrame) and _permuted(masked.index, original.index):
+            original = original.loc[masked.index]
+            notes = ("the rows of both data frames were put together by their index",)
     with _file(masked, "masked") as path, _file(original, "original") as source:
         result = run_assess(
             path,
             source,
             manifest=None if manifest is None else _path(manifest, "manifest"),
-            config=_config(config, settings),
+            config=settled,
             measures=measures,
             class_field=class_field,
         )
-    return replace(result, masked=_shown(masked, result.masked), original=_shown(original, result.original))
+    return replace(
+        result,
+        masked=_shown(masked, result.masked),
+        original=_shown(original, result.original),
+        notes=(*notes, *result.notes),
+    )
+
+
+def _permuted(masked: pd.Index[Any], original: pd.Index[Any]) -> bool:
+    """Whether an index has labels of another one, each once, and so leads from a masked row to its original.
+
+    One that simply counts from 0 may have been made anew, and says nothing.
+    """
+    if masked.equals(original) or not (masked.is_unique and original.is_unique):
+        return False
+    counted = len(masked) < len(original) and masked.equals(pd.RangeIndex(len(masked)))
+    return not counted and bool(masked.isin(original).all())
 
 
 def combine(

@@ -79,6 +79,12 @@ NominalOptions = Annotated[
     list[str] | None,
     typer.Option("--nominal", metavar="FIELD", help="Its values are categories without an order; repeatable."),
 ]
+NumericOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--numeric", metavar="FIELD", help="Its few different integers are quantities, no codes; repeatable."
+    ),
+]
 OrdinalOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -221,6 +227,7 @@ def explain(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
+    numeric: NumericOptions = None,
     allow: Allow = None,
     k: K = None,
     method: MethodOption = None,
@@ -247,6 +254,7 @@ def explain(
         missing,
         nominal,
         ordinal,
+        numeric=numeric,
         k=k,
         grouping=grouping,
         group_size_vars=group_size_vars,
@@ -276,6 +284,7 @@ def mask(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
+    numeric: NumericOptions = None,
     seed: Annotated[int | None, typer.Option(help="Seed of random choices.", show_default="0")] = None,
     grouping: Grouping = None,
     group_size_vars: GroupSizeVars = None,
@@ -342,6 +351,7 @@ def mask(
         missing,
         nominal,
         ordinal,
+        numeric=numeric,
         k=k,
         seed=seed,
         grouping=grouping,
@@ -435,6 +445,7 @@ def assess(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
+    numeric: NumericOptions = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Threads; no figure depends on them.", show_default="cores")
     ] = None,
@@ -457,7 +468,7 @@ def assess(
             "the settings": _settings_file(config),
         },
     )
-    settings = _settings(config, role, missing, nominal, ordinal, workers=workers, record=record)
+    settings = _settings(config, role, missing, nominal, ordinal, numeric=numeric, workers=workers, record=record)
     with _progress() as progress:
         result = run_assess(
             masked,
@@ -584,6 +595,7 @@ def _settings(
     nominal: list[str] | None = None,
     ordinal: list[str] | None = None,
     limit: list[str] | None = None,
+    numeric: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -600,12 +612,17 @@ def _settings(
     }
     limits = {**config.limits, **parse_limits(limit or [])}
     orders, named = parse_orders(ordinal or []), tuple(dict.fromkeys(nominal or ()))
+    counted = tuple(dict.fromkeys(numeric or ()))
     return config.updated(
         roles=roles,
         missing=merged,
         limits=limits,
-        nominal=(*(name for name in config.nominal if name not in (*orders, *named)), *named),
-        ordinal={**{name: order for name, order in config.ordinal.items() if name not in named}, **orders},
+        nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
+        ordinal={
+            **{name: order for name, order in config.ordinal.items() if name not in (*named, *counted)},
+            **orders,
+        },
+        numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
         **changes,
     )
 

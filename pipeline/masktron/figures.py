@@ -257,9 +257,8 @@ FIGURES: tuple[Figure, ...] = (
         "correlation_change",
         "utility",
         "lower",
-        "How far the relation between two fields (their correlation, from -1 over 0 to 1) has moved, up or down; these "
-        "are the two where it has moved most. Less than 0.05 is usual where few fields share a partition, 0.1 to 0.4 "
-        "where fields that are related are masked apart.",
+        "How far the relation between two fields (their correlation, from -1 over 0 to 1) has moved, up or down; "
+        "these are the two where it has moved most. 0.01 to 0.1 is usual with a thousand records, more with fewer.",
         unit="",
         unasked=100_000,
     ),

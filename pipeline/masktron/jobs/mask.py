@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.classify.forms import form_of
+from masktron.codes import suspects
 from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
@@ -41,7 +42,7 @@ from masktron.plan import Block, Plan, make_plan
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
-from masktron.read.records import Coded, Column, Layout, Records
+from masktron.read.records import Coded, Column, Layout, Records, Typed
 from masktron.results import (
     BlockResult,
     CandidateResult,
@@ -63,6 +64,9 @@ from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.xml import write_masked
 
+type Receive = Callable[[Records, NDArray[np.intp]], None]
+"""Takes verified records, and the position in the original of each."""
+
 AS_DRAWN = ("rounded", "mode")
 """Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
 ANEW = ("redrawn", "prototype")
@@ -77,6 +81,8 @@ def run_mask(
     config: Config | None = None,
     manifest: Path | None = None,
     progress: Progress = no_progress,
+    types: Mapping[str, Typed] | None = None,
+    receive: Receive | None = None,
 ) -> MaskResult:
     """Mask, settle, write, re-validate and report.
 
@@ -89,6 +95,11 @@ def run_mask(
     config : Config, optional
     manifest : Path, optional
         ``manifest.json`` beside the output when not given.
+    types : mapping of str to Typed, optional
+        Of the columns of the data frame that the file was written from.
+    receive : callable, optional
+        Called with the verified records and the position in the original of each, before a file appears. What it
+        raises keeps the files from appearing.
 
     Raises
     ------
@@ -109,7 +120,7 @@ def run_mask(
     _refuse_foreign_manifest(manifest, out)
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
     require_flat(job)
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain)
+    records = read_records(data, job.layout, missing=config.missing, plain=job.plain).with_types(types or {})
     if not len(records):
         raise DocumentError(
             "the file has no records",
@@ -118,11 +129,13 @@ def run_mask(
         )
     require_known_fields(job)
     fields = resolve_roles(records, config)
+    likely = suspects(records, fields, job.edits, config)
+    likely.require_kinds(str(data))
     originals = judge_originals(job, config, progress)
     plan = make_plan(job.edits, fields, config, released=originals.released, aggregator=config.aggregator)
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
-    run = _Run(job, config, method.method, plan, records, kept, originals, classes)
+    run = _Run(job, config, method.method, plan, records, kept, originals, classes, receive, likely.notes())
     if compiles_first(len(run.kept), plan, job.edits, method.method) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
         from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
@@ -160,6 +173,8 @@ class _Run:
     kept: Records
     originals: Originals
     classes: NDArray[np.intp] | None = None
+    receive: Receive | None = None
+    of_kinds: tuple[str, ...] = ()
 
     @property
     def binding(self) -> list[int]:
@@ -201,6 +216,9 @@ class _Run:
             self._verify(result, measured)
             declared = self._declared(made)
             self._verify_contract(declared, masked, order)
+            if self.receive is not None:
+                kept = np.flatnonzero(self.originals.keep)
+                self.receive(masked, kept if order is None else kept[order])
             plan = self.plan.choosing(masked.block for masked in made.blocks)
             write_plain(confidential, self._manifest(result, plan, temporary, order, declared))
         return result
@@ -384,6 +402,7 @@ class _Run:
             notes=(
                 *notes_of(self.job),
                 *self.originals.notes,
+                *self.of_kinds,
                 *(() if made.perturbed is None else _draw_notes(made.perturbed, block_results)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),

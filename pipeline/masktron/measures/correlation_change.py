@@ -31,8 +31,8 @@ class CorrelationChange:
 def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64]) -> CorrelationChange:
     """Compute ``|r' - r|`` for all pairs of variables.
 
-    The difference is absolute: a correlation near 0 that stays near 0 has hardly changed, whatever the quotient of the
-    two. Where a variable is constant in the masked file only, nothing is left of its correlations, and r' counts
+    The difference is absolute: a correlation near 0 that stays near 0 has hardly changed, whatever the quotient of
+    the two. Where a variable is constant in the masked file only, nothing is left of its correlations, and r' counts
     as 0. Pairs with a variable that is constant in the original have no correlation, and are left out.
 
     Missing values: each file's correlations are those of its records with both.
@@ -53,8 +53,8 @@ def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64
 
     Notes
     -----
-    Source: J. Domingo-Ferrer, V. Torra, *A quantitative comparison of disclosure control methods for microdata* (2001),
-    who average the absolute differences of the correlation matrices.
+    Source: J. Domingo-Ferrer, V. Torra, *A quantitative comparison of disclosure control methods for microdata*
+    (2001), who average the absolute differences of the correlation matrices.
     """
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
