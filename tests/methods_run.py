@@ -115,7 +115,8 @@ def files(shared: Path, folder: Path) -> Iterator[File]:
         if name.startswith("census"):
             _classify(target)
             roles = {"V0": Role.UNTOUCHED}
-        yield File(name, target, RULES / rules, Config(roles=roles, invalid="exclude"))
+        numeric = ("MONTH",) if name == "eia" else ()
+        yield File(name, target, RULES / rules, Config(roles=roles, numeric=numeric, invalid="exclude"))
 
 
 def _classify(path: Path) -> None:

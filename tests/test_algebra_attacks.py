@@ -574,7 +574,7 @@ RUNS: dict[str, tuple[list[Row], tuple[str, ...], dict[str, Any]]] = {
     "a mean that is the missing code": (
         [{"A": 98 + 2 * (i % 2)} for i in range(12)],
         ("A >= 98",),
-        {"k": 12, "missing": {"A": frozenset({"99"})}},
+        {"k": 12, "missing": {"A": frozenset({"99"})}, "numeric": ("A",)},
     ),
     "a code in a sum": (CODE_IN_SUM, ("A = 99 or A + B = T",), {"k": 4, "missing": {"A": frozenset({"99"})}}),
     "the code in another spelling": (
@@ -620,7 +620,7 @@ RUNS: dict[str, tuple[list[Row], tuple[str, ...], dict[str, Any]]] = {
     "leading zeros that a rule wants": (
         [{"A": f"{i:02d}"} for i in range(12)],
         ("string-length(A) = 2", "A >= 0"),
-        {"k": 3},
+        {"k": 3, "numeric": ("A",)},
     ),
     "text order of numbers in XPath 2": (
         [
@@ -719,7 +719,7 @@ def test_no_real_record_is_published_beyond_the_cap(name: str, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("row", "test", "settings"),
-    [("{:02d}", "string-length(A) = 2", {}), ("c{:02d}", "A != 'z'", {"nominal": ("A",)})],
+    [("{:02d}", "string-length(A) = 2", {"numeric": ("A",)}), ("c{:02d}", "A != 'z'", {"nominal": ("A",)})],
     ids=("median", "mode"),
 )
 def test_observed_values_are_counted_in_blocks_made_of_them(

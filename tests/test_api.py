@@ -7,9 +7,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
+from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,6 +21,10 @@ import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.jobs.originals import InvalidOriginalError
+from masktron.read.frame import write_frame
+from masktron.read.layout import survey
+from masktron.read.microdata import read_records
+from masktron.settings import Settings
 
 
 @pytest.fixture
@@ -46,6 +54,98 @@ def test_paths_texts_and_frames_are_the_same(frame: pd.DataFrame, rules: Path, t
     assert masktron.validate(masked.data, rules).valid
     assert (masked.data.groupby(list("ABT")).size() >= 4).all()
     assert re.findall(r"\d+", out.read_text()) == masked.data.astype(str).to_numpy().ravel().tolist()
+
+
+def _typed(n: int = 24) -> pd.DataFrame:
+    """One column of each kind of type, with A + B = T, labels that are no XML names and an index of texts."""
+    at = np.arange(n)
+    gaps = at % 6 == 1
+    part = pd.Series((at * 37) % 50).astype("int16")
+    return pd.DataFrame(
+        {
+            "A": part,
+            "B": part.astype("int16") + 3,
+            "T": (2 * part + 3).astype("int16"),
+            "annual income": pd.Series(1000.25 + at, dtype="float32"),
+            2024: pd.Series(np.sqrt(at + 0.5), dtype="float32"),
+            "Int": pd.Series(at * 3, dtype="Int64").mask(gaps),
+            "flag": at % 12 == 0,
+            "code": pd.Categorical(at % 7, categories=[6, 5, 4, 3, 2, 1, 0, 9], ordered=True),
+            "region": pd.Series(list("stuvxyz" * 4)[:n], dtype="category"),
+            "day": pd.date_range("2024-01-01", periods=n, tz="Europe/Rome"),
+            "zip": pd.Series([f"0{i}" for i in at % 7], dtype="string"),
+            "money": pd.Series([Decimal(int(i) * 7).scaleb(-2) for i in at], dtype=object).mask(gaps, None),
+            "name": [f"n{i}" for i in at],
+        },
+        index=None,
+    ).set_axis(pd.Index([f"r{i}" for i in at], name="person"))
+
+
+ROLES = {"name": "identifier", "day": "untouched", "region": "confidential", "zip": "confidential"}
+
+
+def test_a_masked_frame_has_the_types_and_the_index_that_went_in(rules: Path, tmp_path: Path) -> None:
+    before = _typed()
+    broken = before.index[[2, 5]]
+    before.loc[broken, "T"] -= 1
+    out = tmp_path / "m.xml"
+    result = masktron.mask(before, rules, out, k=4, roles=ROLES, invalid="exclude", manifest=tmp_path / "m.json")
+    after = result.data
+    assert after is not None
+    kept = before.drop(index=broken, columns="name")
+    pd.testing.assert_series_equal(after.dtypes, kept.dtypes)
+    assert after.index.name == "person"
+    assert sorted(after.index) == sorted(kept.index)
+    kept = kept.loc[after.index]
+    pd.testing.assert_series_equal(after["day"], kept["day"])
+    assert [label for label in after if not after[label].equals(kept[label])] == [*kept.columns.drop(["day"])]
+    assert (after["A"] + after["B"] == after["T"]).all()
+    write_frame(after, tmp_path / "again.xml")
+    assert masktron.validate(after, rules).valid
+    again, written = (read_records(path, survey(path)[0]) for path in (tmp_path / "again.xml", out))
+    assert {name: column.lexemes.tolist() for name, column in again.columns.items()} == {
+        name: column.lexemes.tolist() for name, column in written.columns.items()
+    }
+    notes = " ".join(result.notes)
+    assert "'annual income' is annual_income, 2024 is _2024" in notes
+    assert "reset_index(drop=True)" in notes
+
+
+def test_texts_that_look_like_numbers_are_texts_in_a_frame(rules: Path) -> None:
+    frame = _typed()[["A", "B", "T", "zip"]]
+    with pytest.raises(UsageError, match="the text field 'zip' has no role"):
+        masktron.mask(frame, rules, k=4)
+    assert "the text field 'zip' has no role" in str(masktron.explain(rules, frame, k=4).obstacle)
+    mixed = frame.assign(zip=pd.Series([1, "1"] * 12, index=frame.index, dtype=object))
+    with pytest.raises(UsageError, match=r"column 'zip' holds values of several types, int and str"):
+        masktron.mask(mixed, rules, k=4)
+    masked = masktron.mask(mixed, rules, k=4, roles={"zip": "untouched"}).data
+    assert masked is not None
+    pd.testing.assert_series_equal(masked["zip"].loc[mixed.index], mixed["zip"])
+
+
+def test_what_a_type_cannot_hold_stops_the_run_and_nothing_is_written(rules: Path, tmp_path: Path) -> None:
+    frame = _typed()[["A", "B", "T"]].assign(C=np.where(np.arange(24) % 2, 127, -128).astype("int8"))
+    # the variance is kept, so not all draws can lie between the two values
+    options: Any = {"method": "muralidhar_sarathy", "k": 4, "numeric": ["C"]}
+    with pytest.raises(UsageError, match="column 'C' of type int8 cannot hold a masked value: it is out of range"):
+        masktron.mask(frame, rules, tmp_path / "m.xml", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["rules.sch"]
+    wider = masktron.mask(frame.astype({"C": "Int64"}), rules, **options).data
+    assert wider is not None
+    assert (wider["C"].dtype, wider["C"].max() > 127) == ("Int64", True)
+
+
+def test_frames_are_put_together_by_their_index() -> None:
+    before = pd.DataFrame({"A": [1, 2, 30, 40], "K": ["x", "x", "y", "z"]}, index=list("abcd"))
+    after = before.assign(A=[1, 2, 30, 41]).iloc[[3, 1, 0]]
+    result = masktron.assess(after, before, measures=["unchanged"])
+    assert result["unchanged"] == pytest.approx(100 * 5 / 6)
+    assert "put together by their index" in result.notes[0]
+    shuffled = before.iloc[[3, 1, 0, 2]].reset_index(drop=True)
+    by_position = masktron.assess(shuffled, before.reset_index(drop=True), measures=["unchanged"])
+    assert by_position["unchanged"] == 25.0
+    assert "put together by their index" not in " ".join(by_position.notes)
 
 
 def test_no_result_or_message_shows_a_temporary_file(frame: pd.DataFrame, rules: Path, tmp_path: Path) -> None:
@@ -138,9 +238,55 @@ def test_functions_have_help_that_names_their_parameters(name: str) -> None:
         assert re.search(rf"\b{parameter}\b", text), parameter
 
 
+def _defaults(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("name", ["mask", "explain"])
+def test_settings_are_parameters_that_editors_and_help_show(name: str) -> None:
+    function: Any = getattr(masktron, name)
+    given = _defaults(function)
+    settings = {one.name: getattr(masktron.Config(), one.name) for one in fields(masktron.Config)}
+    assert settings.items() <= given.items()
+    assert not [one for one in inspect.signature(function).parameters.values() if one.kind is one.VAR_KEYWORD]
+    assert get_type_hints(Settings).keys() == settings.keys()
+    text = inspect.getdoc(function) or ""
+    assert text.index("Other Parameters") < text.index("Returns")
+    for setting in settings:
+        assert re.search(rf"^{setting} : \S", text, re.MULTILINE), setting
+
+
+def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame) -> None:
+    own = {"roles", "missing", "nominal", "ordinal", "numeric", "record", "workers"}
+    assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "config", *own}
+    with pytest.raises(UsageError, match="did you mean roles"):
+        masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]
+    # the others have no say in it, so that the settings of a run may be given as they are
+    settings: Any = {"k": 5, "roles": {"A": "key"}}
+    assert masktron.assess(frame, frame, measures=["unchanged"], **settings)["unchanged"] == 100.0
+
+
+def test_settings_are_read_from_a_name_or_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text("k = 7")
+    assert masktron.load_config(str(path)).k == masktron.load_config(path).k == 7
+    with pytest.raises(UsageError, match="path must be"):
+        masktron.load_config(5)  # type: ignore[arg-type]
+
+
+def test_dir_shows_the_interface_alone() -> None:
+    assert masktron.api  # loaded, and still no part of the interface
+    assert set(dir(masktron)) == set(masktron.__all__)
+    assert all(hasattr(masktron, name) for name in masktron.__all__)
+    assert masktron.__version__ == version("masktron")
+
+
 def test_importing_masktron_is_light() -> None:
     heavy = ("numpy", "pandas", "lxml", "saxonche", "rich")
-    code = f"import sys, masktron; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        f"import sys, masktron; dir(masktron); masktron.__version__; print([m for m in {heavy} if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -154,9 +300,14 @@ def test_a_user_may_check_types_strictly(tmp_path: Path) -> None:
         'keys: list[str | None] = [f.key for f in masktron.validate("a.xml", "r.sch", key="@id").findings]\n'
         'verdict: masktron.CheckResult = masktron.check("a.xml", "r.sch", manifest="m.json")\n'
         'masktron.explain("r.sch", config=masktron.Config(roles={"A": masktron.Role.KEY}))\n'
+        "version: str = masktron.__version__\n"
+        'masktron.mask("a.xml", "r.sch", "o.xml", config=masktron.load_config("a.toml"))\n'
+        'masktron.mask("a.xml", "r.sch", "o.xml", missing=[-9], numeric=["B"])\n'
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
     good = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert good.returncode == 0, good.stdout
-    script.write_text(script.read_text().replace("loss: float", "loss: str"))
-    assert subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).returncode == 1
+    good_text = script.read_text()
+    for right, wrong in (("loss: float", "loss: str"), ("k=5", "kk=5")):
+        script.write_text(good_text.replace(right, wrong))
+        assert subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).returncode == 1

@@ -23,6 +23,7 @@ from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.correlation_change import correlation_change
 from masktron.measures.dominance import p_percent
 from masktron.measures.figures import COMPUTED, Measured, measure
 from masktron.measures.homogeneity import homogeneity
@@ -216,7 +217,7 @@ def test_figures_of_measures_by_name() -> None:
         "score": (loss.total + (linkage(before, after) + by_ranks(before, after)) / 2) / 2,
         "mean_bias": bias.abim,
         "deviation_bias": bias.abisd,
-        "correlation_bias": bias.abico,
+        "correlation_change": correlation_change(before, after).largest,
         "subdomain_means": parts.means,
         "subdomain_correlations": parts.correlations,
         "pmse": pmse(before, after).value,
@@ -436,9 +437,9 @@ def test_a_number_that_only_excluded_records_have(tmp_path: Path) -> None:
 
 def test_the_table_says_why_there_is_no_figure() -> None:
     frames = [pd.DataFrame({"Z": [0, 0, 0]}), pd.DataFrame({"Z": [1, 2, 3]})]
-    result = masktron.assess(frames[1], frames[0], measures=["total_change", "correlation_bias"])
+    result = masktron.assess(frames[1], frames[0], measures=["total_change", "correlation_change"])
     text = " ".join(repr(result).split())
-    assert "nothing to tell: correlation_bias: the files have too little" in text
+    assert "nothing to tell: correlation_change: the files have too little" in text
     assert "no figure: total_change: Z had nothing before" in text
 
 

@@ -155,7 +155,7 @@ def test_less_loss_is_not_bought_with_medoids(tmp_path: Path, settled_by: Any) -
 def test_what_cannot_win_is_not_settled(tmp_path: Path, settled_by: Any) -> None:
     calls = settled_by(lambda settle, block: settle)
     rows: Rows = [{"A": 10 * (at % 7), "B": at % 5} for at in range(28)]
-    block = masked(tmp_path, rows, "A mod 10 = 0 and A <= 60").blocks[0]
+    block = masked(tmp_path, rows, "A mod 10 = 0 and A <= 60", numeric=["A", "B"]).blocks[0]
     assert [*candidates(block)] == ["derive", "median"]
     # Groups of equal records lose nothing, so nothing is left to save.
     assert block.information_loss == 0

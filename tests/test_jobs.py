@@ -94,7 +94,8 @@ def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
     out, written = tmp_path / "m.xml", set()
     for workers in (1, 2, 3):
-        result = masktron.mask(data, rules, out, k=3, max_block_records=20, grouping=grouping, workers=workers)
+        options: Any = {"max_block_records": 20, "grouping": grouping, "workers": workers, "numeric": ["C"]}
+        result = masktron.mask(data, rules, out, k=3, **options)
         cuts = [block.cut for block in result.blocks]
         assert all(cut is None or (cut.records, cut.blocks, cut.measured) == (90, 8, True) for cut in cuts)
         assert any(cuts)
@@ -495,7 +496,7 @@ def test_small_files_keep_their_rules(
     rules = write_rules(folder / "rules.sch", *(rule.replace(" ", " ") for rule in spelled))
     if masktron.validate(frame, rules).violations:
         return
-    result = masktron.mask(frame, rules, k=k, grouping=grouping)
+    result = masktron.mask(frame, rules, k=k, grouping=grouping, numeric=list(frame))
     assert result.valid
     assert result.min_group >= k
     assert result.data is not None

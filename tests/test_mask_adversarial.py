@@ -286,6 +286,7 @@ def surveys(draw: st.DrawFn) -> tuple[Rows, list[str], dict[str, Any]]:
         "k": draw(st.integers(2, 4)),
         "roles": roles,
         "missing": {"D": frozenset({"-9"})},
+        "numeric": list("ABTCDE"),
         "grouping": draw(st.sampled_from(["rules", "all"])),
         "shuffle": draw(st.booleans()),
         "max_observed_share": 100,

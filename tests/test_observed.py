@@ -184,7 +184,7 @@ def test_a_value_that_no_other_pattern_can_replace_is_copied(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("row", "test", "settings"),
-    [("{:02d}", "string-length(A) = 2", {}), ("c{:02d}", "A != 'z'", {"nominal": ("A",)})],
+    [("{:02d}", "string-length(A) = 2", {"numeric": ("A",)}), ("c{:02d}", "A != 'z'", {"nominal": ("A",)})],
     ids=("median", "mode"),
 )
 def test_observed_aggregators_are_counted_and_not_capped(

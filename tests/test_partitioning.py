@@ -130,7 +130,9 @@ def test_a_class_has_to_be_there_and_unmasked(
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
     named = "B" if role else "Q"
     with pytest.raises(masktron.UsageError, match=says):
-        masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="test_classed", params={"class": named})
+        masktron.mask(
+            data, rules, tmp_path / "m.xml", k=4, method="test_classed", params={"class": named}, numeric=["B"]
+        )
     assert not (tmp_path / "m.xml").exists()
 
 

@@ -30,6 +30,7 @@ GEOMETRIC = {3: 15.5, 5: 28.9, 10: 46.6}
 DERIVED = {3: 13.2, 5: 24.8, 10: 39.9}
 EIA = {3: 0.492, 5: 1.352, 10: 2.821}
 EIA_ROLES = {"UTILNAME": "identifier", "STATE": "untouched"}
+EIA_NUMBERS = ["MONTH"]
 
 
 @pytest.fixture(scope="session")
@@ -192,7 +193,7 @@ def test_eia_counts(shared_data: Path, converted: Path, book: str, tolerance: in
 @pytest.mark.parametrize("k", [5, pytest.param(3, marks=pytest.mark.full), pytest.param(10, marks=pytest.mark.full)])
 def test_eia(converted: Path, tmp_path: Path, k: int) -> None:
     data, rules, out = converted / "eia.xml", RULES / "eia.sch", tmp_path / "masked.xml"
-    result = masktron.mask(data, rules, out, k=k, invalid="exclude", roles=EIA_ROLES)
+    result = masktron.mask(data, rules, out, k=k, invalid="exclude", roles=EIA_ROLES, numeric=EIA_NUMBERS)
     promises(result, k, data, rules, out)
     assert (result.records_in, result.records_out) == (4092, 3664)
     assert block(result, "TOTSALES").information_loss == pytest.approx(EIA[k], rel=0.02)
@@ -231,7 +232,7 @@ def test_eia_with_signs_and_a_condition(
     data, out = converted / "eia.xml", tmp_path / "masked.xml"
     rules = write_rules(tmp_path / "rules.sch", *EIA_TOTALS, industry, EIA_STATE, *bounds)
     spy = Spy(monkeypatch)
-    result = masktron.mask(data, rules, out, k=k, invalid="exclude", roles=EIA_ROLES)
+    result = masktron.mask(data, rules, out, k=k, invalid="exclude", roles=EIA_ROLES, numeric=EIA_NUMBERS)
     promises(result, k, data, rules, out)
     assert violations(rules, out, data) == {}
     masked = pd.read_xml(out)

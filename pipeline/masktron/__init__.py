@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from masktron.jobs.combine import CombineResult
     from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 
+    __version__: str
+
 __all__ = [
     "AssessResult",
     "CheckResult",
@@ -37,6 +39,7 @@ __all__ = [
     "UsageError",
     "ValidateResult",
     "ViolationError",
+    "__version__",
     "assess",
     "check",
     "combine",
@@ -57,6 +60,10 @@ _HOME = (
 
 def __getattr__(name: str) -> Any:
     """Import on first use, so that the command line can answer ``--help`` at once."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("masktron")
     if name in _HOME:
         from importlib import import_module
 
@@ -65,4 +72,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    """Return the interface alone."""
+    return sorted(__all__)

@@ -10,12 +10,12 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import EllipsisType
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
-from masktron.config import Config, config_from, limits_from
-from masktron.errors import MasktronError, UsageError
+from masktron.config import Config, Role, config_from, limits_from
+from masktron.errors import MasktronError, UsageError, ViolationError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
 from masktron.jobs.combine import CombineResult, read_estimates, run_combine
@@ -23,16 +23,21 @@ from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.validate import run_validate
-from masktron.read.frame import to_frame, write_frame
-from masktron.read.layout import detect_layout
-from masktron.read.microdata import read_records
+from masktron.read.frame import field_names, write_frame
+from masktron.read.frame_back import Restored, require_one_type, restored, types_of
+from masktron.read.frame_kinds import with_kinds
 from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
+from masktron.settings import FieldSettings, Settings, takes
 from masktron.thresholds import thresholds
 from masktron.write.scratch import create_private, private_folder
 
 type Source = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""
 
+INDEX = (
+    "the index of the data frame is that of the original and leads every record back to it: drop it before a "
+    "release, with result.data.reset_index(drop=True)"
+)
 FRAME = "data frame"
 """Stands for the path in results and messages about a data frame."""
 
@@ -56,7 +61,8 @@ def validate(
     Parameters
     ----------
     data : path or DataFrame
-        A data frame is seen as ``<Data><Record>`` with one element per column; missing values are absent elements.
+        A data frame is seen as ``<Data><Record>`` with one element per column, named as `mask` says; missing values
+        are absent elements.
     rules : path
         Schematron rulebook.
     original : path or DataFrame, optional
@@ -116,13 +122,14 @@ def validate(
     return replace(result, data=_shown(data, result.data))
 
 
+@takes(Settings)
 def explain(
     rules: str | PathLike[str],
     data: Source | None = None,
     *,
     original: Source | None = None,
     config: Config | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> ExplainResult:
     """Say of each rule its class, variables and normal form; with data also what `mask` would do, and why.
 
@@ -131,8 +138,7 @@ def explain(
     rules : path
     data, original : path or DataFrame, optional
     config : Config, optional
-    **settings
-        Settings of `Config` that override `config`.
+        Settings that those given by name override.
 
     Returns
     -------
@@ -143,12 +149,17 @@ def explain(
     RulebookError, DocumentError, UsageError
     """
     with _optional_file(data, "data") as path, _optional_file(original, "original") as source:
-        result = run_explain(_path(rules, "rules"), path, config=_config(config, settings), original=source)
-        if isinstance(data, pd.DataFrame) and result.obstacle is not None:
-            return replace(result, obstacle=result.obstacle.replace(str(path), FRAME))
-        return result
+        settled = _config(config, settings)
+        if not isinstance(data, pd.DataFrame):
+            return run_explain(_path(rules, "rules"), path, config=settled, original=source)
+        settled = with_kinds(data, settled)
+        types = types_of(data)
+        result = run_explain(_path(rules, "rules"), path, config=settled, original=source, types=types)
+        obstacle = None if result.obstacle is None else result.obstacle.replace(str(path), FRAME)
+        return replace(result, obstacle=obstacle, notes=(*result.notes, *_renamed(data)))
 
 
+@takes(Settings)
 def mask(
     data: Source,
     rules: str | PathLike[str],
@@ -156,9 +167,15 @@ def mask(
     *,
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
+
+    A data frame comes back with its types, the labels of its columns and its index, without identifiers and records
+    that were left out. A masked value that its type cannot hold stops the run, as rounding could break a rule. Its
+    index links each row to the original: drop it before a release. Columns whose labels are no XML names have others
+    in rules and settings, with ``_`` for what XML forbids: ``annual income`` is ``annual_income``, 2024 is ``_2024``.
+    Booleans, and categorical columns of numbers, are masked as categories, those of texts when they have a role.
 
     Parameters
     ----------
@@ -168,11 +185,10 @@ def mask(
         The masked file. May be left out for a data frame: then it is not kept on disk, and the masked records are
         in ``result.data``.
     config : Config, optional
+        Settings that those given by name override, such as ``k=5``, ``roles={"NAME": "identifier"}``,
+        ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
     manifest : path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
-    **settings
-        Settings of `Config` that override `config`, such as ``k=5``, ``roles={"NAME": "identifier"}``,
-        ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
 
     Returns
     -------
@@ -183,27 +199,74 @@ def mask(
     ------
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError
     """
-    framed = isinstance(data, pd.DataFrame)
-    if out is None and not framed:
+    settled = _config(config, settings)
+    if isinstance(data, pd.DataFrame):
+        return _mask_frame(data, _path(rules, "rules"), out, settled, manifest)
+    if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
-    with _file(data, "data") as path, private_folder() as folder:
-        target = folder / "masked.xml" if out is None else _path(out, "out")
-        result = run_mask(
+    with _file(data, "data") as path:
+        return run_mask(
             path,
             _path(rules, "rules"),
-            target,
-            config=_config(config, settings),
+            _path(out, "out"),
+            config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
         )
-        if not framed:
-            return result
-        masked = to_frame(read_records(target, detect_layout(target, record="Record")))
+
+
+def _mask_frame(
+    frame: pd.DataFrame,
+    rules: Path,
+    out: str | PathLike[str] | None,
+    config: Config,
+    manifest: str | PathLike[str] | None,
+) -> MaskResult:
+    """Mask a data frame by way of a file, and return what the file holds with the types of the frame."""
+    config = with_kinds(frame, config)
+    removed = {name for name, role in config.roles.items() if role is Role.IDENTIFIER}
+    unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
+    require_one_type(frame, unmasked)
+    found: list[Restored] = []
+    with _file(frame, "data") as path, private_folder() as folder:
+        result = run_mask(
+            path,
+            rules,
+            folder / "masked.xml" if out is None else _path(out, "out"),
+            config=config,
+            manifest=None if manifest is None else _path(manifest, "manifest"),
+            types=types_of(frame),
+            receive=lambda records, rows: found.append(restored(records, frame, rows, removed)),
+        )
+        (masked,) = found
+        if masked.respelled:
+            _require_rules(masked, result, rules, path, config)
     return replace(
         result,
-        data=masked,
+        data=masked.frame,
         output="" if out is None else result.output,
         manifest="" if out is None and manifest is None else result.manifest,
+        notes=(*result.notes, *_renamed(frame), INDEX),
     )
+
+
+def _require_rules(masked: Restored, result: MaskResult, rules: Path, original: Path, config: Config) -> None:
+    """Judge the rules on the data frame itself, where it writes some numbers otherwise than the verified file."""
+    with _file(masked.frame, "data") as path:
+        again = run_validate(path, rules, original=original, record=config.record, phase=config.phase, limit=0)
+    kept = {rule.id for rule in result.rules}
+    if broken := [rule.id for rule in again.rules if rule.id in kept and not rule.soft and rule.violations]:
+        raise ViolationError(
+            f"the data frame would break {', '.join(broken)}: the types of {', '.join(masked.respelled)} write "
+            "numbers otherwise than the masked file, which obeys the rules",
+            hint="convert these columns to texts (astype('string')) or to Decimal, which keep zeros at the end",
+        )
+
+
+def _renamed(frame: pd.DataFrame) -> Iterator[str]:
+    """Say which columns have other names in rules and settings."""
+    pairs = zip(frame.columns, field_names(frame), strict=True)
+    if other := [f"{label!r} is {name}" for label, name in pairs if label != name]:
+        yield f"columns whose labels are no XML names have others in rules and settings: {', '.join(other)}"
 
 
 def check(
@@ -263,6 +326,7 @@ def check(
     return replace(result, data=_shown(masked, result.data))
 
 
+@takes(FieldSettings)
 def assess(
     masked: Source,
     original: Source,
@@ -271,14 +335,15 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     config: Config | None = None,
-    **settings: Any,
+    **settings: Unpack[FieldSettings],
 ) -> AssessResult:
     """Compare a masked file with its original: what risk is left, and what the data are still good for.
 
     Parameters
     ----------
     masked, original : path or DataFrame
-        Without a manifest the same records in the same order.
+        Without a manifest the same records in the same order. Data frames whose indices have the same labels in
+        another order, or of which the masked one lacks some, are put together by these.
     manifest : path, optional
         Says which fields were masked together and which records were left out, and undoes ``--shuffle``. It describes
         files, so data frames are compared without one.
@@ -287,9 +352,8 @@ def assess(
     class_field : str, optional
         A field that sorts records into classes, for the figures of classes.
     config : Config, optional
-        Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``.
-    **settings
-        Settings of `Config` that override `config`, such as ``roles={"Id": "key"}``.
+        Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
+        override them, such as ``roles={"Id": "key"}``.
 
     Returns
     -------
@@ -305,16 +369,40 @@ def assess(
     listed = measures is None or (isinstance(measures, Sequence) and not isinstance(measures, str))
     if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
+    settled = _config(config, settings)
+    notes: tuple[str, ...] = ()
+    if isinstance(original, pd.DataFrame):
+        texts = [name for name, typed in types_of(original).items() if typed.text]
+        settled = with_kinds(original, settled, texts=texts)
+        if isinstance(masked, pd.DataFrame) and _permuted(masked.index, original.index):
+            original = original.loc[masked.index]
+            notes = ("the rows of both data frames were put together by their index",)
     with _file(masked, "masked") as path, _file(original, "original") as source:
         result = run_assess(
             path,
             source,
             manifest=None if manifest is None else _path(manifest, "manifest"),
-            config=_config(config, settings),
+            config=settled,
             measures=measures,
             class_field=class_field,
         )
-    return replace(result, masked=_shown(masked, result.masked), original=_shown(original, result.original))
+    return replace(
+        result,
+        masked=_shown(masked, result.masked),
+        original=_shown(original, result.original),
+        notes=(*notes, *result.notes),
+    )
+
+
+def _permuted(masked: pd.Index[Any], original: pd.Index[Any]) -> bool:
+    """Whether an index has labels of another one, each once, and so leads from a masked row to its original.
+
+    One that simply counts from 0 may have been made anew, and says nothing.
+    """
+    if masked.equals(original) or not (masked.is_unique and original.is_unique):
+        return False
+    counted = len(masked) < len(original) and masked.equals(pd.RangeIndex(len(masked)))
+    return not counted and bool(masked.isin(original).all())
 
 
 def combine(
@@ -358,7 +446,7 @@ def _no_frames(manifest: object, *sources: Source | None) -> None:
         )
 
 
-def _config(config: Config | None, settings: dict[str, Any]) -> Config:
+def _config(config: Config | None, settings: Mapping[str, object]) -> Config:
     if config is not None and not isinstance(config, Config):
         raise UsageError(
             f"config must be a Config, not of type {type(config).__name__}",

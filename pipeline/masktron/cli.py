@@ -108,6 +108,12 @@ NominalOptions = Annotated[
     list[str] | None,
     typer.Option("--nominal", metavar="FIELD", help="Its values are categories without an order; repeatable."),
 ]
+NumericOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--numeric", metavar="FIELD", help="Its few different integers are quantities, no codes; repeatable."
+    ),
+]
 OrdinalOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -266,6 +272,7 @@ def explain(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
+    numeric: NumericOptions = None,
     allow: Allow = None,
     allow_unfired: AllowUnfired = None,
     k: K = None,
@@ -291,6 +298,7 @@ def explain(
         missing,
         nominal,
         ordinal,
+        numeric=numeric,
         k=k,
         grouping=grouping,
         group_size_vars=group_size_vars,
@@ -324,6 +332,7 @@ def mask(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
+    numeric: NumericOptions = None,
     seed: Annotated[
         int | None, typer.Option(parser=_integer, metavar="N", help="Seed of random choices.", show_default="0")
     ] = None,
@@ -394,6 +403,7 @@ def mask(
         missing,
         nominal,
         ordinal,
+        numeric=numeric,
         k=k,
         seed=seed,
         grouping=grouping,
@@ -500,6 +510,7 @@ def assess(
     missing: MissingOptions = None,
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
+    numeric: NumericOptions = None,
     workers: Annotated[
         int | None,
         typer.Option(parser=_integer, metavar="N", help="Threads; no figure depends on them.", show_default="cores"),
@@ -520,7 +531,7 @@ def assess(
             "the settings": _settings_file(config),
         },
     )
-    settings = _settings(config, role, missing, nominal, ordinal, workers=workers, record=record)
+    settings = _settings(config, role, missing, nominal, ordinal, numeric=numeric, workers=workers, record=record)
     with _progress() as progress:
         from masktron.jobs.assess import run_assess
         from masktron.report.tables import assess_tables
@@ -685,6 +696,7 @@ def _settings(
     nominal: list[str] | None = None,
     ordinal: list[str] | None = None,
     limit: list[str] | None = None,
+    numeric: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -701,12 +713,17 @@ def _settings(
     }
     limits = {**config.limits, **parse_limits(limit or [])}
     orders, named = parse_orders(ordinal or []), tuple(dict.fromkeys(nominal or ()))
+    counted = tuple(dict.fromkeys(numeric or ()))
     return config.updated(
         roles=roles,
         missing=merged,
         limits=limits,
-        nominal=(*(name for name in config.nominal if name not in (*orders, *named)), *named),
-        ordinal={**{name: order for name, order in config.ordinal.items() if name not in named}, **orders},
+        nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
+        ordinal={
+            **{name: order for name, order in config.ordinal.items() if name not in (*named, *counted)},
+            **orders,
+        },
+        numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
         **changes,
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,6 +94,9 @@ class Config:
     ordinal : mapping of field name to tuple of str
         Fields whose values are categories, with these from the lowest to the highest; an empty tuple stands for
         numbers in their own order. Masked, without a role.
+    numeric : tuple of str
+        Fields whose values are quantities although they are few different integers, and so look like codes. Masked as
+        numbers, without a role.
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.
@@ -129,6 +133,7 @@ class Config:
     shuffle: bool = False
     nominal: tuple[str, ...] = ()
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numeric: tuple[str, ...] = ()
     max_observed_share: float = 1.0
     max_block_records: int | None = None
     max_failures: Mapping[str, str] = field(default_factory=dict)
@@ -187,14 +192,19 @@ class Config:
         object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
         object.__setattr__(self, "nominal", _nominal(self.nominal, ""))
+        object.__setattr__(self, "numeric", _numeric(self.numeric, ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
         both = sorted(set(self.nominal).intersection(self.ordinal))
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
+        both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
+        _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
     def kind_of(self, name: str) -> Kind | None:
         """Return the kind that was declared for a field; None where none was."""
         if name in self.ordinal:
             return Kind.ORDINAL
+        if name in self.numeric:
+            return Kind.NUMBER
         return Kind.NOMINAL if name in self.nominal else None
 
     def choosing(self, method: str | None, params: Mapping[str, Any]) -> Config:
@@ -211,15 +221,24 @@ class Config:
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
 
-def load_config(path: Path) -> Config:
+def load_config(path: str | PathLike[str]) -> Config:
     """Read a TOML file of settings.
+
+    Parameters
+    ----------
+    path : str or PathLike
+
+    Returns
+    -------
+    Config
 
     Raises
     ------
     UsageError
         The file is missing or malformed, or it holds an unknown key, role or a value of the wrong type.
     """
-    text = read_text(path, "configuration")
+    _require(isinstance(path, str | PathLike), f"path must be the name of a file, not {path!r}")
+    text = read_text(Path(path), "configuration")
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -433,6 +452,16 @@ def _nominal(value: Any, where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_name("nominal", name, where) for name in value))
 
 
+def _numeric(value: Any, where: str) -> tuple[str, ...]:
+    _require(
+        isinstance(value, list | tuple),
+        f"numeric must be a list of fields, not {value!r}",
+        'for example ["CHILDREN"]',
+        where,
+    )
+    return tuple(dict.fromkeys(_name("numeric", name, where) for name in value))
+
+
 def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:
     if isinstance(value, list | tuple):
         value = {_name("ordinal", name, where): () for name in value}
@@ -511,6 +540,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "allow": _strings,
     "limits": _limits,
     "nominal": _nominal,
+    "numeric": _numeric,
     "ordinal": _ordinal,
     "params": _params,
 }

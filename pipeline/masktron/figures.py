@@ -266,12 +266,12 @@ FIGURES: tuple[Figure, ...] = (
         unasked=100_000,
     ),
     Figure(
-        "correlation_bias",
+        "correlation_change",
         "utility",
         "lower",
-        "By how many per cent the strength of the relation between two fields (their correlation) has changed, "
-        "averaged over all pairs. 1 to 30 is usual where most fields are related; 100 and more where some hardly "
-        "are, since a small number has soon doubled.",
+        "How far the relation between two fields (their correlation, from -1 over 0 to 1) has moved, up or down; "
+        "these are the two where it has moved most. 0.01 to 0.1 is usual with a thousand records, more with fewer.",
+        unit="",
         unasked=100_000,
     ),
     Figure(

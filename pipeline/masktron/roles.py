@@ -22,6 +22,7 @@ ROLE_HINT = (
     "=confidential (masked as categories); --nominal FIELD and --ordinal FIELD=LOW,MID,HIGH are for codes, "
     "--missing FIELD=CODE for values that mean 'missing'"
 )
+_CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
     _refuse_unknown({name: None for name in config.missing if name != ALL_FIELDS}, records, "missing codes")
     _refuse_unknown(dict.fromkeys(config.nominal), records, "the kind nominal")
     _refuse_unknown(config.ordinal, records, "the kind ordinal")
+    _refuse_unknown(dict.fromkeys(config.numeric), records, "the kind numeric")
     _refuse_unnamed(records, config)
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
@@ -156,20 +158,22 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     role = config.roles.get(name)
     numbers = int(column.is_number[column.present].sum())
     texts = int(column.present.sum()) - numbers
+    kind = config.kind_of(name)
+    if column.typed.text and kind is not Kind.NUMBER:
+        texts, numbers = texts + numbers, 0
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     gaps = not bool(column.present.all())
-    kind = config.kind_of(name)
     if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED):
         return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes, gaps)
-    if role is Role.WEIGHT and kind is not None:
+    if role is Role.WEIGHT and kind in _CATEGORIES:
         raise UsageError(f"the weight {name!r} is declared as {kind}", hint="a weight is a number; keep one of them")
-    if kind is not None and (texts or numbers):
+    if kind in _CATEGORIES and (texts or numbers):
         order = config.ordinal.get(name)
         if order is not None:
             _check_order(column, order, codes, records)
         return FieldFacts(name, role or Role.CONFIDENTIAL, False, lowest, codes, gaps, order)
-    if texts and numbers > texts:
+    if texts and (numbers > texts or kind is Kind.NUMBER):
         _refuse_text(column, records)
     if not texts and not numbers and role is None:
         # A field that never holds a value has nothing to mask; it is written as it is.

@@ -135,6 +135,7 @@ def _settings(rng: random.Random, b: Builder, variables: Iterable[Variable]) -> 
         "seed": rng.randint(0, 999),
         "roles": roles,
         "missing": missing,
+        "numeric": [v.reference for v in variables if v.masked and v.kind != "text"],
         "grouping": "all" if rng.random() < 0.1 else "rules",
         "group_size_vars": rng.randint(1, 4),
     }

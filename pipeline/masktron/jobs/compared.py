@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Config, Role, did_you_mean
+from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import Progress
 from masktron.kernels.cores import usable_cores
@@ -195,7 +195,7 @@ def _contracted(released: Records, source: Records, contract: Contract) -> _Fiel
 
 def _declared(released: Records, source: Records, config: Config) -> _Fields:
     """All fields of both files that the settings do not keep from masking, by what they hold."""
-    for name in (*config.roles, *config.nominal, *config.ordinal):
+    for name in (*config.roles, *config.nominal, *config.ordinal, *config.numeric):
         _known(source, name)
     common = [name for name in source.columns if name in released.columns]
     # those of the original count, whether or not they were released
@@ -217,7 +217,9 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     numeric = [
         name
         for name in names
-        if config.kind_of(name) is None and source.columns[name].numeric and not _texts(released.columns[name])
+        if config.kind_of(name) in (None, Kind.NUMBER)
+        and source.columns[name].numeric
+        and not _texts(released.columns[name])
     ]
     kept = [name for name in common if name not in names]
     gone = [name for name in source.columns if name not in released.columns]

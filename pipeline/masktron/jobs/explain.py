@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
+from masktron.codes import suspects
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
@@ -37,7 +38,7 @@ from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
 from masktron.progress import told_as
 from masktron.read.microdata import read_records
-from masktron.read.records import Records
+from masktron.read.records import Records, Typed
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested, shown
@@ -51,8 +52,11 @@ def run_explain(
     config: Config | None = None,
     original: Path | None = None,
     progress: Progress = no_progress,
+    types: Mapping[str, Typed] | None = None,
 ) -> ExplainResult:
     """Explain each rule, and what the rules say about each other; with data also counts, tiers and the masking.
+
+    `types` are those of the columns of the data frame that the file was written from.
 
     A rulebook that contradicts itself is a finding, not an error: nothing was asked of a file.
 
@@ -74,6 +78,7 @@ def run_explain(
     reading = told_as(progress, f"reading {data.name}")
     records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading) if flat else None
     if records is not None:
+        records = records.with_types(types or {})
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
     evaluation = job.evaluate(data, original, progress, limit=0, keep_verdicts=records is not None)
@@ -153,8 +158,10 @@ def _planned(
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_names(job, may_be_untested(job, config.allow_unfired))
         facts = resolve_roles(records, config)
+        likely = suspects(records, facts, job.edits, config)
+        likely.require_kinds(str(job.data))
         plan = make_plan(known_only(job), facts, config, released=released, aggregator=config.aggregator)
-        told = method_notes(plan, method)
+        told = (*likely.notes(), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
         return facts, plan, (), str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.classify.forms import form_of
+from masktron.codes import suspects
 from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
@@ -44,7 +45,7 @@ from masktron.progress import told_as
 from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
-from masktron.read.records import Coded, Column, Layout, Records
+from masktron.read.records import Coded, Column, Layout, Records, Typed
 from masktron.results import (
     BlockResult,
     CandidateResult,
@@ -70,6 +71,9 @@ from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, 
 from masktron.write.outline import namespaces_of
 from masktron.write.xml import write_masked
 
+type Receive = Callable[[Records, NDArray[np.intp]], None]
+"""Takes verified records, and the position in the original of each."""
+
 
 def run_mask(
     data: Path,
@@ -79,6 +83,8 @@ def run_mask(
     config: Config | None = None,
     manifest: Path | None = None,
     progress: Progress = no_progress,
+    types: Mapping[str, Typed] | None = None,
+    receive: Receive | None = None,
 ) -> MaskResult:
     """Mask, settle, write, re-validate and report.
 
@@ -91,6 +97,11 @@ def run_mask(
     config : Config, optional
     manifest : Path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    types : mapping of str to Typed, optional
+        Of the columns of the data frame that the file was written from.
+    receive : callable, optional
+        Called with the verified records and the position in the original of each, before a file appears. What it
+        raises keeps the files from appearing.
 
     Raises
     ------
@@ -114,6 +125,7 @@ def run_mask(
     require_flat(job)
     reading = told_as(progress, f"reading {data.name}")
     records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading)
+    records = records.with_types(types or {})
     if not len(records):
         raise DocumentError(
             "the file has no records",
@@ -122,12 +134,14 @@ def run_mask(
         )
     require_names(job, may_be_untested(job, config.allow_unfired))
     fields = resolve_roles(records, config)
+    likely = suspects(records, fields, job.edits, config)
+    likely.require_kinds(str(data))
     originals = judge_originals(job, config, progress)
     progress("planning blocks and aggregators", 0)
     plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
-    run = _Run(job, config, method.method, plan, records, kept, originals, classes)
+    run = _Run(job, config, method.method, plan, records, kept, originals, classes, receive, likely.notes())
     if compiles_first(len(run.kept), plan, job.edits, method.method) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
         from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
@@ -165,6 +179,8 @@ class _Run:
     kept: Records
     originals: Originals
     classes: NDArray[np.intp] | None = None
+    receive: Receive | None = None
+    of_kinds: tuple[str, ...] = ()
 
     @property
     def binding(self) -> list[int]:
@@ -211,6 +227,9 @@ class _Run:
             self._verify(result, measured)
             declared = self._declared(made)
             self._verify_contract(declared, masked, order)
+            if self.receive is not None:
+                kept = np.flatnonzero(self.originals.keep)
+                self.receive(masked, kept if order is None else kept[order])
             plan = self.plan.choosing(masked.block for masked in made.blocks)
             write_plain(confidential, self._manifest(result, plan, temporary, order, declared))
         return result
@@ -398,6 +417,7 @@ class _Run:
                 *self.originals.notes,
                 *outline_notes(self.job.layout, left),
                 *told(results),
+                *self.of_kinds,
                 *(() if made.perturbed is None else made.perturbed.notes),
                 *(() if draw is None else draw_notes(draw, block_results, records=len(masked), k=self.config.k)),
                 *self._unheeded(blocks),

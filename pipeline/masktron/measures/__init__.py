@@ -9,6 +9,7 @@ from masktron.measures.achieved_k import achieved_k
 from masktron.measures.category_shares import category_shares
 from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.combining import combine
+from masktron.measures.correlation_change import correlation_change
 from masktron.measures.dominance import largest_n, p_percent
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -52,6 +53,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     subdomains,
     imputation_error,
     biases,
+    correlation_change,
     class_chi_square,
     homogeneity,
     pmse,
@@ -67,6 +69,7 @@ __all__ = [
     "category_shares",
     "class_chi_square",
     "combine",
+    "correlation_change",
     "disclosure_risk",
     "group_linkage",
     "homogeneity",

@@ -14,6 +14,7 @@ from masktron.figures import Figure, figure_of
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
 from masktron.measures.classes import biases, class_chi_square
+from masktron.measures.correlation_change import correlation_change
 from masktron.measures.dominance import p_percent
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -220,6 +221,11 @@ def _category_change(files: Assessed) -> float | Worst:
     return _worst({name: shares.distance for name, shares in files.categories.items()})
 
 
+def _correlation_change(files: Assessed) -> float | Worst:
+    found = files.once(correlation_change)
+    return math.nan if found.pair is None else Worst(found.largest, ", ".join(files.numeric[at] for at in found.pair))
+
+
 def _worst(values: Mapping[str, float]) -> float | Worst:
     """Take the largest; a field for which there is no value, such as a total that grew from nothing, is worse."""
     if not values:
@@ -254,7 +260,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "score": _of_numbers(_score),
         "mean_bias": _of_numbers(lambda files: files.once(biases).abim),
         "deviation_bias": _of_numbers(lambda files: files.once(biases).abisd),
-        "correlation_bias": _of_numbers(lambda files: files.once(biases).abico),
+        "correlation_change": _correlation_change,
         "subdomain_means": _of_numbers(lambda files: files.once(subdomains).means),
         "subdomain_correlations": _of_numbers(lambda files: files.once(subdomains).correlations),
         "pmse": _of_numbers(_pmse_value),

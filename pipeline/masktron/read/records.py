@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
@@ -72,6 +73,41 @@ class Layout:
         return self.record_path[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What the type of a column of a data frame says of a field, and its lexemes do not.
+
+    Attributes
+    ----------
+    bits : int or None
+        Of the significand, where the type is a binary fraction.
+    text : bool
+        The values are texts, also where all of them look like numbers.
+    """
+
+    bits: int | None = None
+    text: bool = False
+
+    @property
+    def digits(self) -> int | None:
+        """Significant digits that a binary fraction surely keeps.
+
+        Theorem: a decimal of at most that many digits is the shortest decimal of the nearest binary fraction. Proof:
+        no two such decimals have the same nearest fraction, as 10 ** digits < 2 ** (bits - 1) (Matula 1968), and a
+        shorter one would be such a decimal.
+        """
+        return None if self.bits is None else int((self.bits - 1) * math.log10(2))
+
+    def keeps(self, largest: float, decimals: int) -> bool:
+        """Whether the type keeps all numbers up to `largest` with so many fraction digits as they are written.
+
+        Theorem: where neighbours of binary fractions are nearer to each other than those of decimals, each decimal
+        has a fraction of its own, and is its shortest decimal. Proof: neighbours up to `largest` are at most
+        ``largest * 2 ** (1 - bits)`` apart, and rounding moves a number by half of that.
+        """
+        return self.bits is None or largest * 10.0**decimals < 2.0 ** (self.bits - 1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """The values of one field, record by record.
@@ -86,6 +122,8 @@ class Column:
         Correctly rounded numbers; NaN where the status is not PRESENT or the text is not a number.
     decimals : int
         Largest number of fraction digits among the numbers; 0 when all are integers.
+    typed : Typed
+        More than nothing where the file was written from a data frame.
     """
 
     field: Field
@@ -93,6 +131,7 @@ class Column:
     status: NDArray[np.uint8]
     values: NDArray[np.float64]
     decimals: int
+    typed: Typed = Typed()
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -158,3 +197,11 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def with_types(self, types: Mapping[str, Typed]) -> Records:
+        """Return the records with what is known of the types of some columns."""
+        columns = {
+            name: replace(column, typed=types[name]) if name in types else column
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)

@@ -209,10 +209,16 @@ def grid_of(column: Column, *, tied: bool) -> Grid:
     tied : bool
         The field stands in an equality that has to hold exactly.
     """
-    if column.decimals > LONG:
-        return Grid(column.decimals, digits=TIED_DIGITS if tied else FREE_DIGITS)
+    sure = column.typed.digits
+    largest = float(np.nanmax(np.abs(column.values), initial=0.0))
+    if column.decimals > LONG or not column.typed.keeps(largest, column.decimals):
+        digits = TIED_DIGITS if tied else FREE_DIGITS
+        return Grid(column.decimals, digits=digits if sure is None else min(digits, sure))
     numbers = column.lexemes[column.is_number]
-    padded = column.decimals > 0 and all(_places(str(lexeme)) == column.decimals for lexeme in numbers)
+    # a binary fraction has no zeros at its end
+    padded = (
+        sure is None and column.decimals > 0 and all(_places(str(lexeme)) == column.decimals for lexeme in numbers)
+    )
     return Grid(column.decimals, padded=padded)
 
 

@@ -1,0 +1,132 @@
+"""Codes are not averaged before somebody says that they are no codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import masktron
+from cli_runner import Runner, write_data, write_rules
+from masktron.errors import UsageError
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+def _rows(n: int = 45) -> list[dict[str, Any]]:
+    """Amounts A, and codes: relat from 1 to 9, sex, and a number of two digits with zeros before it."""
+    return [
+        {
+            "A": 1000 + 7 * at,
+            "relat": at % 9 + 1,
+            "sex": at % 2,
+            "nace": f"{at % 30:02d}",
+            "M": at % 5,
+            "N": at % 5 + 1,
+        }
+        for at in range(n)
+    ]
+
+
+def _file(tmp_path: Path, *drop: str) -> Path:
+    return write_data(tmp_path / "d.xml", [{k: v for k, v in row.items() if k not in drop} for row in _rows()])
+
+
+def test_all_fields_that_look_like_codes_are_refused_at_once(tmp_path: Path, run: Runner) -> None:
+    data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "relat >= 1 and relat < 10", "M < N")
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(data, rules, tmp_path / "m.xml")
+    text = str(caught.value)
+    assert "relat has 9 different values, sex has 2 different values, nace has 30 different values: codes?" in text
+    assert "--nominal relat --nominal sex --nominal nace" in text
+    assert "--numeric relat --numeric sex --numeric nace" in text
+    assert not (tmp_path / "m.xml").exists()
+    explained = masktron.explain(rules, data)
+    assert explained.obstacle == text
+    outcome = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml")
+    assert (outcome.code, "relat has 9 different values" in outcome.err) == (2, True)
+
+
+def test_a_kind_lets_them_through_and_rules_that_reckon_are_told(tmp_path: Path, run: Runner) -> None:
+    data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "relat >= 1", "M < N")
+    out = tmp_path / "m.xml"
+    outcome = run(
+        "mask", data, "--rules", rules, "--out", out, "--numeric", "relat", "--nominal", "sex", "--ordinal", "nace"
+    )
+    assert outcome.code == 0, outcome.err
+    told = " ".join(outcome.out.split())
+    assert "masked as numbers since rules treat them as quantities: M (5 different values), N (5 different" in told
+    plain = masktron.explain(rules, data, numeric=["relat", "M", "N"], nominal=["sex"], ordinal=["nace"])
+    assert plain.obstacle is None
+    assert "few different integers" not in " ".join(plain.notes)
+    values = {row.strip() for row in out.read_text().split("sex>")[1::2]}
+    assert values <= {"0</", "1</"}
+
+
+def test_options_override_the_kinds_of_the_settings(tmp_path: Path, run: Runner) -> None:
+    data, rules = _file(tmp_path, "nace", "M", "N"), write_rules(tmp_path / "r.sch", "A >= 1")
+    (tmp_path / "s.toml").write_text('numeric = ["sex"]\nnominal = ["relat"]\n')
+    options = ("explain", rules, "--data", data, "--config", tmp_path / "s.toml")
+    assert "mask would stop" not in run(*options).out
+    assert "mask would stop" not in run(*options, "--nominal", "sex", "--numeric", "relat").out
+
+
+QUANTITIES = [
+    "relat * A <= 5000 or A > 0",
+    "relat <= A",
+    "A - relat >= 0",
+    "2 * relat <= A",
+    "A = relat + 1 or A > 0",
+]
+CODES = [
+    "relat >= 1",
+    "relat = 1 or relat = 2 or A > 0",
+    "not(relat = 3) or A >= 0",
+    "relat = sex or A > 0",
+]
+
+
+@pytest.mark.parametrize(("test", "treated"), [(t, True) for t in QUANTITIES] + [(t, False) for t in CODES])
+def test_what_treats_a_field_as_a_quantity(test: str, treated: bool, tmp_path: Path) -> None:
+    data, rules = _file(tmp_path, "nace", "M", "N"), write_rules(tmp_path / "r.sch", test)
+    obstacle = masktron.explain(rules, data, nominal=["sex"] if "sex" not in test else [], numeric=[]).obstacle
+    assert ("relat has 9" in str(obstacle)) is not treated
+
+
+@pytest.mark.parametrize(
+    ("values", "looks"),
+    [
+        ([1, 2] * 5, True),
+        ([1, 2] * 4 + [1], False),  # fewer than five records for each
+        ([1] * 20, False),
+        ([*range(15)] * 5, True),
+        ([*range(16)] * 5, False),
+        ([1.5, 2] * 10, False),
+        (["01", "2", "3", *range(4, 30)], True),
+        (["-01", *range(4, 30)], True),
+        (["0", "10", *range(20, 40)], False),
+        ([1, 2, -9, None] * 5, True),
+        (["1.0", "2.0"] * 10, False),
+    ],
+)
+def test_what_looks_like_a_code(values: list[Any], looks: bool, tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", [{"A": 1000 + 7 * at, "C": value} for at, value in enumerate(values)])
+    obstacle = masktron.explain(write_rules(tmp_path / "r.sch", "A > 0"), data, k=2, missing={"C": [-9]}).obstacle
+    assert ("C has" in str(obstacle)) is looks
+
+
+def test_numeric_fields_hold_numbers_and_exist(tmp_path: Path) -> None:
+    data, rules = _file(tmp_path, "nace", "M", "N"), write_rules(tmp_path / "r.sch", "A > 0")
+    with pytest.raises(UsageError, match="kind numeric is declared for 'Sex'"):
+        masktron.mask(data, rules, tmp_path / "m.xml", numeric=["Sex"])
+    with pytest.raises(UsageError, match="sex: declared as numeric and as categories"):
+        masktron.mask(data, rules, tmp_path / "m.xml", numeric=["sex"], nominal=["sex"])
+    with pytest.raises(UsageError, match="numeric must be a list of fields"):
+        masktron.mask(data, rules, tmp_path / "m.xml", numeric="sex")  # type: ignore[arg-type]
+    words = write_data(tmp_path / "w.xml", [{"A": at, "C": "x" if at else "1"} for at in range(20)])
+    with pytest.raises(masktron.DocumentError, match="numeric field 'C' holds a text in record 2"):
+        masktron.mask(words, rules, tmp_path / "m.xml", numeric=["C"])

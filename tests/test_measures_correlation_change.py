@@ -1,0 +1,60 @@
+"""Differences of correlations against numpy's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from masktron.errors import UsageError
+from masktron.measures.correlation_change import correlation_change
+
+
+def test_it_is_the_difference_of_numpys_correlations() -> None:
+    generator = np.random.default_rng(3)
+    before = generator.normal(size=(50, 4)) @ generator.normal(size=(4, 4))
+    after = before + generator.normal(size=before.shape)
+    differences = np.abs(np.corrcoef(after.T) - np.corrcoef(before.T))
+    found = correlation_change(before, after)
+    assert found.largest == pytest.approx(differences.max(), abs=1e-12)
+    assert found.average == pytest.approx(differences[np.triu_indices(4, 1)].mean(), abs=1e-12)
+    assert found.pair is not None
+    assert differences[found.pair] == pytest.approx(found.largest, abs=1e-12)
+    assert correlation_change(before, before[::-1]).largest == 0.0
+
+
+def test_a_correlation_near_0_that_stays_there_has_hardly_changed() -> None:
+    generator = np.random.default_rng(1)
+    one, other, noise = generator.normal(size=(3, 10_000))
+    other -= one * (one @ other) / (one @ one) - 1e-6 * one
+    found = correlation_change(np.column_stack([one, other]), np.column_stack([one, other + 0.01 * noise]))
+    assert 0 < found.largest < 0.001
+
+
+def test_what_becomes_constant_loses_its_correlations() -> None:
+    before = np.array([[1.0, 2, 7], [2, 4, 7], [3, 6, 7]])
+    after = before.copy()
+    after[:, 1] = 4
+    assert correlation_change(before, after).largest == pytest.approx(1)
+    nothing = correlation_change(after, before)
+    assert math.isnan(nothing.largest)
+    assert math.isnan(nothing.average)
+    assert nothing.pair is None
+    assert math.isnan(correlation_change(before[:, :1], before[:, :1]).largest)
+
+
+def test_missing_values_are_left_out() -> None:
+    before = np.array([[1.0, 2], [2, 1], [3, 3], [4, np.nan]])
+    assert correlation_change(before[:3], before[:3]).largest == 0.0
+    other = before.copy()
+    other[3, 1] = 100.0
+    expected = abs(np.corrcoef(other.T)[0, 1] - np.corrcoef(before[:3].T)[0, 1])
+    assert correlation_change(before, other).largest == pytest.approx(expected, abs=1e-12)
+
+
+def test_files_that_cannot_be_compared() -> None:
+    with pytest.raises(UsageError, match="shapes"):
+        correlation_change(np.ones((2, 2)), np.ones((3, 2)))
+    with pytest.raises(UsageError, match="infinite"):
+        correlation_change(np.array([[math.inf, 1]]), np.ones((1, 2)))

@@ -1,0 +1,206 @@
+"""What leaves as a data frame has the types, labels and index of what came in, or the run stops and says why."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masktron.errors import UsageError
+from masktron.read.frame import lexemes_of, write_frame
+from masktron.read.frame_back import require_one_type, restored, types_of
+from masktron.read.layout import survey
+from masktron.read.microdata import read_records
+from masktron.read.records import Column, Field, Layout, Records, Typed
+
+ZONE = "Europe/Rome"
+COLUMNS: dict[str, pd.Series[Any]] = {
+    "bool": pd.Series([True, False, True]),
+    "nullable bool": pd.Series([True, None, False], dtype="boolean"),
+    "int8": pd.Series([1, -128, 127], dtype="int8"),
+    "uint64": pd.Series([1, 2**64 - 1, 3], dtype="uint64"),
+    "Int64": pd.Series([1, None, 2**53 + 1], dtype="Int64"),
+    "UInt8": pd.Series([255, None, 0], dtype="UInt8"),
+    "float16": pd.Series([0.1, None, 2.5], dtype="float16"),
+    "float32": pd.Series([0.1, 1e10, -0.0], dtype="float32"),
+    "float64": pd.Series([0.1, 1e-7, 1e300]),
+    "Float32": pd.Series([0.1, None, 3], dtype="Float32"),
+    "datetime": pd.to_datetime(pd.Series(["2024-01-01", None, "2024-03-31 03:00:00.123456"]), format="ISO8601"),
+    "datetime s": pd.Series(np.array(["0001-01-01", "3000-01-01", "NaT"], dtype="datetime64[s]")),
+    "datetime tz": pd.Series(
+        pd.to_datetime(["2024-10-27 00:30", "2024-10-27 01:30", None], utc=True).tz_convert(ZONE)
+    ),
+    "timedelta": pd.Series(pd.to_timedelta([1, 2, None], unit="s")),
+    "period": pd.Series(pd.period_range("2020", periods=3, freq="Y")),
+    "category": pd.Series(["x", None, "y"], dtype="category"),
+    "ordered": pd.Series(pd.Categorical([3, 1, None], categories=[3, 2, 1], ordered=True)),
+    "intervals": pd.cut(pd.Series([1, 5, 9]), [0, 2, 6, 10]),
+    "string": pd.Series(["01", None, ""], dtype="string"),
+    "string[pyarrow]": pd.Series(["a", None, " b "], dtype="string[pyarrow]"),
+    "str object": pd.Series(["a", None, "x<&>\r\n\t"], dtype=object),
+    "nan object": pd.Series(["a", np.nan, "b"], dtype=object),
+    "Decimal": pd.Series([Decimal("1.50"), None, Decimal(2)], dtype=object),
+    "date": pd.Series([datetime.date(2024, 1, 1), None, datetime.date(1, 1, 1)], dtype=object),
+    "big int": pd.Series([2**70, 1, None], dtype=object),
+    "nothing": pd.Series([None, None, None], dtype=object),
+    "arrow int": pd.Series([1, None, 3], dtype="int32[pyarrow]"),
+    "arrow bool": pd.Series([True, None, False], dtype="bool[pyarrow]"),
+    "arrow float": pd.Series([0.1, None, 3], dtype="float[pyarrow]"),
+    "arrow decimal": pd.Series([Decimal("1.50"), None, Decimal("2.25")], dtype=pd.ArrowDtype(pa.decimal128(10, 2))),
+    "arrow timestamp": pd.Series(pd.to_datetime(["2024-01-01", None, "2024-01-02"])).astype("timestamp[us][pyarrow]"),
+    "sparse": pd.Series([0.0, None, 2.5], dtype=pd.SparseDtype("float32", 0.0)),
+    "arrow date": pd.Series([datetime.date(2024, 1, 1), None, None], dtype=pd.ArrowDtype(pa.date32())),
+}
+EVERYTHING = pd.DataFrame(COLUMNS)
+
+
+def _written(frame: pd.DataFrame, path: Path) -> Records:
+    write_frame(frame, path)
+    layout, _ = survey(path)
+    return read_records(path, layout)
+
+
+def _masked(lexemes: list[str | None], name: str = "A") -> Records:
+    """Records with one field that holds these lexemes."""
+    field = Field(name, name)
+    n = len(lexemes)
+    column = Column(field, np.array(lexemes, dtype=object), np.zeros(n, np.uint8), np.zeros(n), 0)
+    return Records(Path("m.xml"), Layout(("Data", "Record"), (field,)), {name: column}, np.arange(n, dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    "index", [["p", "q", "p"], pd.RangeIndex(3), pd.date_range("2020-01-01", periods=3, name="d")]
+)
+def test_every_type_label_and_index_comes_back(index: Any, tmp_path: Path) -> None:
+    frame = EVERYTHING.set_axis(index)
+    found = restored(_written(frame, tmp_path / "d.xml"), frame, np.arange(3))
+    pd.testing.assert_frame_equal(found.frame, frame, check_freq=True)
+    assert not found.respelled
+    for name in ("str object", "nan object"):
+        assert [type(value) for value in found.frame[name]] == [type(value) for value in frame[name]]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_masked_values_have_the_type_of_their_column(name: str, tmp_path: Path) -> None:
+    """The values change places, so that no cell keeps its own."""
+    frame = pd.DataFrame({name: COLUMNS[name], "z": [1, 2, 3]})
+    frame.index = pd.MultiIndex.from_tuples([("p", 1), ("q", 2), ("q", 3)], names=["h", None])
+    order = np.array([2, 0, 1])
+    found = restored(_written(frame, tmp_path / "d.xml"), frame, order)
+    pd.testing.assert_frame_equal(found.frame, frame.set_axis(frame.index[order]))
+    column = found.frame[name]
+    again = restored(_written(frame.iloc[order], tmp_path / "e.xml"), frame, order)
+    pd.testing.assert_frame_equal(again.frame, frame.iloc[order])
+    assert lexemes_of(column).tolist() == lexemes_of(frame[name]).tolist()
+
+
+@given(
+    st.sampled_from(["int8", "uint16", "Int32", "float16", "float32", "Float32", "float64", "int64[pyarrow]"]),
+    st.lists(st.tuples(st.integers(-99, 99), st.integers(0, 2)), min_size=1, max_size=8),
+)
+def test_a_masked_number_comes_back_exactly_or_not_at_all(kind: str, numbers: list[tuple[int, int]]) -> None:
+    lexemes: list[str | None] = [str(Decimal(number).scaleb(-places)) for number, places in numbers]
+    frame = pd.DataFrame({"A": pd.Series([1] * len(lexemes), dtype=kind)})
+    fits = all(Decimal(str(one)) % 1 == 0 for one in lexemes) or "loat" in kind
+    fits = fits and (kind != "uint16" or all(Decimal(str(one)) >= 0 for one in lexemes))
+    if not fits:
+        with pytest.raises(UsageError, match=rf"column 'A' of type {kind.partition('[')[0]}"):
+            restored(_masked(lexemes), frame, np.arange(len(lexemes)))
+        return
+    found = restored(_masked(lexemes), frame, np.arange(len(lexemes)))
+    assert found.frame["A"].dtype == frame["A"].dtype
+    assert [Decimal(str(one)) for one in lexemes_of(found.frame["A"])] == [Decimal(str(one)) for one in lexemes]
+
+
+REFUSED = [
+    ("int8", "130", "it is out of range", "Int64"),
+    ("Int8", "130", "it is out of range", "Int64"),
+    ("uint8", "-1", "it is out of range", "Int64"),
+    ("uint8[pyarrow]", "-1", "it is out of range", "Int64"),
+    ("int64", "1.5", "it has a fraction", "Int64"),
+    ("int64", None, "it is missing, and this type knows no missing values", "Int64"),
+    ("bool", None, "it is missing", "boolean"),
+    ("bool", "1", "neither true nor false", "boolean"),
+    ("float16", "100000", "it is out of range", "float64"),
+    ("float32", "0.123456789", "it would be another number", "float64"),
+    ("float32", "16777217", "it would be another number", "float64"),
+    ("category", "7", "it is none of the categories", "string"),
+    ("datetime64[ns]", "2020", "none of the values of the column", "string"),
+]
+
+
+@pytest.mark.parametrize(("kind", "lexeme", "why", "wider"), REFUSED)
+def test_a_value_that_does_not_fit_its_type_stops_the_run(
+    kind: str, lexeme: str | None, why: str, wider: str
+) -> None:
+    frame = pd.DataFrame({"A": pd.Series([1, 0], dtype=kind)})
+    with pytest.raises(UsageError) as caught:
+        restored(_masked([lexeme, "false" if kind == "bool" else "0"]), frame, np.arange(2))
+    assert "column 'A'" in str(caught.value)
+    assert why in str(caught.value)
+    assert f"frame.astype({{'A': '{wider}'}})" in str(caught.value)
+
+
+def test_numbers_that_are_written_otherwise_are_named() -> None:
+    frame = pd.DataFrame({"A": [1.25, 2.75], "B": pd.Series([Decimal("1.25"), Decimal("2.75")], dtype=object)})
+    found = restored(_masked(["2.50", "2.50"]), frame[["A"]], np.arange(2))
+    assert (found.respelled, found.frame["A"].tolist()) == (("A",), [2.5, 2.5])
+    exact = restored(_masked(["2.50", "2.50"], "B"), frame[["B"]], np.arange(2))
+    assert (exact.respelled, list(map(str, exact.frame["B"]))) == ((), ["2.50", "2.50"])
+
+
+def test_removed_and_empty_columns_and_labels_that_are_no_names() -> None:
+    frame = pd.DataFrame([[1, "n", None], [2, "m", None]], columns=pd.Index([7, "N", "a b"], name="fields"))
+    frame.attrs["source"] = "survey"
+    found = restored(_masked(["5"], "_7"), frame, np.array([1]), removed={"N"}).frame
+    assert found.columns.tolist() == [7, "a b"]
+    assert (found.columns.name, found.attrs, found.index.tolist()) == ("fields", {"source": "survey"}, [1])
+    assert found[7].tolist() == [5]
+    assert found["a b"].isna().all()
+
+
+def test_columns_of_several_types_are_refused_where_they_are_masked() -> None:
+    for values, what in (
+        ([1, "1"], "int and str"),
+        ([1, True], "bool and int"),
+        (pd.Categorical([1, "1"]), "two categories with the same text"),
+    ):
+        frame = pd.DataFrame({"a b": pd.Series(values, dtype=getattr(values, "dtype", object))})
+        with pytest.raises(UsageError, match=rf"column 'a b' holds .*{what}"):
+            require_one_type(frame)
+        require_one_type(frame, {"a_b"})
+    require_one_type(EVERYTHING)
+
+
+def test_types_tell_texts_and_precision() -> None:
+    found = types_of(EVERYTHING)
+    assert found["float32"] == Typed(bits=24)
+    assert [found[name].digits for name in ("float16", "float32", "float64")] == [3, 6, 15]
+    assert {name for name, typed in found.items() if typed.text} == {
+        "period", "string", "string_pyarrow_", "str_object", "nan_object"
+    }  # fmt: skip
+
+
+@given(st.decimals(-(10**9), 10**9, places=9, allow_nan=False), st.sampled_from([(np.float16, 11), (np.float32, 24)]))
+def test_decimals_of_sure_digits_are_the_shortest_of_their_fraction(value: Decimal, kind: tuple[Any, int]) -> None:
+    digits = Typed(bits=kind[1]).digits
+    assert digits is not None
+    short = Decimal(f"{value:.{digits - 1}e}")
+    if kind[0] is np.float16 and not (short == 0 or Decimal("0.001") < abs(short) < 60000):
+        return
+    assert Decimal(str(kind[0](str(short)))) == short
+
+
+@given(st.integers(-(2**23) + 1, 2**23 - 1), st.integers(0, 5))
+def test_a_fixed_grid_below_the_precision_is_kept(number: int, places: int) -> None:
+    value = Decimal(number).scaleb(-places)
+    assert Typed(bits=24).keeps(abs(float(value)), places)
+    assert Decimal(str(np.float32(str(value)))) == value
