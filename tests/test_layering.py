@@ -16,7 +16,8 @@ from masktron.read.judge import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "figures", "thresholds"},
+    {"files", "figures", "streams", "thresholds"},
+    {"release_key"},
     {"constraints", "config", "kernels"},
     {"read"},
     {"classify"},

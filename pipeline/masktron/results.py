@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from masktron.evaluation.findings import Evaluation, Finding
     from masktron.measures.figures import Measured
@@ -865,6 +867,9 @@ class MaskResult:
         The protection contract of the method, in a sentence.
     draw : DrawResult or None
         For methods that draw values for each record.
+    order : ndarray of intp, shape (records_out,), or None
+        Written record i is record ``order[i]`` of those that were kept, in the order of the original; None where they
+        stand in that order. A secret: it is in no output but the manifest.
     """
 
     output: str
@@ -893,6 +898,7 @@ class MaskResult:
     promise: str = ""
     draw: DrawResult | None = None
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+    order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 
     @property
     def valid(self) -> bool:

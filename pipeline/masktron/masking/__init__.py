@@ -33,6 +33,7 @@ from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
+from masktron.streams import Streams
 
 __all__ = [
     "Masked",
@@ -77,7 +78,7 @@ def mask_records(
     original: Path,
     max_observed_share: float,
     method: Method | None = None,
-    seed: int = 0,
+    streams: Streams | None = None,
     classes: NDArray[np.intp] | None = None,
     keep_missing: bool = False,
     workers: int | None = None,
@@ -98,8 +99,8 @@ def mask_records(
     method : Method, optional
         With its parameters; MDAV of k when not given. Blocks with categories are masked by MDAV where the method
         draws numbers alone.
-    seed : int
-        Of a method that draws.
+    streams : Streams, optional
+        What a method draws from; needed where it draws.
     classes : ndarray of intp, shape (n, c), optional
         Class of each record, for methods that need one.
     keep_missing : bool
@@ -151,7 +152,9 @@ def mask_records(
             masked[block.variables] = choose(views, block, group=groups.of, settle=settle_block)
     drawing = None
     if method is not None and drawn:
-        drawing = Drawing.of(views, method, drawn, seed=seed, classes=classes)
+        if streams is None:
+            raise TypeError(f"{method.name} draws, and there is nothing to draw from")
+        drawing = Drawing.of(views, method, drawn, streams=streams, classes=classes)
         alone = functools.partial(_alone, views, keep_missing=keep_missing)
         made = perturb(views, drawn, drawing, fallback=alone, progress=progress)
         masked |= {one.block.variables: one for one in made}
