@@ -49,7 +49,7 @@ def ordering_of(
     sorted_by = next(
         (fact.name for fact in fields if fact.role in WRITTEN and _sorts(records.columns[fact.name])), ""
     )
-    known = f"those of {sorted_by}, which differs in every record: it tells nothing that {sorted_by} does not tell"
+    known = f"that of {sorted_by}, which differs in every record, and so tells nothing that {sorted_by} does not tell"
     if config.order == "random":
         return Ordering(True, "the records stand in random order, as was asked for; the manifest has the permutation")
     if config.order == "keep":
