@@ -52,7 +52,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"seed": 1.5}, "seed must be an integer"),
         ({"group_size_vars": True}, "group_size_vars must be an integer"),
         ({"keep_missing": "no"}, "keep_missing must be true or false, not 'no'"),
-        ({"shuffle": 1}, "shuffle must be true or false"),
+        ({"order": "any"}, "order must be one of auto, random, keep"),
         ({"record": 5}, "record must be a name"),
         ({"phase": 3}, "phase must be a name"),
         ({"roles": {"A": ["key"]}}, "roles.A: unknown role"),

@@ -52,6 +52,7 @@ def explained(kind: type[Method]) -> list[RenderableType]:
         *_paragraph("needs", ["the class of each record"] * kind.needs_class + [_fewest(method)]),
         *_paragraph("promises", [f"{_words(method.contract.kind)}: {method.contract.says}"]),
         *_paragraph("keeps", kind.preserves),
+        *_paragraph("attacker", [kind.attacker]),
         *_paragraph("source", [kind.source]),
         *_parameters(_asked_for(kind), method),
     ]
@@ -78,6 +79,7 @@ def _method_dict(kind: type[Method]) -> dict[str, Any]:
         "categories": kind.categories,
         "contract": {**as_plain(method.contract), "says": method.contract.says},
         "preserves": list(kind.preserves),
+        "attacker": kind.attacker,
         "source": kind.source,
         "fewest_records": {str(number): method.least(number) for number in VARIABLES},
         "parameters": [_parameter_dict(one, method) for one in _asked_for(kind)],
