@@ -89,8 +89,8 @@ def test_lines_fit_and_nothing_is_lost(kind: type[Method], width: int) -> None:
     page = render(explained(kind), width=width)
     assert max(map(len, page.splitlines())) <= width
     words = " ".join(page.split())
-    words = (kind.says, kind.when, kind.source, kind.attacker)
-    for text in (kind.name, *" ".join(words).split(), "promises", "needs", "attacker"):
+    told = " ".join((kind.says, kind.when, kind.source, kind.attacker)).split()
+    for text in (kind.name, *told, "promises", "needs", "attacker"):
         assert text in words
     for parameter in kind.parameters:
         option = "-k" if parameter.name == "k" else parameter.name
