@@ -261,8 +261,8 @@ def assess(
     masked, original : path or DataFrame
         Without a manifest the same records in the same order.
     manifest : path, optional
-        Says which fields were masked together and which records were left out, and undoes ``--shuffle``. It describes
-        files, so data frames are compared without one.
+        Says which fields were masked together and which records were left out, and in which order they were
+        written. It describes files, so data frames are compared without one.
     measures : sequence of str, optional
         Names of figures; all that can be had when not given.
     class_field : str, optional

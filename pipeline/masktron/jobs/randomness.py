@@ -59,7 +59,7 @@ def randomness_of(
         return Randomness(None, None, said)
     if config.seed is not None and config.seed < LEAST_SEED:
         raise UsageError(
-            "a seed below 2^127 is found by trying, and with it "
+            "a seed below 2^127 is no secret: it may be found by trying, and with it "
             + ("what the method draws is undone" if draws(chosen.method) else "the order of the records is undone"),
             hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
             + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
