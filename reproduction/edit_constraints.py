@@ -146,7 +146,7 @@ def released(folder: Path, sizes: Sequence[int] = RELEASED) -> tuple[Released, .
 def _released(values: Values, data: Path, k: int) -> Released:
     out = data.with_name(f"masked-{k}.xml")
     rules = ROOT / "rules" / "census_edit_paper.sch"
-    result = masktron.mask(data, rules, out, k=k, manifest=out.with_suffix(".json"))
+    result = masktron.mask(data, rules, out, k=k, manifest=out.with_suffix(".json"), order="keep")
     written = pd.read_xml(out)[[f"V{number}" for number in range(1, 17)]].to_numpy(dtype=np.float64)
     product = next(block.aggregator for block in result.blocks if "V16" in block.variables)
     return Released(figures(values, written, k, EDIT_AWARE), result.violations, product)

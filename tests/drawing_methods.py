@@ -16,7 +16,7 @@ class Drawing(Method):
     """Shifts every number by a normal error with this share of the spread; categories at random."""
 
     name: ClassVar[str] = "test_noise"
-    title = says = when = source = "a test"
+    title = says = when = source = attacker = "a test"
     preserves: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("share", "number", "Of the spread.", low=0.0),)
 

@@ -22,6 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import masktron
+from attacks import SEED
 from masktron import methods
 from masktron.config import Config, Role, load_config
 from masktron.errors import MasktronError
@@ -130,7 +131,8 @@ def run(cell: Cell) -> Outcome:
     """Carry out one run, and judge what was written."""
     kind = methods.method_named(cell.method)
     params = {"class": CLASSES[cell.file.name]} if kind.needs_class else {}
-    config = replace(cell.file.config, k=cell.k, seed=cell.seed, method=cell.method, params=params)
+    settings = {"k": cell.k, "seed": SEED + cell.seed, "order": "keep", "method": cell.method, "params": params}
+    config = replace(cell.file.config, **settings)
     with tempfile.TemporaryDirectory(prefix="masktron-methods-") as folder:
         out = Path(folder) / "masked.xml"
         start = time.perf_counter()
@@ -169,8 +171,8 @@ def _again(cell: Cell, config: Config, folder: Path) -> str:
     """Mask again with one worker; a method that draws nothing with another seed, too."""
     out = folder / "again" / "masked.xml"
     out.parent.mkdir()
-    seed = cell.seed + 1 if issubclass(methods.method_named(cell.method), Partitioning) else cell.seed
-    run_mask(cell.file.data, cell.file.rules, out, config=replace(config, workers=1, seed=seed))
+    other = issubclass(methods.method_named(cell.method), Partitioning)
+    run_mask(cell.file.data, cell.file.rules, out, config=replace(config, workers=1, seed=SEED + cell.seed + other))
     return _digest(out)
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import masktron
+from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, NAMES, figure_of
@@ -345,7 +346,7 @@ def test_all_figures_with_a_manifest(survey: Survey) -> None:
     jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(result.as_dict())
 
 
-@pytest.mark.parametrize("settings", [{}, {"shuffle": True, "seed": 5}, {"grouping": "all"}])
+@pytest.mark.parametrize("settings", [{}, {"order": "random", "seed": SEED}, {"grouping": "all"}])
 def test_mask_and_assess_have_the_same_figures(tmp_path: Path, settings: dict[str, Any]) -> None:
     survey = Survey(tmp_path, **settings)
     quick = {figure.name for figure in FIGURES if figure.unasked >= 60}
@@ -363,7 +364,7 @@ def test_a_shuffled_file_needs_its_manifest(tmp_path: Path) -> None:
     plain, shuffled = (tmp_path / name for name in ("plain", "shuffled"))
     plain.mkdir()
     shuffled.mkdir()
-    straight, mixed = Survey(plain), Survey(shuffled, shuffle=True)
+    straight, mixed = Survey(plain), Survey(shuffled, order="random")
     assert figures_of(mixed.assess()) == figures_of(straight.assess())
     roles = {"Id": "key", "W": "untouched"}
     assert mixed.assess(manifest=False, roles=roles)["information_loss"] > 50
@@ -375,7 +376,7 @@ def test_records_that_were_left_out(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", rows)
     rules = write_rules(tmp_path / "r.sch", "B <= 100")
     out = tmp_path / "m.xml"
-    masked = masktron.mask(data, rules, out, k=4, invalid="exclude", shuffle=True)
+    masked = masktron.mask(data, rules, out, k=4, invalid="exclude", order="random")
     assert len(masked.excluded) == 2
     result = masktron.assess(out, data, manifest=tmp_path / "m.manifest.json")
     assert (result.records, figures_of(result) | figures_of(masked)) == (38, figures_of(result))

@@ -51,7 +51,7 @@ def factors(n: int = 60, seed: int = 3) -> Rows:
 
 def masked(folder: Path, rows: Rows, *tests: str, **settings: Any) -> masktron.MaskResult:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
-    return masktron.mask(data, rules, folder / "m.xml", **{"k": 4, **settings})
+    return masktron.mask(data, rules, folder / "m.xml", **{"k": 4, "order": "keep", **settings})
 
 
 def values(path: Path, names: tuple[str, ...]) -> NDArray[np.float64]:

@@ -132,7 +132,7 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
         ("mdav", {"k": 5}, "set by -k"),
         ("plain", {"k": "5"}, "set by -k"),
         ("drawing", {"class": "A", "k": 5}, "set by -k"),
-        ("drawing", {"class": "A", "random_state": 1}, "set by --seed"),
+        ("drawing", {"class": "A", "random_state": 1}, "set by --key"),
         ("mdav", {"shar": 1}, "no parameters besides those of the run"),
         ("drawing", {"class": "A", "shar": 1}, "did you mean share?"),
         ("drawing", {"class": "A", "colour": 1}, "known: share, runs, family, exact, order, class"),
@@ -240,6 +240,8 @@ def test_mask_refuses_before_it_reads_anything(tmp_path: Path, capsys: pytest.Ca
 
 def test_mdav_by_name_is_the_default(tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
-    masktron.mask(data, rules, tmp_path / "a.xml", k=4, manifest=tmp_path / "a.json")
-    masktron.mask(data, rules, tmp_path / "b.xml", k=4, method="mdav", params={}, manifest=tmp_path / "b.json")
+    masktron.mask(data, rules, tmp_path / "a.xml", k=4, order="keep", manifest=tmp_path / "a.json")
+    masktron.mask(
+        data, rules, tmp_path / "b.xml", k=4, order="keep", method="mdav", params={}, manifest=tmp_path / "b.json"
+    )
     assert (tmp_path / "a.xml").read_bytes() == (tmp_path / "b.xml").read_bytes()

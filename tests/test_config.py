@@ -15,13 +15,13 @@ from masktron.errors import UsageError
 def test_a_file_sets_everything(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text(
-        'k = 4\nseed = 9\ngrouping = "all"\nallow = ["R1"]\n'
+        'k = 4\norder = "keep"\ngrouping = "all"\nallow = ["R1"]\n'
         'nominal = ["REGION"]\nmax_observed_share = 2.5\nmax_block_records = 50000\n'
         '[ordinal]\nSIZE = ["small", "medium"]\nCLASS = [1, 2, 3]\nAGE = []\n'
         '[roles]\nNAME = "identifier"\n[missing]\nINCOME = ["-9", -8]\n"*" = "NA"\n'
     )
     config = load_config(path)
-    assert (config.k, config.seed, config.grouping, config.allow) == (4, 9, "all", ("R1",))
+    assert (config.k, config.order, config.grouping, config.allow) == (4, "keep", "all", ("R1",))
     assert config.roles == {"NAME": Role.IDENTIFIER}
     assert (config.nominal, config.max_observed_share) == (("REGION",), 2.5)
     assert (config.max_block_records, Config().max_block_records) == (50_000, None)
@@ -54,7 +54,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"seed": 1.5}, "seed must be an integer"),
         ({"group_size_vars": True}, "group_size_vars must be an integer"),
         ({"keep_missing": "no"}, "keep_missing must be true or false, not 'no'"),
-        ({"shuffle": 1}, "shuffle must be true or false"),
+        ({"order": "any"}, "order must be one of auto, random, keep"),
         ({"record": 5}, "record must be a name"),
         ({"phase": 3}, "phase must be a name"),
         ({"roles": {"A": ["key"]}}, "roles.A: unknown role"),

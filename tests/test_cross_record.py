@@ -200,7 +200,7 @@ def masked(
         source.write_text(source.read_text().replace("<Data>", f"<Data {settings.pop('attributes')}>", 1))
     rulebook = book(folder / "rules.sch", *rules, binding=binding)
     settings.setdefault("roles", ROLES)
-    result = masktron.mask(source, rulebook, out, k=k, **settings)
+    result = masktron.mask(source, rulebook, out, k=k, **{"order": "keep", **settings})
     assert violations(rulebook, out, source) == {}
     records = table(out)
     assert all(smallest_group(records, block.variables) >= k for block in result.blocks)

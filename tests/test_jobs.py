@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import masktron
+from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.jobs.mask import run_mask
@@ -95,7 +96,7 @@ def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     out, written = tmp_path / "m.xml", set()
     for workers in (1, 2, 3):
         options: Any = {"max_block_records": 20, "grouping": grouping, "workers": workers, "numeric": ["C"]}
-        result = masktron.mask(data, rules, out, k=3, **options)
+        result = masktron.mask(data, rules, out, k=3, order="keep", **options)
         cuts = [block.cut for block in result.blocks]
         assert all(cut is None or (cut.records, cut.blocks, cut.measured) == (90, 8, True) for cut in cuts)
         assert any(cuts)
@@ -132,7 +133,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         out = tmp_path / name / "masked.xml"
         out.parent.mkdir()
-        masktron.mask(data, rules, out, k=4, roles={"W": "weight"}, shuffle=True, seed=11)
+        masktron.mask(data, rules, out, k=4, roles={"W": "weight"}, order="random", seed=SEED)
         outputs.append(out.read_bytes())
     assert outputs[0] == outputs[1]
 
@@ -218,9 +219,9 @@ def test_grouping_all_makes_whole_records_alike(made: tuple[Path, Path, Path]) -
 
 def test_shuffled_records_are_the_same_records(made: tuple[Path, Path, Path]) -> None:
     data, rules, out = made
-    plain = mask(made, k=4)
+    plain = mask(made, k=4, order="keep")
     before = read_records(out, detect_layout(out))
-    shuffled = mask(made, k=4, shuffle=True, seed=5)
+    shuffled = mask(made, k=4, order="random", seed=SEED)
     after = read_records(out, detect_layout(out))
     rows = [sorted(zip(*(r.columns[n].lexemes for n in "ABT"), strict=True)) for r in (before, after)]
     assert rows[0] == rows[1]
@@ -250,13 +251,13 @@ def test_what_is_written_of_large_files_is_written_of_small_ones(
     rows = numbers()
     rows[3]["T"] = -1
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
-    for shuffle in (False, True):
+    for order in ("keep", "random"):
         outputs = []
         for name, least in (("large", 0), ("small", SMALLEST)):
             monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
             out = tmp_path / name / "m.xml"
             out.parent.mkdir(exist_ok=True)
-            masktron.mask(data, rules, out, k=3, invalid="exclude", shuffle=shuffle, seed=1)
+            masktron.mask(data, rules, out, k=3, invalid="exclude", order=order, seed=SEED)
             outputs.append(out.read_bytes())
         assert outputs[0] == outputs[1]
 
@@ -315,7 +316,7 @@ def test_unmasked_fields_condition_the_groups(tmp_path: Path) -> None:
     caps = generator.choice([100, 200], size=60)
     frame = pd.DataFrame({"CAP": caps, "A": (caps * generator.random(60)).astype(int)})
     rules = write_rules(tmp_path / "r.sch", "A <= CAP")
-    result = masktron.mask(frame, rules, k=5, roles={"CAP": "untouched"})
+    result = masktron.mask(frame, rules, k=5, roles={"CAP": "untouched"}, order="keep")
     assert result.data is not None
     assert (result.data["CAP"] == caps).all()
     assert (result.data["A"] <= result.data["CAP"]).all()

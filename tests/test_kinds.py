@@ -32,7 +32,7 @@ def mask(
     folder: Path, rows: list[dict[str, object]], *tests: str, **given_: Any
 ) -> tuple[masktron.MaskResult, dict[str, list[str | None]]]:
     data, out = write_data(folder / "d.xml", rows), folder / "m.xml"
-    result = masktron.mask(data, write_rules(folder / "r.sch", *tests), out, **given_)
+    result = masktron.mask(data, write_rules(folder / "r.sch", *tests), out, **{"order": "keep", **given_})
     records = read_records(out, detect_layout(out))
     return result, {name: column.lexemes.tolist() for name, column in records.columns.items()}
 

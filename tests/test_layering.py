@@ -16,7 +16,8 @@ from masktron.read.judge import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "figures", "progress", "resources", "thresholds"},
+    {"files", "figures", "progress", "resources", "streams", "thresholds"},
+    {"release_key"},
     {"constraints", "config", "kernels"},
     {"settings"},
     {"read"},

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import masktron
+from attacks import SEED
 from cli_runner import numbers, write_data, write_rules
 from masktron.read.lexical import libxml2_number
 from masktron.write.manifest import read_contract
@@ -26,7 +27,7 @@ type Rows = list[dict[str, object]]
 def masked(folder: Path, rows: Rows, *tests: str, **settings_: Any) -> masktron.MaskResult:
     """Mask rows; the output is ``m.xml``, and what the results say of it is counted again."""
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
-    result = masktron.mask(data, rules, folder / "m.xml", **settings_)
+    result = masktron.mask(data, rules, folder / "m.xml", **{"order": "keep", **settings_})
     verify(folder / "m.xml", result, tests, settings_)
     return result
 
@@ -65,7 +66,7 @@ def test_excluded_records_may_be_shuffled(tmp_path: Path) -> None:
     rows = numbers()
     rows[3]["T"] = -1
     rows[20]["T"] = -1
-    masked(tmp_path, rows, "A + B = T", k=3, invalid="exclude", shuffle=True, seed=7)
+    masked(tmp_path, rows, "A + B = T", k=3, invalid="exclude", order="random", seed=SEED)
     manifest = tmp_path / "m.manifest.json"
     contract = read_contract(manifest)
     assert sorted(contract.order or ()) == list(range(38))
@@ -224,7 +225,7 @@ def test_many_contexts_of_a_group_are_judged_in_bounded_time(tmp_path: Path) -> 
     caps = generator.choice(10**6, size=1200, replace=False) + 1
     frame = pd.DataFrame({"CAP": caps, "A": (caps * generator.random(1200)).astype(int)})
     rules = write_rules(tmp_path / "r.sch", "A <= CAP")
-    result = masktron.mask(frame, rules, k=400, roles={"CAP": "untouched"})
+    result = masktron.mask(frame, rules, k=400, roles={"CAP": "untouched"}, order="keep")
     assert result.min_group >= 400
     assert result.data is not None
     assert (result.data["A"] <= frame["CAP"]).all()
@@ -233,7 +234,7 @@ def test_many_contexts_of_a_group_are_judged_in_bounded_time(tmp_path: Path) -> 
 def test_results_agree_with_slow_definitions(tmp_path: Path) -> None:
     frame = pd.DataFrame({"A": [1, 2, 4, 8, 16, 32, 64], "B": [3, 1, 4, 1, 5, 9, 2]})
     rules = write_rules(tmp_path / "r.sch", "A + B > 0")
-    result = masktron.mask(frame, rules, k=2)
+    result = masktron.mask(frame, rules, k=2, order="keep")
     assert result.data is not None
     before = ((frame - frame.mean()) / frame.std(ddof=0)).to_numpy()
     after = ((result.data - frame.mean()) / frame.std(ddof=0)).to_numpy()
@@ -288,7 +289,7 @@ def surveys(draw: st.DrawFn) -> tuple[Rows, list[str], dict[str, Any]]:
         "missing": {"D": frozenset({"-9"})},
         "numeric": list("ABTCDE"),
         "grouping": draw(st.sampled_from(["rules", "all"])),
-        "shuffle": draw(st.booleans()),
+        "order": draw(st.sampled_from(["keep", "random"])),
         "max_observed_share": 100,
     }
     return rows, chosen, settings_
@@ -304,7 +305,7 @@ def test_surveys_of_every_kind_keep_their_rules(
     removed = settings_["roles"]["S"] == "identifier"
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
     try:
-        result = masktron.mask(data, rules, folder / "m.xml", **settings_)
+        result = masktron.mask(data, rules, folder / "m.xml", **{"order": "keep", **settings_})
     except masktron.InfeasibleError as error:
         # With fewer than k records of one key, A + B = T and A - B = T may have to hold of the same values.
         assert "unmasked K" in error.what
@@ -314,7 +315,7 @@ def test_surveys_of_every_kind_keep_their_rules(
     verify(folder / "m.xml", result, [t for t in tests if not (removed and "S !=" in t)], settings_)
     text = (folder / "m.xml").read_text()
     assert removed == ("<S>" not in text)
-    if not settings_["shuffle"]:
+    if settings_["order"] == "keep":
         kept = etree.parse(folder / "m.xml").getroot().findall("Record/K")
         assert [element.text for element in kept] == [row["K"] for row in rows]
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from masktron import estimators, methods
+from masktron.methods.base import Partitioning
 
 PAGE = (Path(__file__).parents[1] / "docs" / "methods.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### (\w+): [^\n]*\n(.*?)(?=^##|\Z)", PAGE, flags=re.MULTILINE | re.DOTALL))
@@ -27,6 +28,21 @@ def test_every_method_has_a_section_with_its_title_a_formula_or_steps_and_an_exa
         assert "Example" in text, name
         assert "```math" in text, name
         assert re.search(r"Source|\*Source", text), name
+
+
+def test_what_an_attacker_can_compute_is_said_of_each_method() -> None:
+    section = PAGE.split("## What an attacker can compute")[1].split("\n## ")[0]
+    rows = {
+        name: row.split("|")[2].strip()
+        for row in re.findall(r"^\| `.*$", section, flags=re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert sorted(rows) == sorted(kind.name for kind in methods.ALL)
+    drawing = {kind.name for kind in methods.ALL if not issubclass(kind, Partitioning)}
+    assert {name for name, source in rows.items() if source != "nothing is drawn"} == drawing
+    for kind in methods.ALL:
+        assert ("Nothing is drawn" in kind.attacker) == (kind.name not in drawing), kind.name
+        assert "key" in kind.attacker, kind.name
 
 
 def test_formulas_survive_markdown() -> None:

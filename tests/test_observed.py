@@ -93,7 +93,7 @@ type Row = dict[str, object]
 
 def mask(folder: Path, rows: list[Row], *tests: str, **settings: Any) -> masktron.MaskResult:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
-    return masktron.mask(data, rules, folder / "m.xml", **{"max_observed_share": 100, **settings})
+    return masktron.mask(data, rules, folder / "m.xml", **{"max_observed_share": 100, "order": "keep", **settings})
 
 
 def pairs(copies: int) -> list[Row]:

@@ -29,7 +29,7 @@ class Classed(Partitioning):
     """Sorts records by class within near records, and writes down what it was given."""
 
     name: ClassVar[str] = "test_classed"
-    title = says = when = source = "a test"
+    title = says = when = source = attacker = "a test"
     preserves: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = (K,)
     needs_class = True
@@ -145,7 +145,7 @@ def amounts() -> list[dict[str, object]]:
 def test_a_method_may_have_prototypes_of_its_own(tmp_path: Path) -> None:
     rows, test = amounts(), "A + B = C"
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", test)
-    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="fuzzy", params={"m": 2.0})
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="fuzzy", params={"m": 2.0}, order="keep")
     records = etree.parse(tmp_path / "m.xml").getroot().findall("Record")
     assert all(etree.XPath(f"boolean({test})")(record) for record in records)
     written = np.array([[float(record.findtext(name, "")) for name in "ABC"] for record in records])

@@ -128,7 +128,7 @@ def test_samples(
     surveys: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, k: int, seed: int
 ) -> None:
     data, rules, out = surveys(seed) / f"{name}.xml", RULES / f"{name}.sch", tmp_path / "masked.xml"
-    config = replace(load_config(SAMPLES / f"{name}.toml"), k=k, seed=seed)
+    config = replace(load_config(SAMPLES / f"{name}.toml"), k=k)
     spy = Spy(monkeypatch)
     result = masktron.mask(data, rules, out, config=config)
     assert result.violations == 0

@@ -365,7 +365,7 @@ class Case:
             self.out,
             k=4,
             roles={"Id": "key"},
-            shuffle=shuffle,
+            order="random" if shuffle else "keep",
             nominal=["C"],
         )
         assert result.min_group >= 4

@@ -42,6 +42,7 @@ class Wordy(Method):
     says: ClassVar[str] = "It draws values and says so at length, [bold]in brackets[/] too, beyond any line. " * 2
     when: ClassVar[str] = "When a table has to be read on a narrow terminal, and on a wide one."
     source: ClassVar[str] = "Somebody 2013, section 4"
+    attacker: ClassVar[str] = "With the key he takes off [red]what was added[/], and without it a share of it."
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, exactly", "covariances, in expectation")
     parameters: ClassVar[tuple[Parameter, ...]] = (
         K,
@@ -88,7 +89,8 @@ def test_lines_fit_and_nothing_is_lost(kind: type[Method], width: int) -> None:
     page = render(explained(kind), width=width)
     assert max(map(len, page.splitlines())) <= width
     words = " ".join(page.split())
-    for text in (kind.name, *kind.says.split(), *kind.when.split(), *kind.source.split(), "promises", "needs"):
+    told = " ".join((kind.says, kind.when, kind.source, kind.attacker)).split()
+    for text in (kind.name, *told, "promises", "needs", "attacker"):
         assert text in words
     for parameter in kind.parameters:
         option = "-k" if parameter.name == "k" else parameter.name

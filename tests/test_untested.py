@@ -49,7 +49,7 @@ def reason(data: Path, rules: Path, rule: str) -> tuple[str, str, bool]:
 def test_a_misspelt_context_stops_mask_before_it_breaks_the_sum(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = rulebook(tmp_path / "r.sch", ("sum", "record", "A + B = T"), ("age", "Record", "A >= 0"))
     out = tmp_path / "out.xml"
-    masking = ("mask", data, "-r", rules, "--out", out, "--role", "Id=key")
+    masking = ("mask", data, "-r", rules, "--out", out, "--role", "Id=key", "--nominal", "Sex")
     for command in (masking, ("validate", data, "-r", rules), ("check", data, "-r", rules)):
         outcome = run(*command)
         assert outcome.code == 3

@@ -26,7 +26,7 @@ def masked_as(
     data, out = write_data(tmp_path / "d.xml", rows), tmp_path / "m.xml"
     rules = write_rules(tmp_path / "r.sch", *tests)
     role = "weight" if weighted else "untouched"
-    given = {"roles": {"W": role}, "k": 5, **settings}
+    given = {"roles": {"W": role}, "k": 5, "order": "keep", **settings}
     result = masktron.mask(data, rules, out, **given)
     records = read_records(out, detect_layout(out))
     shown = {name: sorted(set(records.columns[name].lexemes.tolist())) for name in columns}

@@ -345,8 +345,8 @@ def assess(
         Without a manifest the same records in the same order. Data frames whose indices have the same labels in
         another order, or of which the masked one lacks some, are put together by these.
     manifest : path, optional
-        Says which fields were masked together and which records were left out, and undoes ``--shuffle``. It describes
-        files, so data frames are compared without one.
+        Says which fields were masked together and which records were left out, and in which order they were
+        written. It describes files, so data frames are compared without one.
     measures : sequence of str, optional
         Names of figures; all that can be had when not given.
     class_field : str, optional

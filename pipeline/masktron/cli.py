@@ -333,8 +333,24 @@ def mask(
     nominal: NominalOptions = None,
     ordinal: OrdinalOptions = None,
     numeric: NumericOptions = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Key of the random numbers: a file of at least 32 hexadecimal digits, or the manifest of the run "
+            "that is to be repeated.",
+            show_default="256 bits from the system, written to the manifest",
+        ),
+    ] = None,
     seed: Annotated[
-        int | None, typer.Option(parser=_integer, metavar="N", help="Seed of random choices.", show_default="0")
+        int | None,
+        typer.Option(
+            parser=_integer,
+            metavar="N",
+            help="Seed in the place of a key, for tests: a secret where it protects a release, and below 2^127 "
+            "refused there.",
+            show_default=False,
+        ),
     ] = None,
     grouping: Grouping = None,
     group_size_vars: GroupSizeVars = None,
@@ -369,7 +385,17 @@ def mask(
             show_default="never cut",
         ),
     ] = None,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Write the records in random order.")] = False,
+    shuffle: Annotated[
+        bool,
+        typer.Option(
+            "--shuffle",
+            help="Write the records in random order in any case; by default where their order could tell something.",
+        ),
+    ] = False,
+    keep_order: Annotated[
+        bool,
+        typer.Option("--keep-order", help="Write the records in the order of the original, and say what it tells."),
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -391,12 +417,15 @@ def mask(
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
     from masktron.files import manifest_beside
+    from masktron.release_key import read_key
 
     manifest = manifest or manifest_beside(out)
     _check_outputs(
         {"--out": out, "--manifest": manifest, "--json": json},
         {"the original": data, "the rulebook": rules, "the settings": _settings_file(config)},
     )
+    # a manifest that gives the key may be written anew: it gets the same key
+    _check_outputs({"--out": out, "--json": json}, {"the key": key})
     settings = _settings(
         config,
         role,
@@ -405,6 +434,7 @@ def mask(
         ordinal,
         numeric=numeric,
         k=k,
+        key=None if key is None else read_key(key),
         seed=seed,
         grouping=grouping,
         group_size_vars=group_size_vars,
@@ -415,7 +445,7 @@ def mask(
         aggregator=aggregator,
         max_observed_share=max_observed_share,
         max_block_records=max_block_records,
-        shuffle=shuffle or None,
+        order=_order(shuffle=shuffle, keep=keep_order),
         workers=workers,
         limit=limit,
         record=record,
@@ -726,6 +756,15 @@ def _settings(
         numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
         **changes,
     )
+
+
+def _order(*, shuffle: bool, keep: bool) -> str | None:
+    """Read the options for the order of the written records; None where neither is there."""
+    from masktron.errors import UsageError
+
+    if shuffle and keep:
+        raise UsageError("--shuffle and --keep-order are both given", hint="keep one of them")
+    return "random" if shuffle else "keep" if keep else None
 
 
 def _settings_file(named: Path | None) -> Path | None:

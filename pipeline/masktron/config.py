@@ -16,6 +16,7 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
+from masktron.release_key import key_from
 from masktron.thresholds import thresholds
 
 
@@ -47,11 +48,14 @@ class Kind(StrEnum):
 
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
+type Order = Literal["auto", "random", "keep"]
 
 type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 """Value of a parameter of a method; None stands for ``auto``."""
 
 ALL_FIELDS = "*"
+_FORMER = {"shuffle": 'order is "random", "keep" or "auto"'}
+"""What stands for settings that had another name."""
 SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` their parameters"
 
 
@@ -63,8 +67,13 @@ class Config:
     ----------
     k : int
         Smallest number of records that share one masked value, at least 2.
-    seed : int
-        Seed of every random choice.
+    seed : int or None
+        What every random choice comes from, for tests: `mask` refuses one of fewer than 128 binary digits where it
+        would protect a release. A key that nobody chose takes its place when None.
+    key : bytes, path or None
+        The same for releases: at least 16 bytes, or in Python and with ``--key`` a file with at least 32 hexadecimal
+        digits, or the manifest of a former run; 256 bits from the operating system when None. `mask` writes it to the
+        manifest, and nowhere else.
     roles : mapping of field name to Role
     missing : mapping of field name (or ``*`` for all fields) to the lexemes that mean 'missing'
     grouping : {"rules", "all"}
@@ -87,8 +96,10 @@ class Config:
     limits : mapping of str to float
         Bounds of figures (`masktron.figures.FIGURES`, by name) that a masked file has to meet before it appears: the
         least where a higher value is better, else the most.
-    shuffle : bool
-        Write the records in a random order; the permutation goes to the manifest.
+    order : {"auto", "random", "keep"}
+        Order of the written records: a random one, that of the original, or (``auto``) a random one unless the
+        original is sorted by a written field that differs in every record, or a rule reads the order. The
+        permutation goes to the manifest.
     nominal : tuple of str
         Fields whose values are categories without an order, numbers among them or not. Masked, without a role.
     ordinal : mapping of field name to tuple of str
@@ -119,7 +130,7 @@ class Config:
     """
 
     k: int = 5
-    seed: int = 0
+    seed: int | None = field(default=None, repr=False)
     roles: Mapping[str, Role] = field(default_factory=dict)
     missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
     grouping: Grouping = "rules"
@@ -130,7 +141,7 @@ class Config:
     record: str | None = None
     phase: str | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
-    shuffle: bool = False
+    order: Order = "auto"
     nominal: tuple[str, ...] = ()
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numeric: tuple[str, ...] = ()
@@ -142,6 +153,7 @@ class Config:
     aggregator: str | None = None
     workers: int | None = None
     allow_unfired: tuple[str, ...] = ()
+    key: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("k", "seed", "group_size_vars", "workers", "max_block_records"):
@@ -154,21 +166,26 @@ class Config:
             f"k must be at least 2, not {self.k}",
             "a group of one record is not masked at all; 3 to 10 are usual",
         )
-        _integer("seed", self.seed)
-        _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
+        if self.seed is not None:
+            _integer("seed", self.seed)
+            _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
+        if self.key is not None:
+            object.__setattr__(self, "key", key_from(self.key))
+            _require(self.seed is None, "a seed and a key are both given", "keep one of them: the key")
         _integer("group_size_vars", self.group_size_vars)
         _require(self.group_size_vars >= 1, f"group_size_vars must be at least 1, not {self.group_size_vars}")
         if self.workers is not None:
             _integer("workers", self.workers)
             _require(self.workers >= 1, f"workers must be at least 1, not {self.workers}")
-        for name in ("keep_missing", "shuffle"):
-            value = getattr(self, name)
-            _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
+        _require(
+            isinstance(self.keep_missing, bool), f"keep_missing must be true or false, not {self.keep_missing!r}"
+        )
         for name in ("record", "phase", "aggregator"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
+        _one_of("order", self.order, ("auto", "random", "keep"))
         _limits(self.limits, "")
         _require(
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
@@ -245,6 +262,7 @@ def load_config(path: str | PathLike[str]) -> Config:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
+    _refuse_secrets(table, str(path))
     return config_from(table, where=str(path))
 
 
@@ -268,7 +286,8 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     settings: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
-            raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
+            hint = _FORMER.get(name) or did_you_mean(name, known)
+            raise UsageError(f"unknown setting {name!r}", where=where, hint=hint)
         convert = _CONVERTERS.get(name)
         settings[name] = value if convert is None else convert(value, where)
     base = base or Config()
@@ -278,6 +297,18 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
         return replace(base, **settings)
     except UsageError as error:
         raise UsageError(error.what, where=where, hint=error.hint) from error
+
+
+def _refuse_secrets(table: Mapping[str, Any], where: str) -> None:
+    """Refuse secrets in a file of settings."""
+    for name in ("seed", "key"):
+        _require(
+            name not in table,
+            f"{name} has no place among settings: they travel with a release, and whoever knows the {name} undoes "
+            "what it protects",
+            "take the line out: `mask` makes a key for each release, and --key MANIFEST repeats one",
+            where,
+        )
 
 
 def parse_roles(assignments: Iterable[str]) -> dict[str, Role]:
@@ -543,6 +574,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "numeric": _numeric,
     "ordinal": _ordinal,
     "params": _params,
+    "key": lambda value, where: None if value is None else key_from(value, where),
 }
 
 

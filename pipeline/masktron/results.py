@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from masktron.errors import Exit
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from masktron.evaluation.findings import Evaluation, Finding
     from masktron.measures.figures import Measured
@@ -1074,6 +1076,9 @@ class MaskResult:
         The kind of the protection contract.
     unmasked : tuple of str
         Fields that are written as they were.
+    order : ndarray of intp, shape (records_out,), or None
+        Written record i is record ``order[i]`` of those that were kept, in the order of the original; None where they
+        stand in that order. A secret: it is in no output but the manifest.
     """
 
     output: str
@@ -1105,6 +1110,7 @@ class MaskResult:
     contract: str = "identical-groups"
     unmasked: tuple[str, ...] = ()
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+    order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 
     @property
     def valid(self) -> bool:

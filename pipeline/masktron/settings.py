@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Mapping
+from os import PathLike
 from typing import Any, TypedDict, get_type_hints
 
-from masktron.config import Config, Grouping, InvalidRecords, Param, Role
+from masktron.config import Config, Grouping, InvalidRecords, Order, Param, Role
 
 type Codes = str | int | Collection[str | int]
 """Values that mean 'missing', as the file shows them."""
@@ -30,16 +31,17 @@ class Settings(FieldSettings, total=False):
     """Every field of `Config`, in the forms that Python has for it; a test keeps the two in step."""
 
     k: int
-    seed: int
+    seed: int | None
     grouping: Grouping
     group_size_vars: int
     keep_missing: bool
     invalid: InvalidRecords
     allow: Fields
     allow_unfired: Fields
+    key: bytes | str | PathLike[str] | None
     phase: str | None
     limits: Mapping[str, float]
-    shuffle: bool
+    order: Order
     max_observed_share: float
     max_block_records: int | None
     max_failures: Mapping[str, int | str]

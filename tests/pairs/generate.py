@@ -129,10 +129,11 @@ def _code(b: Builder, variable: Variable) -> str:
 def _settings(rng: random.Random, b: Builder, variables: Iterable[Variable]) -> dict[str, Any]:
     roles = {v.reference: v.role for v in variables if not v.masked}
     roles |= {v.reference: v.role for v in variables if v.masked and v.kind == "text"}
+    rng.randint(0, 999)  # was the seed of the run: what is generated stays as it was
     missing = {v.reference: [v.code] for v in variables if "code" in v.gaps.values()}
     return {
         "k": b.k,
-        "seed": rng.randint(0, 999),
+        "order": "keep",
         "roles": roles,
         "missing": missing,
         "numeric": [v.reference for v in variables if v.masked and v.kind != "text"],

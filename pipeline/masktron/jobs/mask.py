@@ -21,9 +21,11 @@ from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job,
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.drawn import draw_notes
 from masktron.jobs.limits import over_limits, refuse_class_limits
+from masktron.jobs.ordering import Ordering, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.protection import check_groups, check_pair, pair_of
+from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.jobs.untested import known_only, may_be_untested, require_names, told, written_untested
 from masktron.kernels.cores import usable_cores
@@ -141,7 +143,22 @@ def run_mask(
     plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
     kept = _kept(records, originals)
     classes = _classes(kept, fields, method.class_fields)
-    run = _Run(job, config, method.method, plan, records, kept, originals, classes, receive, likely.notes())
+    ordering = ordering_of(config, job, kept, fields, _binding(job, plan))
+    randomness = randomness_of(config, job, method, fields, shuffled=ordering.random)
+    run = _Run(
+        job,
+        config,
+        method.method,
+        plan,
+        records,
+        kept,
+        originals,
+        ordering,
+        randomness,
+        classes,
+        receive,
+        likely.notes(),
+    )
     if compiles_first(len(run.kept), plan, job.edits, method.method) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
         from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
@@ -157,7 +174,7 @@ def run_mask(
         original=data,
         max_observed_share=config.max_observed_share,
         method=method.method,
-        seed=config.seed,
+        streams=randomness.streams,
         classes=classes,
         keep_missing=config.keep_missing,
         workers=config.workers,
@@ -178,6 +195,8 @@ class _Run:
     records: Records
     kept: Records
     originals: Originals
+    ordering: Ordering
+    randomness: Randomness
     classes: NDArray[np.intp] | None = None
     receive: Receive | None = None
     of_kinds: tuple[str, ...] = ()
@@ -185,8 +204,7 @@ class _Run:
     @property
     def binding(self) -> list[int]:
         """Rules that have to hold in the written file."""
-        loose = {*self.plan.released, *(index for index, _ in self.plan.not_applicable)}
-        return [check.index for check in self.job.rulebook.checks if check.index not in loose]
+        return _binding(self.job, self.plan)
 
     def publish(self, made: Masked, out: Path, manifest: Path, progress: Progress) -> MaskResult:
         """Write to temporary files, verify, and only then give them their names."""
@@ -236,10 +254,9 @@ class _Run:
 
     def _order(self) -> NDArray[np.intp] | None:
         """Permutation of the kept records: written record i is kept record order[i]."""
-        if not self.config.shuffle:
+        if not self.ordering.random or self.randomness.streams is None:
             return None
-        # a stream apart: the seed alone would repeat the numbers that a method drew
-        generator = np.random.default_rng(np.random.SeedSequence(self.config.seed, spawn_key=(0,)))
+        generator = self.randomness.streams.generator("order")
         return generator.permutation(int(self.originals.keep.sum())).astype(np.intp)
 
     def _source_order(self, order: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -298,11 +315,13 @@ class _Run:
             broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in result.rules if rule.violations)
             gone = len(result.excluded)
             several = any(rule.violations and rule.kind == "cross-record" for rule in result.rules)
+            mixed = several and self.ordering.random
             raise InfeasibleError(
                 f"the masked file would break {broken}; nothing is published",
                 where=str(self.records.source),
                 hint="let the rule go with --allow, or give its fields the role untouched"
-                + (f"; {gone} records were left out, which changes counts and totals" if gone and several else ""),
+                + (f"; {gone} records were left out, which changes counts and totals" if gone and several else "")
+                + ("; a rule that reads the order of the records needs --keep-order" if mixed else ""),
             )
         for engine in result.engines:
             if not engine.agrees:
@@ -353,7 +372,8 @@ class _Run:
                 f"the masked file does not keep what {self.method.name} promises, so nothing is published: "
                 f"{'; '.join(problems)}",
                 where=str(self.records.source),
-                hint="another seed, method or parameters; or give the fields that it names the role untouched",
+                hint="run it again for other draws, or take another method or parameters; or give the fields that it "
+                "names the role untouched",
             )
 
     # the report
@@ -418,6 +438,8 @@ class _Run:
                 *outline_notes(self.job.layout, left),
                 *told(results),
                 *self.of_kinds,
+                self.ordering.says,
+                *self.randomness.says,
                 *(() if made.perturbed is None else made.perturbed.notes),
                 *(() if draw is None else draw_notes(draw, block_results, records=len(masked), k=self.config.k)),
                 *self._unheeded(blocks),
@@ -434,6 +456,7 @@ class _Run:
             unmasked=tuple(
                 fact.name for fact in self.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)
             ),
+            order=order,
         )
         return result, measured
 
@@ -573,7 +596,10 @@ class _Run:
             "original": {"path": shown(self.records.source), "sha256": file_hash(self.records.source)},
             "rules": {"path": shown(self.job.rulebook.path), "sha256": file_hash(self.job.rulebook.path)},
             "output": {"path": result.output, "sha256": file_hash(output)},
-            "config": {name: value for name, value in _plain(asdict(self.config)).items() if name != "workers"},
+            "config": _plain(
+                {name: value for name, value in asdict(self.config).items() if name not in ("workers", "key")}
+            ),
+            "key": None if self.randomness.key is None else self.randomness.key.hex(),
             "plan": _plain(plan.as_dict()),
             "result": result.as_dict(),
             "order": None if order is None else order.tolist(),
@@ -595,6 +621,12 @@ class _Run:
             settled=perturbed.settled,
             marked={name: tuple(positions.tolist()) for name, positions in perturbed.marked.items()},
         )
+
+
+def _binding(job: Job, plan: Plan) -> list[int]:
+    """Rules that have to hold in the written file."""
+    loose = {*plan.released, *(index for index, _ in plan.not_applicable)}
+    return [check.index for check in job.rulebook.checks if check.index not in loose]
 
 
 def _in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:

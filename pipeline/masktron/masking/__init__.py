@@ -35,6 +35,7 @@ from masktron.plan import Block, Partition, Plan
 from masktron.progress import Progress, no_progress, told_as
 from masktron.read.records import Records
 from masktron.read.rulebook import Rulebook
+from masktron.streams import Streams
 
 __all__ = [
     "Masked",
@@ -83,7 +84,7 @@ def mask_records(
     original: Path,
     max_observed_share: float,
     method: Method | None = None,
-    seed: int = 0,
+    streams: Streams | None = None,
     classes: NDArray[np.intp] | None = None,
     keep_missing: bool = False,
     workers: int | None = None,
@@ -104,8 +105,8 @@ def mask_records(
     method : Method, optional
         With its parameters; MDAV of k when not given. Blocks with categories are masked by MDAV where the method
         draws numbers alone.
-    seed : int
-        Of a method that draws.
+    streams : Streams, optional
+        What a method draws from; needed where it draws.
     classes : ndarray of intp, shape (n, c), optional
         Class of each record, for methods that need one.
     keep_missing : bool
@@ -156,8 +157,10 @@ def mask_records(
             masked[block.variables] = choose(views, block, group=groups.of, settle=settle)
     drawing = None
     if method is not None and drawn:
+        if streams is None:
+            raise TypeError(f"{method.name} draws, and there is nothing to draw from")
         progress(f"drawing values by {method.name}", 0)
-        drawing = Drawing.of(views, method, drawn, seed=seed, classes=classes)
+        drawing = Drawing.of(views, method, drawn, streams=streams, classes=classes)
         alone = functools.partial(_alone, views, keep_missing=keep_missing)
         made = perturb(views, drawn, drawing, fallback=alone, told=lambda block: told_as(progress, _masking(block)))
         masked |= {one.block.variables: one for one in made}

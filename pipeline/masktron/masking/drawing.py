@@ -23,6 +23,7 @@ from masktron.masking.views import Views, pattern_of
 from masktron.methods.base import Drawn, Floats, Labels, Method
 from masktron.methods.parameters import KEEP
 from masktron.plan import Block, Partition
+from masktron.streams import Streams
 
 ROOM = 2
 """A stratum has at least that many records for each of its variables and for each record of a group: figures of
@@ -36,7 +37,8 @@ class Drawing:
     Attributes
     ----------
     method : Method
-    seed : int
+    streams : Streams
+        What the method draws from.
     variables : tuple of str
         Masked fields that are drawn.
     kept : tuple of str
@@ -50,7 +52,7 @@ class Drawing:
     """
 
     method: Method
-    seed: int
+    streams: Streams
     variables: tuple[str, ...]
     kept: tuple[str, ...]
     values: Floats
@@ -66,7 +68,7 @@ class Drawing:
         method: Method,
         blocks: Sequence[Block],
         *,
-        seed: int,
+        streams: Streams,
         classes: Labels | None = None,
     ) -> Drawing:
         """Find the strata in which a method draws the variables of some blocks.
@@ -102,7 +104,7 @@ class Drawing:
                 hint="mask fewer variables, lower k, or take another method",
             )
         strata = _strata(views, blocks, variables, least)
-        return cls(_positioned(method, named, fields), seed, variables, kept, values, nominal, classes, strata)
+        return cls(_positioned(method, named, fields), streams, variables, kept, values, nominal, classes, strata)
 
     def draw(self, attempt: int) -> Drawn:
         """Let the method draw all records; once for each attempt.
@@ -134,7 +136,7 @@ class Drawing:
         runs: list[list[tuple[NDArray[np.intp], Labels]]] = []
         groups = 0
         for number, records in enumerate(self.strata):
-            part = self._part(records, np.random.default_rng([self.seed, number, attempt]))
+            part = self._part(records, self.streams.generator("draw", number, attempt))
             drawn[records] = part.values[:, : len(self.variables)]
             if part.labels is not None:
                 labels[records] = groups + part.labels

@@ -54,6 +54,12 @@ class CampCrest(Method):
         "A confidential category stays in the file, and variances and correlations matter more than equal records."
     )
     source: ClassVar[str] = "Li and Sarkar 2013, sections 4, 5 and 8, (6), (9), (11)"
+    attacker: ClassVar[str] = (
+        "Classes are published as they are. Noise is added to the mean of a group: the noise of a group sums to "
+        "0, so that its mean is that of the original, but who is in it is not published. With the key the means "
+        "of the groups can be solved for, and no value within them. Two releases with other keys have the same "
+        "groups, and their average is nearer to the means."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means of all variables: exactly, by default",
         "variances and covariances: in expectation, by default",

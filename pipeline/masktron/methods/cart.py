@@ -55,6 +55,10 @@ class Cart(Method):
     says: ClassVar[str] = "Draws each variable in the leaves, of k records or more, of a tree on the ones before it."
     when: ClassVar[str] = "Distributions are far from normal, or categories and numbers are drawn together."
     source: ClassVar[str] = "Reiter 2005; Oganian and Domingo-Ferrer 2012, section 4"
+    attacker: ClassVar[str] = (
+        "Every value is one that some respondent has, and so published, unless smooth=true; whose it is, is not. "
+        "With the key, whoever guesses the trees computes from which record of a leaf each value was taken."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "the distribution of each variable in expectation: its zeros, peaks and range",
         "linear relations that every record satisfies, to rounding",

@@ -54,6 +54,11 @@ class Crest(Partitioning):
     )
     when: ClassVar[str] = "A confidential category stays in the file, and a group must not give it away."
     source: ClassVar[str] = "Li and Sarkar 2013, section 4, (6), (9), figure 4"
+    attacker: ClassVar[str] = (
+        "Classes are published as they are. Nothing is drawn, so there is no key that would undo it; but whoever "
+        "knows the records of all others runs it with guesses of the one that he lacks, and sees which give the "
+        "published file."
+    )
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
     parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS)
     needs_class: ClassVar[bool] = True

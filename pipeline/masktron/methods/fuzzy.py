@@ -47,6 +47,11 @@ class Fuzzy(Partitioning):
         "Where a prototype should depend on more records than those that share it; with m of 1.05 to 1.1."
     )
     source: ClassVar[str] = "Torra, Cano and Navarro-Arribas 2009, section 3.1; Torra 2009; Bezdek 1981"
+    attacker: ClassVar[str] = (
+        "Nothing is drawn, so there is no key that would undo it; but whoever knows the records of all others "
+        "runs it with guesses of the one that he lacks, and sees which give the published file. Every centre is a "
+        "weighted mean of all records."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "linear equalities and inequalities that all records satisfy, to rounding",
         "the range of every variable",

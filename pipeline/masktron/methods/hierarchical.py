@@ -83,6 +83,10 @@ class Hierarchical(Method):
     )
     when: ClassVar[str] = "Only extreme values are confidential, and analysts combine several files."
     source: ClassVar[str] = "Aslanyan and Topchyan 2013, sections 2 and 3; Reiter 2003 for combining"
+    attacker: ClassVar[str] = (
+        "What is not beyond a threshold is published as it is, and identifies who has it. What is beyond is the "
+        "value of some respondent beyond it; with the key, whoever knows the clusters computes whose."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "values within the thresholds",
         "combinations of replaced values are those of a respondent, where one has them",

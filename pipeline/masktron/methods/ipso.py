@@ -44,6 +44,11 @@ class Ipso(Method):
     says: ClassVar[str] = "Values are drawn anew so that means, covariances and regressions on kept fields are exact."
     when: ClassVar[str] = "Users fit linear models to the whole file, and nothing else of it has to stay."
     source: ClassVar[str] = "Burridge 2003; Domingo-Ferrer and Gonzalez-Nicolas 2009, section 2.1"
+    attacker: ClassVar[str] = (
+        "Values are drawn from means and covariances of all records alone: with the key, too, there is nothing to "
+        "invert for a record. But these are exact: whoever knows all records but one computes that one from the "
+        "means, but for rounding."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means, variances and covariances, also with kept fields, exactly",
         "exact linear relations between variables",

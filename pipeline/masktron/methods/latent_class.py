@@ -45,6 +45,11 @@ class LatentClass(ModelHybrid):
     says: ClassVar[str] = "Numbers and categories are drawn for each latent class, in which they are independent."
     when: ClassVar[str] = "Numbers and nominal variables that have to be masked together."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 5 (outlook); Everitt 1988"
+    attacker: ClassVar[str] = (
+        "Values are drawn from means, covariances and shares of clusters alone: with the key, too, there is "
+        "nothing to invert for a record. With exact=true whoever knows all records but one computes that one from "
+        "means and shares, but for rounding."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means and covariances of the numbers, within each cluster and in the file; exactly with exact draws",
         "shares of all categories, within each cluster and in the file; exactly with exact draws",

@@ -70,6 +70,11 @@ class Microhybrid(Method):
         "Analyses of parts of the file, and higher moments, have to stay near; variances have to be exact."
     )
     source: ClassVar[str] = "Domingo-Ferrer and Gonzalez-Nicolas 2010, sections 3 and 4; Rubin 1993"
+    attacker: ClassVar[str] = (
+        "Values are drawn from means and covariances of groups alone: with the key, too, there is nothing to "
+        "invert for a record but what these tell, and in small groups of few variables that is much. With ipso "
+        "they are exact: whoever knows all records but one computes that one from the means, but for rounding."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means, variances and covariances of each group and of the file, also with kept fields: exactly with ipso, "
         "in expectation with normal",

@@ -61,6 +61,11 @@ class ModelHybrid(Method):
     says: ClassVar[str] = "Values are drawn from the normal distribution of each cluster of a Gaussian mixture."
     when: ClassVar[str] = "Numbers that form clusters, or are far from normal, and analyses by means and covariances."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 2"
+    attacker: ClassVar[str] = (
+        "Values are drawn from means and covariances of clusters alone: with the key, too, there is nothing to "
+        "invert for a record. With exact=true whoever knows all records but one computes that one from the means, "
+        "but for rounding."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means and covariances of all variables, within each cluster and in the file; exactly with exact draws",
         "linear relations that hold exactly in the file",

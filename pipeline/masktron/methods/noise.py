@@ -41,6 +41,12 @@ class Noise(Method):
     says: ClassVar[str] = "Normal noise with the covariances of the data is added, and the sum scaled back."
     when: ClassVar[str] = "Every record may stay near its original, and the shape of the distribution matters most."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4, equation (8)"
+    attacker: ClassVar[str] = (
+        "Noise is added to the value of the record itself, and its share of the variance is known: whoever knows "
+        "several variables of a respondent finds most records. With the key the noise is solved for, and the "
+        "original comes back to the last digit. Two releases with other keys are averaged, and then half the "
+        "variance of the noise is left."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means, variances and covariances, in expectation; exactly with exact=true",
         "exact linear relations between variables",

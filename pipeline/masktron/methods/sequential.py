@@ -42,6 +42,10 @@ class Sequential(Method):
     says: ClassVar[str] = "Draws each variable from its normal regression on the ones drawn before it."
     when: ClassVar[str] = "Nobody's values may be near the original, and means and covariances are what counts."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Raghunathan, Reiter and Rubin 2003"
+    attacker: ClassVar[str] = (
+        "Values are drawn from regressions on all records alone: with the key, too, there is nothing to invert "
+        "for a record. Two releases with other keys tell the regressions better, and no record."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means in expectation; variances and covariances as well with bayesian=false, else they come out larger by "
         "what few records leave unknown",

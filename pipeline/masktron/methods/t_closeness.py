@@ -41,6 +41,11 @@ class TCloseness(Partitioning):
     says: ClassVar[str] = "As mst, but cut only where the class in both parts is distributed nearly as in the file."
     when: ClassVar[str] = "The class must not be guessed from a group, and large groups are acceptable."
     source: ClassVar[str] = "Li and Sarkar 2013, section 6.1; Li, Li and Venkatasubramanian 2007"
+    attacker: ClassVar[str] = (
+        "Classes are published as they are, and a group tells its shares. Nothing is drawn, so there is no key "
+        "that would undo it; but whoever knows the records of all others runs it with guesses of the one that he "
+        "lacks, and sees which give the published file."
+    )
     preserves: ClassVar[tuple[str, ...]] = (
         "means of all variables, where the aggregate is the mean",
         "shares of the classes in each group, to t, where those of its stratum allow it",

@@ -61,6 +61,7 @@ def explained(kind: type[Method]) -> list[RenderableType]:
         *_paragraph("keeps", kind.preserves),
         *_paragraph("loses", kind.loses),
         *_paragraph("tells", [] if issubclass(kind, Partitioning) else [TOLD]),
+        *_paragraph("attacker", [kind.attacker]),
         *_paragraph("source", [kind.source]),
         *_parameters(_asked_for(kind), method),
     ]
@@ -88,6 +89,7 @@ def _method_dict(kind: type[Method]) -> dict[str, Any]:
         "contract": {**as_plain(method.contract), "says": method.contract.says},
         "preserves": list(kind.preserves),
         "loses": list(kind.loses),
+        "attacker": kind.attacker,
         "source": kind.source,
         "fewest_records": {str(number): method.least(number) for number in VARIABLES},
         "parameters": [_parameter_dict(one, method) for one in _asked_for(kind)],

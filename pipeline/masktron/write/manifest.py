@@ -20,7 +20,17 @@ from masktron.write.declared import Declared, declared_from
 
 MANIFEST_VERSION = 1
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
-PACKAGES = ("lxml", "pyschematron", "elementpath", "saxonche", "numpy", "scipy", "pandas", "scikit-learn")
+PACKAGES = (
+    "lxml",
+    "pyschematron",
+    "elementpath",
+    "saxonche",
+    "numpy",
+    "randomgen",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+)
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,124 @@
+"""The order in which records are written: a random one where that of the original could tell who is who."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from masktron.config import Config, Role
+from masktron.constraints import CrossRecordEdit
+from masktron.jobs.common import Job
+from masktron.read.record_order import AXES, in_order_by, reads_order
+from masktron.read.records import Column, Records
+from masktron.roles import FieldFacts
+
+WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT)
+"""Roles of fields that stand in the written file as they are."""
+TELLS = (
+    "whoever has another file of these records in that order, or knows what the original is sorted by, knows whose "
+    "record each one is"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """Whether the records are written in random order, and a sentence that says so."""
+
+    random: bool
+    says: str
+
+
+def ordering_of(
+    config: Config, job: Job, records: Records, fields: Sequence[FieldFacts], binding: Collection[int]
+) -> Ordering:
+    """Choose the order of the written records.
+
+    Parameters
+    ----------
+    config : Config
+    job : Job
+    records : Records
+        Those to release.
+    fields : sequence of FieldFacts
+    binding : collection of int
+        Rules that the written file has to obey.
+    """
+    sorted_by = next(
+        (fact.name for fact in fields if fact.role in WRITTEN and _sorts(records.columns[fact.name])), ""
+    )
+    known = f"that of {sorted_by}, which differs in every record, and so tells nothing that {sorted_by} does not tell"
+    if config.order == "random":
+        return Ordering(True, "the records stand in random order, as was asked for; the manifest has the permutation")
+    if config.order == "keep":
+        told = known if sorted_by else f"as was asked for: {TELLS}"
+        return Ordering(False, f"the records stand in the order of the original, {told}")
+    if sorted_by:
+        return Ordering(False, f"the records stand in the order of the original, {known}")
+    if why := next(_asking(job, records, binding), ""):
+        return Ordering(
+            False,
+            f"the records stand in the order of the original, since {why}: {TELLS} (--shuffle writes a random order, "
+            "and the file only if its rules hold there)",
+        )
+    return Ordering(
+        True,
+        "the records stand in random order, since that of the original could tell who is who; the manifest has the "
+        "permutation",
+    )
+
+
+def _sorts(column: Column) -> bool:
+    """Whether the records stand in the order of a field, which differs in every record.
+
+    As numbers, as texts, or as texts of which the shorter comes first (H9, H10), up or down.
+    """
+    if not column.present.all() or len(column.lexemes) < 2:
+        return False
+    steps = np.diff(column.values)
+    if (steps > 0).all() or (steps < 0).all():
+        return True
+    texts = column.lexemes.tolist()
+    return any(
+        all(one < two for one, two in pairwise(keys)) or all(one > two for one, two in pairwise(keys))
+        for keys in (texts, [(len(text), text) for text in texts])
+    )
+
+
+def _asking(job: Job, records: Records, binding: Collection[int]) -> Iterator[str]:
+    """Say which rules may fail in another order."""
+    reading = reads_order(job.rulebook, job.layout)
+    for edit in job.edits:
+        index, name = edit.check.index, f"the rule {edit.check.id}"
+        if index not in binding:
+            continue
+        constraint = edit.constraint
+        unique = isinstance(constraint, CrossRecordEdit) and constraint.kind == "unique"
+        if reading[index] and not (unique and _axes_alone(edit.check.test)):
+            yield f"{name} reads it ({reading[index]})"
+        if isinstance(constraint, CrossRecordEdit) and (summed := _summed(constraint, records)):
+            yield f"{name} sums {summed}, and decimals that are added up in another order round otherwise"
+
+
+def _axes_alone(test: str) -> bool:
+    """Whether a test asks for other records by axes, at no position: a key occurs once in any order."""
+    return all(word in AXES for word in in_order_by(test))
+
+
+def _summed(constraint: CrossRecordEdit, records: Records) -> str:
+    """Return a field with decimals whose sum has to be equal to something."""
+    if constraint.kind != "total":
+        return ""
+    if constraint.bounds:
+        names = [
+            tally.field
+            for bound in constraint.bounds
+            if bound.relation == "="
+            for tally, _ in bound.terms
+            if tally.function in ("sum", "avg")
+        ]
+    else:
+        names = list(constraint.variables)
+    return next((name for name in names if name in records.columns and records.columns[name].decimals), "")

@@ -1,0 +1,137 @@
+"""What a run takes its random numbers from, and what is said of that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.jobs.common import Job
+from masktron.methods.base import Method, Partitioning
+from masktron.methods.chosen import Chosen
+from masktron.methods.parameters import Parameter
+from masktron.release_key import LEAST_SEED, key_of_seed, new_key
+from masktron.roles import FieldFacts
+from masktron.streams import Streams
+from masktron.write.manifest import file_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Randomness:
+    """The random numbers of a run.
+
+    Attributes
+    ----------
+    key : bytes or None
+        Of the release; None where nothing is random.
+    streams : Streams or None
+        None where nothing is random.
+    says : tuple of str
+        What the user has to know of it.
+    """
+
+    key: bytes | None = field(repr=False)
+    streams: Streams | None = field(repr=False)
+    says: tuple[str, ...]
+
+
+def draws(method: Method) -> bool:
+    """Tell whether a method draws: what forms groups of records that share their values takes no random numbers."""
+    return not isinstance(method, Partitioning)
+
+
+def randomness_of(
+    config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFacts], *, shuffled: bool
+) -> Randomness:
+    """Take the key of a release, or make one, and derive from it what the run draws from.
+
+    Raises
+    ------
+    UsageError
+        The seed is so short that it is found by trying.
+    """
+    said = tuple(_said(config, needed=shuffled or draws(chosen.method)))
+    if not (shuffled or draws(chosen.method)):
+        return Randomness(None, None, said)
+    if config.seed is not None and config.seed < LEAST_SEED:
+        raise UsageError(
+            "a seed below 2^127 is no secret: it may be found by trying, and with it "
+            + ("what the method draws is undone" if draws(chosen.method) else "the order of the records is undone"),
+            hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
+            + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
+        )
+    key = config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
+    bound = (file_hash(job.data), _digest(_rules(job)), _digest(_settings(config, job, chosen, fields)))
+    return Randomness(key, Streams(key, *bound), said)
+
+
+def _said(config: Config, *, needed: bool) -> Iterator[str]:
+    given = "key" if config.key is not None else "seed" if config.seed is not None else ""
+    if given and not needed:
+        yield f"nothing is random in this run: the {given} was not used"
+    elif given == "seed":
+        yield (
+            "the seed is a secret, as the manifest is: whoever has it, this program and the settings undoes what its "
+            "random numbers protect; without --seed, nobody has to keep it"
+        )
+
+
+def _digest(content: object) -> str:
+    return sha256(json.dumps(content, ensure_ascii=True, allow_nan=True).encode()).hexdigest()
+
+
+def _rules(job: Job) -> list[object]:
+    """The rulebook as it is understood, whatever files it came from: comments and messages change nothing."""
+    book = job.rulebook
+    lets = [[let.name, let.value] for let in book.lets]
+    patterns = [
+        [
+            [[let.name, let.value] for let in pattern.lets],
+            [
+                [
+                    rule.context,
+                    [[let.name, let.value] for let in rule.lets],
+                    [[check.id, check.kind, check.test, check.soft] for check in rule.checks],
+                ]
+                for rule in pattern.rules
+            ],
+        ]
+        for pattern in book.patterns
+    ]
+    return [book.version, [list(pair) for pair in book.namespaces], lets, patterns]
+
+
+def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFacts]) -> dict[str, object]:
+    """The settings that decide values, in one form however they were given.
+
+    Left out is what changes no value: paths, workers, limits and whatever else can only stop a run, and the order of
+    the written records. Released in both orders, the same draws tell no more than once.
+    """
+    method = chosen.method
+    return {
+        "k": config.k,
+        "record": list(job.layout.record_path),
+        "fields": [
+            [fact.name, fact.role.value, fact.kind.value, fact.order and list(fact.order), sorted(fact.codes)]
+            for fact in fields
+        ],
+        "grouping": [config.grouping, config.group_size_vars, config.max_block_records],
+        "allow": sorted({*config.allow}),
+        "aggregator": config.aggregator,
+        "method": method.name,
+        "params": {one.name: _plain(one, getattr(method, one.name)) for one in method.parameters if one.name != "k"},
+        "class": list(chosen.class_fields),
+    }
+
+
+def _plain(parameter: Parameter, value: Any) -> object:
+    """One form for equal values of a parameter: numbers as floats, a single one of several as a list."""
+    if parameter.kind in ("integer", "number"):
+        return None if value is None else float(value)
+    if parameter.kind == "numbers" and value is not None:
+        return [float(one) for one in (value if isinstance(value, Iterable) else (value,))]
+    return list(value) if isinstance(value, list | tuple) else value

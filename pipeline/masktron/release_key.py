@@ -1,0 +1,99 @@
+"""The key of a release: all random numbers of a run come from it, so whoever has it undoes what they protect."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from os import PathLike
+from pathlib import Path
+
+from masktron.errors import UsageError
+from masktron.files import read_text
+
+LEAST_BYTES = 16
+"""Of a key: 128 bits are out of reach of trying."""
+LEAST_SEED = 2 ** (8 * LEAST_BYTES - 1)
+"""The smallest number of 128 binary digits."""
+_BYTES = 32
+_LEAST_DIGITS = 8
+"""Different hexadecimal digits: of 32 random ones, fewer are found once in 20 million keys."""
+_HOW = (
+    "python -c 'import secrets; print(secrets.token_hex(32))' > FILE makes one; or name the manifest of the run that "
+    "is to be repeated"
+)
+
+
+def new_key() -> bytes:
+    """Return 256 bits from the operating system."""
+    return secrets.token_bytes(_BYTES)
+
+
+def key_of_seed(seed: int) -> bytes:
+    """Return the key that a seed stands for; it has no more bits than the seed."""
+    return hashlib.blake2b(str(seed).encode(), digest_size=_BYTES, person=b"masktron seed").digest()
+
+
+def key_from(given: object, where: str = "") -> bytes:
+    """Return the key that somebody gave in Python: its bytes, or the path of a file that holds it.
+
+    Raises
+    ------
+    UsageError
+        It is too short, or as for `read_key`. What was given is never shown.
+    """
+    if isinstance(given, str | PathLike):
+        return read_key(Path(given))
+    if not isinstance(given, bytes):
+        raise UsageError(
+            f"key must be bytes or the path of a file, not of type {type(given).__name__}", where=where, hint=_HOW
+        )
+    return _checked(given, where)
+
+
+def read_key(path: Path) -> bytes:
+    """Read a key from a file of hexadecimal digits, or from the manifest of a former run.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be read, or holds neither, or a key that could be found by trying. Its content is never shown.
+    """
+    text = read_text(path, "key")
+    if text.lstrip().startswith("{"):
+        text = _in_manifest(text, path)
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        raise UsageError(
+            "the key is not made of pairs of hexadecimal digits", where=str(path), hint=_HOW
+        ) from None  # the reason would say where in the key
+    return _checked(key, str(path))
+
+
+def _in_manifest(text: str, path: Path) -> str:
+    """Return the key of a manifest, as hexadecimal digits."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UsageError("neither a key nor a manifest: it is not JSON", where=str(path), hint=_HOW) from None
+    if "key" in content and content["key"] is None:
+        raise UsageError(
+            "the run of this manifest took no random numbers, and so had no key",
+            where=str(path),
+            hint="without --key it is repeated to the byte as well",
+        )
+    key = content.get("key")
+    if not isinstance(key, str):
+        raise UsageError("the manifest holds no key", where=str(path), hint=_HOW)
+    return key
+
+
+def _checked(key: bytes, where: str) -> bytes:
+    if len(key) < LEAST_BYTES:
+        raise UsageError(
+            f"the key has {8 * len(key)} bits, and at least {8 * LEAST_BYTES} are needed", where=where, hint=_HOW
+        )
+    if len({*key.hex()}) < _LEAST_DIGITS:
+        raise UsageError("the key is not random: it has only a few different digits", where=where, hint=_HOW)
+    return key

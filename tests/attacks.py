@@ -1,0 +1,99 @@
+"""What an attacker does who has the program, the rulebook, the settings and the published file, but not the key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import MasktronError
+from masktron.measures.linkage import linkage
+
+type Floats = NDArray[np.float64]
+type Draw = Callable[[Floats], Floats]
+
+KEY = bytes(range(5, 37))
+"""A key for tests, and what stands for the secret of the agency."""
+SEED = 2**127
+"""The smallest seed that `mask` takes where it protects something."""
+SHARE = 0.5
+"""Of the difference, what a round adds: with all of it the search often does not end."""
+
+
+def solutions(published: Floats, draw: Draw, *, signs: int, rounds: int) -> list[Floats]:
+    """Solve draw(X) = published by X <- X + s (published - draw(X)).
+
+    The noise hangs on singular vectors, whose signs jump while X moves. So the attacker has a program of his own that
+    holds them fast, and tries both signs of the first `signs` directions: there are two solutions for each.
+    """
+    found = []
+    for pattern in product((1.0, -1.0), repeat=signs):
+        with patch.object(np.linalg, "svd", _Oriented(np.array(pattern))):
+            found.append(_solution(published, draw, rounds))
+    return found
+
+
+class _Oriented:
+    """The singular value decomposition with singular vectors that point the same way on each call."""
+
+    def __init__(self, pattern: Floats) -> None:
+        self._pattern = pattern
+        self._svd = np.linalg.svd
+        self._held: dict[tuple[int, ...], Floats] = {}
+
+    def __call__(self, values: Floats, **options: bool) -> object:
+        if not options.get("compute_uv", True):
+            return self._svd(values, **options)
+        left, sizes, right = self._svd(values, **options)
+        held = self._held.setdefault(right.shape, right)
+        signs = np.where((right * held).sum(axis=-1) < 0, -1.0, 1.0)
+        several = min(signs.shape[-1], len(self._pattern))
+        signs[..., :several] *= self._pattern[:several]
+        return left * signs[..., None, :], sizes, right * signs[..., None]
+
+
+def _solution(published: Floats, draw: Draw, rounds: int) -> Floats:
+    spread = np.where(published.std(axis=0) > 0, published.std(axis=0), 1.0)
+    guess, best, least = published, published, math.inf
+    for _ in range(rounds):
+        try:
+            step = published - draw(guess)
+        except MasktronError:  # the method refuses such an original
+            break
+        off = float(np.abs(step / spread).max())
+        if off < least:
+            best, least = guess, off
+        guess = guess + SHARE * step
+        if off < 1e-6 or not np.isfinite(guess).all():
+            break
+    return best
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How near a reconstruction comes to the original, in per cent: of cells, of cells, of records."""
+
+    exact: float
+    near: float
+    linked: float
+
+    @classmethod
+    def of(cls, original: Floats, guess: Floats) -> Gain:
+        exact = 100 * float((np.rint(guess) == original).mean())
+        near = 100 * float((np.abs(guess - original) <= 0.01 * np.abs(original)).mean())
+        return cls(exact, near, linkage(original, guess))
+
+    def exceeds(self, other: Gain, records: int) -> bool:
+        """Whether it is more than another one by three standard errors of a share of the records."""
+        pairs = ((self.exact, other.exact), (self.near, other.near), (self.linked, other.linked))
+        return any(one > two + three_errors(two, records) for one, two in pairs)
+
+
+def three_errors(share: float, records: int) -> float:
+    p = min(max(share / 100, 1 / records), 1 - 1 / records)
+    return 300 * math.sqrt(p * (1 - p) / records)
