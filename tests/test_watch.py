@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -264,3 +265,21 @@ def test_at_the_end_nothing_is_left_on_the_screen() -> None:
 def test_who_does_not_want_to_know_is_not_told() -> None:
     expect(no_progress, "validating", 5)
     expect(lambda stage, done: None, "validating", 5)
+
+
+def test_a_stage_that_comes_back_begins_where_it_is(screen: Progress, clock: Clock) -> None:
+    begun: list[float] = []
+    add = screen.add_task
+
+    def watched(description: str, **options: Any) -> Any:
+        begun.append(options.get("completed", 0))
+        return add(description, **options)
+
+    screen.add_task = watched  # type: ignore[method-assign]
+    seen = Watch(screen, clock)
+    told = told_as(seen, "forming groups", "partitions")
+    told(1, 7)
+    clock.now += 10
+    seen("masking A", 0)
+    told(4, 7)
+    assert begun == [0, 1, 0, 4], "nobody sees 0 of 7 in between"

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-_NAMED = 6
+_NAMED = 3
 """Fields of a block that its stage is called by."""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 from masktron.progress import RECORDS
@@ -60,7 +61,7 @@ class Watch:
             if row is None:
                 self._leave(now)
                 size, unit = self._expected.get(stage, (None, RECORDS))
-                task = self._progress.add_task(printable(stage), total=size, unit=unit)
+                task = self._progress.add_task(printable(stage), total=size, completed=done, unit=unit)
                 row = self._rows[stage] = _Row(task, now)
             row.last = now
             self._progress.update(row.task, completed=done)
@@ -111,7 +112,7 @@ def _clock(seconds: float) -> str:
 @contextmanager
 def watch(console: Console) -> Iterator[Watch]:
     """Show stages on a terminal, ten times a second at most, and take the lines away at the end."""
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), _Count()
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), _Count(Column(no_wrap=True))
     with Progress(*columns, console=console, transient=True, refresh_per_second=10) as progress:
         yield Watch(progress)
 
