@@ -220,7 +220,7 @@ def test_what_masking_empties_is_said_and_known_to_check(tmp_path: Path) -> None
     assert result.valid
     assert result.tested.untested == ("old",)
     assert any("fired on 1 node of the original and fires on none of the masked file" in n for n in result.notes)
-    manifest = tmp_path / "manifest.json"
+    manifest = tmp_path / "out.manifest.json"
     checked = masktron.check(out, rules, original=data, manifest=manifest)
     assert checked.complies
     assert any("the rule 'old' fires on nothing" in line for line in checked.not_checked)
