@@ -95,8 +95,8 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "Somebody holds all original numbers and picks for each masked record the nearest respondent, all fields on "
         "one scale. Of 100 picks, this many are right. Who allows for relations between fields and picks nobody "
-        "twice finds more, twice as many after noise. More than 90 is usual block by block; whole records in groups of k: "
-        "at most 100/k.",
+        "twice finds more, twice as many after noise. More than 90 is usual block by block; whole records in "
+        "groups of k: at most 100/k.",
         unasked=math.inf,
     ),
     Figure(
