@@ -94,9 +94,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Somebody holds all original numbers and picks for each masked record the nearest respondent, all fields on "
-        "one scale. Of 100 picks, this many are right. Who allows for how fields go together and picks nobody twice "
-        "finds more, twice as many after noise. More than 90 is usual where fields were masked block by block; whole "
-        "records in groups of k: at most 100/k.",
+        "one scale. Of 100 picks, this many are right. Who allows for relations between fields and picks nobody "
+        "twice finds more, twice as many after noise. More than 90 is usual block by block; whole records in "
+        "groups of k: at most 100/k.",
         unasked=math.inf,
     ),
     Figure(
