@@ -79,7 +79,7 @@ MORE_SIZES = [4, 6, 7, 8, 9, 25, 99]
 @pytest.mark.parametrize("k", [*SIZES, *(pytest.param(k, marks=pytest.mark.full) for k in MORE_SIZES)])
 def test_census_with_the_rules_of_the_paper(converted: Path, tmp_path: Path, k: int) -> None:
     data, rules, out = converted / "microdata.xml", RULES / "census_edit_paper.sch", tmp_path / "masked.xml"
-    result = masktron.mask(data, rules, out, k=k)
+    result = masktron.mask(data, rules, out, k=k, order="keep")
     promises(result, k, data, rules, out)
     assert all(one.exits["medoid"] == 0 for one in result.blocks)
     for variable in ("V9", "V8"):
@@ -99,7 +99,7 @@ def test_census_with_the_rules_of_the_paper(converted: Path, tmp_path: Path, k: 
 
 def test_census_with_as_many_records_as_k(converted: Path, tmp_path: Path) -> None:
     data, rules = converted / "microdata.xml", RULES / "census_edit_paper.sch"
-    result = masktron.mask(data, rules, tmp_path / "masked.xml", k=1080)
+    result = masktron.mask(data, rules, tmp_path / "masked.xml", k=1080, order="keep")
     assert result.valid
     assert {one.groups for one in result.blocks} == {1}
     with pytest.raises(masktron.InfeasibleError, match="1080 records cannot form a group of k = 1081"):
@@ -108,7 +108,7 @@ def test_census_with_as_many_records_as_k(converted: Path, tmp_path: Path) -> No
 
 def test_census_with_the_domain_rule_of_the_paper(converted: Path, tmp_path: Path) -> None:
     data, rules, out = converted / "microdata.xml", RULES / "census_edit_paper_domain.sch", tmp_path / "masked.xml"
-    result = masktron.mask(data, rules, out, k=5)
+    result = masktron.mask(data, rules, out, k=5, order="keep")
     promises(result, 5, data, rules, out)
     domain = block(result, "V1")
     assert {candidate.aggregator for candidate in domain.candidates} == {"derive", "median"}
@@ -123,7 +123,7 @@ def test_census_with_real_rules(converted: Path, tmp_path: Path, k: int) -> None
     data, rules, out = converted / "census.xml", RULES / "census_real.sch", tmp_path / "masked.xml"
     failed = {rule.id: rule.failed for rule in masktron.validate(data, rules).rules}
     assert sorted(failed.values()) == [0, 3, 3, 7]
-    result = masktron.mask(data, rules, out, k=k, invalid="exclude")
+    result = masktron.mask(data, rules, out, k=k, order="keep", invalid="exclude")
     promises(result, k, data, rules, out)
     assert result.records_out == result.records_in - len(result.excluded)
 
@@ -152,7 +152,7 @@ def chained(converted: Path) -> Path:
 @pytest.mark.parametrize("binding", ["", pytest.param("xslt2", marks=pytest.mark.full)])
 def test_census_with_a_product_that_feeds_a_sum(chained: Path, tmp_path: Path, k: int, binding: str) -> None:
     rules, out = write_rules(tmp_path / "rules.sch", *CHAIN, binding=binding), tmp_path / "masked.xml"
-    result = masktron.mask(chained, rules, out, k=k)
+    result = masktron.mask(chained, rules, out, k=k, order="keep")
     promises(result, k, chained, rules, out)
     assert violations(rules, out, chained) == {}
     one = block(result, "V16")
@@ -164,7 +164,7 @@ def test_census_with_a_product_that_feeds_a_sum(chained: Path, tmp_path: Path, k
 @pytest.mark.parametrize("k", [10, *(pytest.param(k, marks=pytest.mark.full) for k in (3, 5))])
 def test_census_with_a_rounded_sum(chained: Path, tmp_path: Path, k: int, tests: tuple[str, ...]) -> None:
     rules, out = write_rules(tmp_path / "rules.sch", *tests, binding="xslt2"), tmp_path / "masked.xml"
-    result = masktron.mask(chained, rules, out, k=k)
+    result = masktron.mask(chained, rules, out, k=k, order="keep")
     promises(result, k, chained, rules, out)
     assert violations(rules, out, chained) == {}
     one = block(result, "V18")
@@ -193,7 +193,9 @@ def test_eia_counts(shared_data: Path, converted: Path, book: str, tolerance: in
 @pytest.mark.parametrize("k", [5, pytest.param(3, marks=pytest.mark.full), pytest.param(10, marks=pytest.mark.full)])
 def test_eia(converted: Path, tmp_path: Path, k: int) -> None:
     data, rules, out = converted / "eia.xml", RULES / "eia.sch", tmp_path / "masked.xml"
-    result = masktron.mask(data, rules, out, k=k, invalid="exclude", roles=EIA_ROLES, numeric=EIA_NUMBERS)
+    result = masktron.mask(
+        data, rules, out, k=k, order="keep", invalid="exclude", roles=EIA_ROLES, numeric=EIA_NUMBERS
+    )
     promises(result, k, data, rules, out)
     assert (result.records_in, result.records_out) == (4092, 3664)
     assert block(result, "TOTSALES").information_loss == pytest.approx(EIA[k], rel=0.02)
@@ -232,7 +234,9 @@ def test_eia_with_signs_and_a_condition(
     data, out = converted / "eia.xml", tmp_path / "masked.xml"
     rules = write_rules(tmp_path / "rules.sch", *EIA_TOTALS, industry, EIA_STATE, *bounds)
     spy = Spy(monkeypatch)
-    result = masktron.mask(data, rules, out, k=k, invalid="exclude", roles=EIA_ROLES, numeric=EIA_NUMBERS)
+    result = masktron.mask(
+        data, rules, out, k=k, order="keep", invalid="exclude", roles=EIA_ROLES, numeric=EIA_NUMBERS
+    )
     promises(result, k, data, rules, out)
     assert violations(rules, out, data) == {}
     masked = pd.read_xml(out)
@@ -273,7 +277,7 @@ def test_rules_without_number_calls(converted: Path, tmp_path: Path, bare_rules:
     with (converted / "census.xml").open() as stream:
         assert stream.readline()
     last = result.rules[-1].id
-    masked = masktron.mask(data, bare_rules, tmp_path / "masked.xml", k=5, allow=(last,))
+    masked = masktron.mask(data, bare_rules, tmp_path / "masked.xml", k=5, order="keep", allow=(last,))
     assert masked.valid
 
 
