@@ -745,18 +745,26 @@ class RepairResult:
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What one engine says of the written file."""
+    """What one engine says of the written file.
+
+    Attributes
+    ----------
+    rules : int
+        How many of the binding rules it judged; `violations` and `agrees` speak of these.
+    """
 
     engine: str
     records: int
     violations: int
     agrees: bool
     notes: tuple[str, ...] = ()
+    rules: int = field(kw_only=True)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "engine": self.engine,
+            "rules": self.rules,
             "records": self.records,
             "violations": self.violations,
             "agrees": self.agrees,

@@ -153,10 +153,11 @@ def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
 
 def mask_tables(result: MaskResult) -> list[RenderableType]:
     """Blocks, engines, and the figures of the whole file."""
-    engines = _table("re-validated by", "records", "violations", "agrees")
+    engines = _table("re-validated by", "rules", "records", "violations", "agrees")
     for engine in result.engines:
         engines.add_row(
             plain(engine.engine),
+            f"{engine.rules} of {result.engines[0].rules}",
             f"{engine.records}",
             f"{engine.violations}",
             "yes" if engine.agrees else "[red]no[/]",

@@ -2,8 +2,8 @@
 
 What a check reads of other records is an aggregate: a count, a sum, whether there is one of some kind. Constants
 stand in the rewritten check as literals, and what differs from record to record is read from an attribute that the
-record seems to have. The rewritten check looks at one record only, as the same analysis says that decides this for all
-rules.
+record seems to have. The rewritten check looks at one record only, as the same analysis says that decides this for
+all rules.
 
 Nothing here reads a value: whoever has computed the aggregates, by whatever means, rewrites by this plan.
 """
