@@ -751,6 +751,9 @@ class EngineResult:
     ----------
     rules : int
         How many of the binding rules it judged; `violations` and `agrees` speak of these.
+    not_judged : tuple of str
+        Binding rules that look across records of a large file and that it could not be asked about, each with the
+        reason.
     """
 
     engine: str
@@ -759,6 +762,7 @@ class EngineResult:
     agrees: bool
     notes: tuple[str, ...] = ()
     rules: int = field(kw_only=True)
+    not_judged: tuple[str, ...] = field(default=(), kw_only=True)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -769,6 +773,7 @@ class EngineResult:
             "violations": self.violations,
             "agrees": self.agrees,
             "notes": list(self.notes),
+            "not_judged": list(self.not_judged),
         }
 
 

@@ -208,8 +208,9 @@ class _Audit:
             progress=progress,
             failing=failing,
         )
-        self.not_checked += [f"by another engine, rule {note}" for note in alone]
+        self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
         for opinion in opinions:
+            self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]
             if not opinion.agrees:
                 self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
                 continue

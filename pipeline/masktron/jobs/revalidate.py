@@ -270,8 +270,20 @@ def _second(
         differences = list(_differences(job, decided, counts, judged))
         agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
         notes = tuple(note for _, note in differences)
-        failed = _violations(counts, judged)
-        results.append(EngineResult(counts.engine, counts.records, failed, agrees, notes, rules=len(judged)))
+        left = tuple(
+            f"{job.rulebook.checks[index].id}: {counts.left[index]}" for index in sorted(rules) if index in counts.left
+        )
+        results.append(
+            EngineResult(
+                counts.engine,
+                counts.records,
+                _violations(counts, judged),
+                agrees,
+                notes,
+                rules=len(judged),
+                not_judged=left,
+            )
+        )
     return results
 
 

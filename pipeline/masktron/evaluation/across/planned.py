@@ -105,6 +105,7 @@ class Planned:
         for hole in (h for holes in self._survey.holes.values() for h in holes):
             self._numbers.setdefault(hole.aggregate, len(self._numbers))
         self._used = {check: self._holes_of(check) for check in self._places}
+        self._wild = reads_all_attributes(book)
         draft = self._rewritten(self._placeholder)
         layout = extended(self._fields, self._names())
         tests = locality(draft, layout, self._outside_names)
@@ -134,8 +135,8 @@ class Planned:
         if any(f.tag.startswith(PREFIX) for f in self._fields.fields):
             return f"there are fields named {PREFIX}..."
         varied = [hole for hole in self._used[check] if not hole.aggregate.constant]
-        if varied and (wild := reads_all_attributes(book)):
-            return f"a rule reads all attributes of a record: {wild!r}"
+        if varied and self._wild:
+            return f"a rule reads all attributes of a record: {self._wild!r}"
         for hole in self._used[check]:
             if check in self.outside and not hole.aggregate.constant:
                 return "a value of one record outside the records"

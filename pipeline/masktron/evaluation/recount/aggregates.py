@@ -17,7 +17,26 @@ from masktron.evaluation.across.planned import Planned, Value
 from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Selection, Source, Word
 from masktron.evaluation.recount.values import Values, Wanted, reads_of
+from masktron.evaluation.stylesheet import EngineName
 from masktron.read.rulebook import XPathVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """Whose sums are computed, in which version of XPath."""
+
+    engine: EngineName
+    version: XPathVersion
+
+    @property
+    def zero(self) -> float:
+        """What a sum begins with: libxml2 starts at 0, Saxon with the first number."""
+        return 0.0 if self.engine == "libxml2" else -0.0
+
+    @property
+    def typed(self) -> bool:
+        """Whether the sum of nothing is an integer, and no double."""
+        return self.version != "1.0"
 
 
 class NotRecountedError(Exception):
@@ -52,21 +71,23 @@ class Recounted:
         return next((self.failed[a] for a in aggregates if a in self.failed), "")
 
 
-def recounted(aggregates: Collection[Aggregate], tables: Mapping[Source, Values], version: XPathVersion) -> Recounted:
+def recounted(aggregates: Collection[Aggregate], tables: Mapping[Source, Values], manner: Manner) -> Recounted:
     """Compute aggregates.
 
     Parameters
     ----------
     tables : mapping of source to Values
         Of the file, and of the original where some of them ask for it.
+    manner : Manner
+        Of the engine that read them. Saxon, in XPath 1.0 mode too, has no sum of what is no number.
     """
     found = Recounted()
     for aggregate in aggregates:
         try:
             if aggregate.constant:
-                found.constants[aggregate] = _constant(aggregate, tables[aggregate.selection.source], version)
+                found.constants[aggregate] = _constant(aggregate, tables[aggregate.selection.source], manner)
             else:
-                found.columns[aggregate] = _by_record(aggregate, tables, version)
+                found.columns[aggregate] = _by_record(aggregate, tables, manner)
         except NotRecountedError as problem:
             found.failed[aggregate] = str(problem)
     return found
@@ -92,7 +113,7 @@ def writable(planned: Planned, found: Recounted) -> Recounted:
     return kept
 
 
-def _constant(aggregate: Aggregate, table: Values, version: XPathVersion) -> Value:
+def _constant(aggregate: Aggregate, table: Values, manner: Manner) -> Value:
     chosen = _chosen(aggregate.selection, table)
     match aggregate.fold:
         case "count":
@@ -103,20 +124,20 @@ def _constant(aggregate: Aggregate, table: Values, version: XPathVersion) -> Val
             texts = table.columns[Wanted(_target(aggregate.selection), "text")]
             return len({text for text, own in zip(texts, chosen, strict=True) if own})
         case "sum" | "avg" | "min" | "max":
-            return _folded(aggregate, list(_numbers(aggregate.selection, table, chosen, version)), version)
+            return _folded(aggregate, list(_numbers(aggregate.selection, table, chosen, manner)), manner)
         case _:
             raise NotRecountedError(f"'{aggregate.fold}' of all records")
 
 
-def _folded(aggregate: Aggregate, numbers: list[float], version: XPathVersion) -> Value:
+def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> Value:
     if not numbers:
-        empty: Mapping[str, Value] = {"sum": 0.0 if version == "1.0" else 0}
+        empty: Mapping[str, Value] = {"sum": 0 if manner.typed else 0.0}
         return empty.get(aggregate.fold)
     if aggregate.fold in ("min", "max"):
         if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
             raise NotRecountedError("a negative zero")
         return min(numbers) if aggregate.fold == "min" else max(numbers)
-    total = 0.0 if version == "1.0" else -0.0
+    total = manner.zero
     for number in numbers:
         total += number
     if math.isinf(total):
@@ -124,7 +145,7 @@ def _folded(aggregate: Aggregate, numbers: list[float], version: XPathVersion) -
     return total if aggregate.fold == "sum" else total / len(numbers)
 
 
-def _by_record(aggregate: Aggregate, tables: Mapping[Source, Values], version: XPathVersion) -> Sequence[float]:
+def _by_record(aggregate: Aggregate, tables: Mapping[Source, Values], manner: Manner) -> Sequence[float]:
     selection = aggregate.selection
     table = tables[selection.source]
     own = keys_of(tables["file"], [mine for _, mine in selection.join])
@@ -134,7 +155,7 @@ def _by_record(aggregate: Aggregate, tables: Mapping[Source, Values], version: X
     keys = [key if wanted else None for key, wanted in zip(others, chosen, strict=True)]
     match aggregate.fold:
         case "sum":
-            return _sums(keys, own, _numbers(selection, table, [key is not None for key in keys], version), version)
+            return _sums(keys, own, _numbers(selection, table, [key is not None for key in keys], manner), manner)
         case "count" | "exists":
             counts = _counts(selection, keys, own)
             if aggregate.own is not None and any(key is None for key in own):
@@ -173,13 +194,13 @@ def _running(keys: Sequence[Hashable], own: Sequence[Hashable]) -> array[int]:
 
 
 def _sums(
-    keys: Sequence[Hashable], own: Sequence[Hashable], numbers: Iterable[float], version: XPathVersion
+    keys: Sequence[Hashable], own: Sequence[Hashable], numbers: Iterable[float], manner: Manner
 ) -> array[float]:
     totals: dict[Hashable, float] = {}
-    zero = 0.0 if version == "1.0" else -0.0
+    zero = manner.zero
     for key, number in zip((key for key in keys if key is not None), numbers, strict=True):
         totals[key] = totals.get(key, zero) + number
-    if version != "1.0" and any(key not in totals for key in own):
+    if manner.typed and any(key not in totals for key in own):
         raise NotRecountedError("the sum of nothing, which is an integer")
     return array("d", (totals.get(key, 0.0) for key in own))
 
@@ -196,10 +217,10 @@ def _chosen(selection: Selection, table: Values) -> list[bool]:
     return chosen
 
 
-def _numbers(selection: Selection, table: Values, chosen: Sequence[bool], version: XPathVersion) -> Iterator[float]:
+def _numbers(selection: Selection, table: Values, chosen: Sequence[bool], manner: Manner) -> Iterator[float]:
     for number, own in zip(table.columns[Wanted(_target(selection), "number")], chosen, strict=True):
         if own:
-            if version != "1.0" and math.isnan(number):
+            if manner.engine == "saxon" and math.isnan(number):
                 raise NotRecountedError("a value that is no number")
             yield number
 

@@ -18,7 +18,7 @@ from masktron.evaluation.across.selection import Source
 from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.engines import EngineError, NotFramedError, Program
 from masktron.evaluation.parallel import Counts, Sum
-from masktron.evaluation.recount.aggregates import Recounted, recounted, writable
+from masktron.evaluation.recount.aggregates import Manner, Recounted, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard, records_in
 from masktron.evaluation.recount.sample import Kin, positions_of, proved
 from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
@@ -313,7 +313,7 @@ class Recount:
         tables = {source: self._joined(lane, source) for source in self._pieces if (lane, source) in self._read}
         self._records[lane] = sum(counted)
         yield Trying(lane, engine, self._places(positions_of(planned, tables), tables))
-        found = writable(planned, recounted(planned.aggregates, tables, planned.original.version))
+        found = writable(planned, recounted(planned.aggregates, tables, Manner(engine, planned.original.version)))
         del tables
         self._found[lane] = found
         able = frozenset(c for c in planned.checks if planned.used(c) <= found.known)

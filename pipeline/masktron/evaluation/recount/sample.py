@@ -18,7 +18,7 @@ from masktron.evaluation.across.rewrite import Place, filled
 from masktron.evaluation.across.selection import Aggregate, Source
 from masktron.evaluation.engines import Original, compile_program
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.recount.aggregates import Recounted, keys_of, recounted, writable
+from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
 from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
 from masktron.evaluation.runner import Events
@@ -135,8 +135,8 @@ class _Trial:
         self._engine: EngineName = engine
         self._file = files["file"]
         tables = {source: self._read(source, files[source], body) for source, body in bodies.items()}
-        version = planned.original.version
-        self._found = writable(planned, recounted(planned.aggregates, tables, version))
+        manner = Manner(engine, planned.original.version)
+        self._found = writable(planned, recounted(planned.aggregates, tables, manner))
         self._records = tables["file"].records
         attributes = attributes_of(planned, self._found, 0, self._records)
         self._document = carrying(self._file.frame, bodies["file"], attributes)
