@@ -17,6 +17,7 @@ import masktron
 from across_runs import Row, texts, write
 from cli_runner import write_data, write_rules
 from masktron.errors import ViolationError
+from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.recount.recount import Asked, Hand, Recount, Told, asked_of, by_hand, recount
@@ -163,6 +164,7 @@ def test_sums_are_bit_by_bit_those_of_each_engine(version: XPathVersion, total: 
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, and its rules across records are recounted."""
     monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
     monkeypatch.setattr(module, "WHOLE", 0)
 
 
