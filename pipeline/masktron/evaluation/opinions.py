@@ -35,6 +35,7 @@ from masktron.evaluation.parallel import (
     slice_judge,
 )
 from masktron.evaluation.recount import recount as recounting
+from masktron.evaluation.recount.tasks import Asked, Hand, Reading, Task, asked_of
 from masktron.evaluation.runner import EngineChoice, Run, described, usual_engine
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
@@ -172,7 +173,7 @@ def ask(
             )
     if any(one.left for one in counts):
         recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
-        counts = [_with(one, more) if one.left else one for one, more in zip(counts, recounted, strict=True)]
+        counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
     sampled = found.sampled
     if question.sample and sampled is None:
         sampled = evaluate_with_pyschematron(
@@ -191,44 +192,23 @@ def _recounted(
     path: Path, rulebook: Rulebook, layout: Layout, question: Question, original: Path | None, tell: Told
 ) -> tuple[recounting.Told, ...]:
     """Recount in this process."""
-    asked = recounting.asked_of(path, rulebook, layout, question.aside, original)
-    if isinstance(asked, recounting.Asked):
+    asked = asked_of(path, rulebook, layout, question.aside, original)
+    if isinstance(asked, Asked):
         try:
             work = _recount_of(asked, question, SLICE, tell)
-            return recounting.recount(work, recounting.by_hand(recounting.Hand(asked)))
+            return recounting.recount(work, recounting.by_hand(Hand(asked)))
         except NotSlicedError as problem:
             asked = str(problem)
     return (recounting.Told(None, dict.fromkeys(question.aside, asked)),) * len(question.engines)
 
 
-def _recount_of(asked: recounting.Asked, question: Question, size: int, tell: Told) -> recounting.Recount:
+def _recount_of(asked: Asked, question: Question, size: int, tell: Told) -> recounting.Recount:
     def told(place: int, done: int) -> None:
         part: Any = f"{question.engines[place]} across"
         tell(part, done)
 
     engines = [usual_engine(asked.rulebook) if choice == "auto" else choice for choice in question.engines]
     return recounting.Recount(asked, engines, size, told)
-
-
-def _with(counts: Counts, more: recounting.Told) -> Counts:
-    """Return the counts of an engine with those of its recount."""
-    if more.counts is None:
-        return replace(counts, left=more.left)
-    own = [check for check in counts.left if check not in more.left]
-    if more.counts.records != counts.records:
-        return replace(counts, left={**more.left, **dict.fromkeys(own, "another number of records")})
-    chosen = np.zeros(len(counts.fired), dtype=np.bool_)
-    chosen[own] = True
-    return Counts(
-        counts.records,
-        fired=np.where(chosen, more.counts.fired, counts.fired),
-        failed=np.where(chosen, more.counts.failed, counts.failed),
-        errors=np.where(chosen, more.counts.errors, counts.errors),
-        first=np.where(chosen, more.counts.first, counts.first),
-        engine=counts.engine,
-        left=more.left,
-        objections=more.objections,
-    )
 
 
 def _nobody(_part: Part, _records: int) -> None:
@@ -268,18 +248,18 @@ def by_processes(
         return Found({}, None)
     tell = told or _nobody
     gathered = _Gathered(len(rulebook.checks), question.engines, tell)
-    asked = recounting.asked_of(path, rulebook, layout, question.aside, original) if question.aside else None
+    asked = asked_of(path, rulebook, layout, question.aside, original) if question.aside else None
     work: recounting.Recount | None = None
     try:
-        tasks: list[Slice | Sample | recounting.Reading] = []
+        tasks: list[Slice | Sample | Reading] = []
         if not rulebook.documents:
             tasks += _sampling(frame, question, size)
             tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
-        if isinstance(asked, recounting.Asked):
+        if isinstance(asked, Asked):
             work = _recount_of(asked, question, size, tell)
             tasks += work.reading()
         number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
-        opening = Opening(frame, rulebook, layout, asked if isinstance(asked, recounting.Asked) else None)
+        opening = Opening(frame, rulebook, layout, asked if isinstance(asked, Asked) else None)
         with Crew(number, opening) as crew:
             for task, answer in crew.answers(tasks):
                 if work is not None and work.has(task.lane):
@@ -400,20 +380,20 @@ class Opening:
     frame: Frame
     rulebook: Rulebook
     layout: Layout
-    asked: recounting.Asked | None = None
+    asked: Asked | None = None
 
-    def __call__(self) -> Callable[[Slice | Sample | recounting.Task], Iterator[Any]]:
+    def __call__(self) -> Callable[[Slice | Sample | Task], Iterator[Any]]:
         """Return what does the tasks, in the process that does them."""
-        return _Worker(self, None if self.asked is None else recounting.Hand(self.asked))
+        return _Worker(self, None if self.asked is None else Hand(self.asked))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Worker:
     known: Opening
-    hand: recounting.Hand | None
+    hand: Hand | None
     judges: dict[Run, Judge] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | Sample | recounting.Task) -> Iterator[Any]:
+    def __call__(self, task: Slice | Sample | Task) -> Iterator[Any]:
         """Do a task.
 
         Raises

@@ -270,9 +270,8 @@ def _second(
         differences = list(_differences(job, decided, counts, judged))
         agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
         notes = tuple(note for _, note in differences)
-        left = tuple(
-            f"{job.rulebook.checks[index].id}: {counts.left[index]}" for index in sorted(rules) if index in counts.left
-        )
+        missed = sorted(counts.left.keys() & set(rules))
+        left = tuple(f"{job.rulebook.checks[index].id}: {counts.left[index]}" for index in missed)
         results.append(
             EngineResult(
                 counts.engine,
