@@ -171,7 +171,7 @@ def ask(
                     progress=lambda done, choice=choice: tell(choice, done),  # type: ignore[misc]
                 )
             )
-    if any(one.left for one in counts):
+    if question.aside:
         recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
         counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
     sampled = found.sampled
