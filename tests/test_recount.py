@@ -20,6 +20,7 @@ from masktron.errors import ViolationError
 from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.exact import evaluate
+from masktron.evaluation.opinions import Question, ask, by_processes
 from masktron.evaluation.recount.recount import Recount, Told, by_hand, recount
 from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
 from masktron.evaluation.stylesheet import EngineName
@@ -347,3 +348,49 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     only = masktron.check(data, write_rules(tmp_path / "only.sch", "not(sum(//N) = 1)"))
     assert not [line for line in only.checked if "counts the same" in line]
     assert any("judged by masktron's columns alone" in line for line in only.not_checked)
+
+
+def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = ["A = 1 or A = 0", *UNIQUE[:2], "V > sum(//V) div count(//V)", "A = document('o.xml')//A", "sum(//V) = 1"]
+    book = replace(book_of(tests, "1.0"), documents=("o.xml",))
+    data = [{**row, "@id": str(i), "ID": str(i % 40)} for i, row in enumerate(GOOD * 12)]
+    path = write(tmp_path / "data.xml", LAYOUT, texts(LAYOUT, data))
+    original = write(tmp_path / "original.xml", LAYOUT, texts(LAYOUT, data[:9] * 3))
+    aside = frozenset(range(1, len(tests)))
+    said: list[tuple[object, int]] = []
+    options: Any = {"original": original, "processes": 2, "small": 0, "size": 2000}
+    question = Question(("auto", "saxon"), aside, len(data))
+    found = by_processes(path, book, LAYOUT, question, told=lambda *told: said.append(told), **options)
+    assert found.recounted is not None
+    asked = asked_of(path, book, LAYOUT, aside, original)
+    assert isinstance(asked, Asked)
+    work = Recount(asked, ENGINES["1.0"], 900, lambda *_: None)
+    for one, other in zip(found.recounted, recount(work, by_hand(Hand(asked))), strict=True):
+        assert (one.left, one.objections) == (other.left, other.objections) == ({}, {})
+        assert one.counts is not None
+        assert other.counts is not None
+        assert one.counts.records == other.counts.records == len(data)
+        for name in ("fired", "failed", "errors", "first"):
+            assert getattr(one.counts, name).tolist() == getattr(other.counts, name).tolist(), name
+    assert {part for part, _ in said} == {"auto across", "saxon across"}
+    assert max(done for _, done in said) == len(data)
+    # what processes have found out is taken as it is
+    monkeypatch.setattr("masktron.evaluation.opinions._recounted", None)
+    counts = ask(path, book, LAYOUT, question, original=original, found=found).counts
+    expected = evaluate(path, book, LAYOUT, original=original)
+    for one in counts:
+        assert (one.fired.tolist(), one.failed.tolist()) == (expected.fired.tolist(), expected.failed.tolist())
+
+
+def test_what_is_not_flat_or_not_counted_alike_is_refused(tmp_path: Path) -> None:
+    book = book_of([UNIQUE[0]], "1.0")
+    for name, wrong in {
+        "nested": b"<Record><ID>1<A>2</A></ID></Record>",
+        "twice": b"<Record><ID>1</ID><ID>2</ID></Record>",
+        "start": b"<Record><!--<Record >--><ID>1</ID></Record>",
+        "end": b"<Record><!--</Record>--><ID>1</ID></Record>",
+    }.items():
+        path = write(tmp_path / f"{name}.xml", LAYOUT, [*texts(LAYOUT, GOOD), wrong])
+        for told in told_of(path, book, LAYOUT, ENGINES["1.0"], size=10_000):
+            assert set(told.left) == {0}, name
+            assert told.left[0], name
