@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned, Value
@@ -211,7 +212,12 @@ def _chosen(selection: Selection, table: Values) -> list[bool]:
         raise NotRecountedError(f"the condition {broken.source!r} is an error in some record")
     chosen = [True] * table.records
     if selection.target is not None:
-        chosen = [text is not None for text in table.columns[Wanted(selection.target, "text")]]
+        there, text = Wanted(selection.target, "there"), Wanted(selection.target, "text")
+        chosen = (
+            list(map(bool, table.columns[there]))
+            if there in table.columns
+            else [value is not None for value in table.columns[text]]
+        )
     for predicate in selection.where:
         chosen = [own and bool(holds) for own, holds in zip(chosen, table.holds[predicate], strict=True)]
     return chosen
@@ -242,7 +248,9 @@ def keys_of(table: Values, keys: Sequence[Key]) -> list[Hashable]:
 
 
 def _key(table: Values, key: Key) -> Iterable[Hashable]:
-    fields = [table.columns[Wanted(at, reads_of(key))] for at in key.parts if isinstance(at, int)]
+    fields: list[Sequence[Any]] = [
+        table.columns[Wanted(at, reads_of(key))] for at in key.parts if isinstance(at, int)
+    ]
     match key.kind:
         case "node" | "normal":
             return fields[0]

@@ -26,13 +26,28 @@ def attributes_of(planned: Planned, found: Recounted, begin: int, end: int) -> t
     NotAcross
         A sum has more digits than can be written exactly.
     """
-    texts = [""] * (end - begin)
+    columns = [[""] * (end - begin)]
     for aggregate, column in found.columns.items():
-        names = planned.names_of(aggregate)
-        for at, value in enumerate(column[begin:end]):
-            parts = fraction_of(value) if aggregate.fold == "sum" else (int(value),)
-            texts[at] += "".join(f' {name}="{part}"' for name, part in zip(names, parts, strict=True))
-    return tuple(texts)
+        write = _Writer(planned.names_of(aggregate), exact=aggregate.fold == "sum")
+        columns.append([write(value) for value in column[begin:end]])
+    return tuple(map("".join, zip(*columns, strict=True)))
+
+
+class _Writer:
+    """Writes values as attributes, each one once."""
+
+    def __init__(self, names: Sequence[str], *, exact: bool) -> None:
+        self._names = names
+        self._exact = exact
+        self._known: dict[float, str] = {}
+
+    def __call__(self, value: float) -> str:
+        text = self._known.get(value)
+        if text is None:
+            parts = fraction_of(value) if self._exact else (int(value),)
+            text = "".join(f' {name}="{part}"' for name, part in zip(self._names, parts, strict=True))
+            self._known[value] = text
+        return text
 
 
 def carrying(frame: Frame, records: bytes, attributes: Sequence[str]) -> bytes:

@@ -62,8 +62,9 @@ def positions_of(planned: Planned, tables: Mapping[Source, Values]) -> dict[Sour
     for source, table in tables.items():
         few = min(table.records, SPREAD)
         own = dict.fromkeys(np.unique(np.linspace(0, max(table.records - 1, 0), few).astype(np.intp)).tolist())
-        for column in table.columns.values():
-            own.update(dict.fromkeys(_odd(column)))
+        for wanted, column in table.columns.items():
+            absent = 0 if wanted.kind == "there" else None
+            own.update(dict.fromkeys(_odd(column, absent)))
         for holds in table.holds.values():
             own.update(dict.fromkeys([*_first(holds, 1), *_first(holds, 0)]))
         chosen[source] = own
@@ -73,8 +74,8 @@ def positions_of(planned: Planned, tables: Mapping[Source, Values]) -> dict[Sour
     return {source: sorted(own) for source, own in chosen.items()}
 
 
-def _odd(column: Sequence[object]) -> list[int]:
-    found = [at for at, value in enumerate(column) if value is None or value == "" or value != value]  # noqa: PLR0124
+def _odd(column: Sequence[object], absent: int | None) -> list[int]:
+    found = [at for at, value in enumerate(column) if value in (absent, "") or value != value]  # noqa: PLR0124
     spaced = [at for at, value in enumerate(column) if isinstance(value, str) and value != value.strip()]
     return [*found[:_FEW], *spaced[:_FEW]]
 

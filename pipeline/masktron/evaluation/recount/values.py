@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain, pairwise
 from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
@@ -24,13 +25,14 @@ from masktron.read.schematron_compile import XSL
 from masktron.read.slices import Frame, framed_test
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
-type Reads = Literal["text", "normal", "number"]
-_WORD = re.compile(r"(\S+) ")
+type Reads = Literal["text", "normal", "number", "there"]
+_FEW = 10_000
+"""Different texts of a field up to which equal ones are kept once."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Wanted:
-    """What is read of a field: its text, that without superfluous white space, or its number.
+    """What is read of a field: its text, that without superfluous white space, its number, or whether it is there.
 
     Attributes
     ----------
@@ -48,8 +50,8 @@ class Values:
 
     Attributes
     ----------
-    columns : dict of Wanted to list
-        Texts, None where the field is absent; numbers, NaN where it is none.
+    columns : dict of Wanted to list or array
+        Texts, None where the field is absent; numbers, NaN where it is none; 0 and 1.
     holds : dict of Predicate to bytearray
         1 for each record on which a condition holds.
     errors : set of Predicate
@@ -57,18 +59,26 @@ class Values:
     """
 
     records: int = 0
-    columns: dict[Wanted, list[Any]] = field(default_factory=dict)
+    columns: dict[Wanted, Any] = field(default_factory=dict)
     holds: dict[Predicate, bytearray] = field(default_factory=dict)
     errors: set[Predicate] = field(default_factory=set)
+    _known: dict[Wanted, dict[str | None, str | None]] = field(default_factory=dict)
 
     def add(self, more: Values) -> None:
         """Put the records that follow behind these."""
         self.records += more.records
         for wanted, column in more.columns.items():
-            self.columns.setdefault(wanted, []).extend(column)
+            self.columns.setdefault(wanted, column[:0]).extend(self._shared(wanted, column))
         for predicate, holds in more.holds.items():
             self.holds.setdefault(predicate, bytearray()).extend(holds)
         self.errors |= more.errors
+
+    def _shared(self, wanted: Wanted, column: Any) -> Any:
+        """Return a column in which equal texts, if there are few, are one object."""
+        known = self._known.setdefault(wanted, {})
+        if wanted.kind not in ("text", "normal") or len(known) > _FEW:
+            return column
+        return [known.setdefault(text, text) for text in column]
 
 
 def wanted_of(aggregates: Iterable[Aggregate], source: Source) -> tuple[Wanted, ...]:
@@ -82,7 +92,7 @@ def wanted_of(aggregates: Iterable[Aggregate], source: Source) -> tuple[Wanted, 
             continue
         found |= {part for other, _ in selection.join for part in _parts(other)}
         if selection.target is not None:
-            found.add(Wanted(selection.target, "text"))
+            found.add(Wanted(selection.target, "text" if aggregate.fold == "distinct" else "there"))
             if aggregate.fold in SUMS:
                 found.add(Wanted(selection.target, "number"))
     return tuple(sorted(found))
@@ -159,7 +169,7 @@ class Reader:
         found = self._read(self._values.run_parsed(document))
         for wanted, number in self._numbers.items():
             nodes = document.xpath(self._names.path, namespaces=self._names.prefixes or None)
-            found.columns[wanted] = [number(node) for node in nodes]
+            found.columns[wanted] = array("d", map(number, nodes))
         if self._conditions is not None:
             self._judge(found, Events.of(self._conditions.run_parsed(document)))
         if any(len(column) != found.records for column in found.columns.values()):
@@ -167,29 +177,36 @@ class Reader:
         return found
 
     def _read(self, text: str) -> Values:
-        """Read what the stylesheet wrote; texts come with their lengths, since they may hold anything."""
-        columns: dict[Wanted, list[Any]] = {one: [] for one in self._written}
-        taken = [(columns[one].append, one.kind) for one in self._written]
-        at = records = 0
-        while at < len(text):
-            inside, at = _word(text, at)
-            if inside != "0":
-                raise RefusedError("a record with a field that is more than text")
-            for append, kind in taken:
-                present = "1"
-                if kind == "text":
-                    present, at = _word(text, at)
-                    if present not in ("0", "1"):
-                        raise RefusedError("a record that has a field twice")
-                word, at = _word(text, at)
-                if kind == "number":
-                    append(float(word))
-                    continue
-                end = at + int(word)
-                append(text[at:end] if present == "1" else None)
-                at = end
-            records += 1
-        return Values(records, columns)
+        """Read what the stylesheet wrote: first numbers of all records, then all texts, one behind the other."""
+        head, _, body = text.partition("\n")
+        words, width = head.split(" ")[:-1], 1 + sum(len(_WORDS[one.kind]) for one in self._written)
+        if not {*words[::width]} <= {"0"}:
+            raise RefusedError("a record with a field that is more than text")
+        found = Values(len(words) // width)
+        lengths: dict[Wanted, list[int]] = {}
+        at = 1
+        for one in self._written:
+            own = dict(zip(_WORDS[one.kind], (words[at + k :: width] for k in range(width)), strict=False))
+            at += len(own)
+            if not {*own.get("count", ())} <= {"0", "1"}:
+                raise RefusedError("a record that has a field twice")
+            if one.kind == "there":
+                found.columns[one] = array("b", map(int, own["count"]))
+            elif one.kind == "number":
+                found.columns[one] = array("d", map(float, own["number"]))
+            else:
+                lengths[one] = list(map(int, own["length"]))
+                found.columns[one] = own.get("count", ())
+        ends = list(accumulate(chain.from_iterable(zip(*lengths.values(), strict=True)), initial=0))
+        texts = [body[begin:end] for begin, end in pairwise(ends)]
+        if ends[-1] != len(body) or len(words) != found.records * width:
+            raise RefusedError("what an engine wrote is not what it was asked for")
+        for k, one in enumerate(lengths):
+            own_texts, there = texts[k :: len(lengths)], found.columns[one]
+            if one.kind == "text":
+                own_texts = [text if count == "1" else None for text, count in zip(own_texts, there, strict=True)]  # type: ignore[misc]
+            found.columns[one] = own_texts
+        return found
 
     def _judge(self, found: Values, events: Events) -> None:
         if events.records != found.records:
@@ -201,13 +218,6 @@ class Reader:
             found.holds[predicate] = bytearray(holds.tobytes())
             if (own & ((events.verdict == Verdict.ERROR) | (events.verdict == Verdict.NOT_FIRED))).any():
                 found.errors.add(predicate)
-
-
-def _word(text: str, at: int) -> tuple[str, int]:
-    found = _WORD.match(text, at)
-    if found is None:
-        raise RefusedError("what an engine wrote is not what it was asked for")
-    return found[1], found.end()
 
 
 class Names:
@@ -232,26 +242,37 @@ class Names:
         return f"{prefix}:{local}"
 
 
+_WORDS: Mapping[Reads, tuple[str, ...]] = {
+    "text": ("count", "length"),
+    "normal": ("length",),
+    "number": ("number",),
+    "there": ("count",),
+}
+"""The words that are written of a field, before all texts."""
+
+
 def _stylesheet(names: Names, wanted: Sequence[Wanted], engine: EngineName, version: XPathVersion) -> str:
-    """Return the stylesheet that writes the values of each record, each text behind its length."""
-    parts = ["count(*/* | */@*)", "' '"]
+    """Return the stylesheet that writes the values of all records, the lengths of texts before all texts."""
+    words, texts = ["count(*/* | */@*)", "' '"], ["''", "''"]
     for one in wanted:
         path = names.of(one.at)
-        if one.kind == "text":
-            parts += [f"count({path})", "' '", f"string-length({path})", "' '", path]
-        elif one.kind == "normal":
-            parts += [f"string-length(normalize-space({path}))", "' '", f"normalize-space({path})"]
-        else:
-            parts += [f"number({path})", "' '"]
+        shown = f"normalize-space({path})" if one.kind == "normal" else path
+        written = {"count": f"count({path})", "length": f"string-length({shown})", "number": f"number({path})"}
+        words += [part for word in _WORDS[one.kind] for part in (written[word], "' '")]
+        texts += [shown] if one.kind in ("text", "normal") else []
     declared = " ".join(f"xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in names.prefixes.items())
     saxon = engine == "saxon"
     mode = ' version="1.0"' if saxon and version == "1.0" else ""
+    loops = [
+        f'<m-xsl:for-each select="{names.path}"><m-xsl:value-of select={quoteattr(f"concat({', '.join(parts)})")}/>'
+        "</m-xsl:for-each>"
+        for parts in (words, texts)
+    ]
     return (
         f'<m-xsl:stylesheet version="{"3.0" if saxon else "1.0"}" xmlns:m-xsl="{XSL}" {declared}>'
         '<m-xsl:output method="text" encoding="UTF-8"/>'
-        f'<m-xsl:template match="/"{mode}><m-xsl:for-each select="{names.path}">'
-        f"<m-xsl:value-of select={quoteattr(f'concat({", ".join(parts)})')}/>"
-        "</m-xsl:for-each></m-xsl:template></m-xsl:stylesheet>"
+        f'<m-xsl:template match="/"{mode}>{"<m-xsl:text>&#10;</m-xsl:text>".join(loops)}</m-xsl:template>'
+        "</m-xsl:stylesheet>"
     )
 
 
