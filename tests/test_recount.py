@@ -334,8 +334,8 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "not(sum(//N) = 1)")
     found = masktron.check(data, rules)
     assert found.complies
-    assert any(line.startswith("libxml2") and "by 2 of 2 rules" in line for line in found.checked)
-    assert any(line.startswith("SaxonC") and "by 1 of 2 rules" in line for line in found.checked)
+    assert any(line.startswith("libxml2") and "for 2 of 2 rules" in line for line in found.checked)
+    assert any(line.startswith("SaxonC") and "for 1 of 2 rules" in line for line in found.checked)
     left = [line for line in found.not_checked if "R2" in line]
     assert left == ["by SaxonC-HE 13.1 in XPath 1.0 mode, rule R2: a value that is no number"]
     monkeypatch.setattr("masktron.evaluation.recount.tasks.framed", lambda *_: None)
@@ -394,3 +394,14 @@ def test_what_is_not_flat_or_not_counted_alike_is_refused(tmp_path: Path) -> Non
         for told in told_of(path, book, LAYOUT, ENGINES["1.0"], size=10_000):
             assert set(told.left) == {0}, name
             assert told.left[0], name
+
+
+def test_a_sample_has_a_value_for_every_class_that_is_summed() -> None:
+    data: list[Row] = [
+        {"@id": str(i), "ID": str(i), "A": str(i % 200), "V": "0.1" if i < 200 else None} for i in range(400)
+    ]
+    book = book_of(["sum(//Record[A = current()/A]/V) < 1", "count(//Record[A = current()/A]) = 2"], "2.0")
+    assert compare(book, data) == [frozenset({0, 1})]
+    data[7] = {**data[7], "V": None}
+    # one class of the file has none
+    assert compare(book, data) == [frozenset({1})]

@@ -216,7 +216,7 @@ class _Audit:
                 continue
             same = "finds nothing more" if opinion.notes else "counts the same"
             said = f"{opinion.engine} {same} on {_number(opinion.records, 'record')}"
-            self.checked.append(f"{said}, by {opinion.rules} of {_number(len(rules), 'rule')}")
+            self.checked.append(f"{said}, for {opinion.rules} of {_number(len(rules), 'rule')}")
             self.notes += [f"{opinion.engine} refuses less: {note}" for note in opinion.notes]
 
     # the contract

@@ -17,7 +17,7 @@ from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.parallel import Counts, Sum
 from masktron.evaluation.recount.aggregates import Manner, Recounted, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, records_in
-from masktron.evaluation.recount.sample import positions_of
+from masktron.evaluation.recount.sample import Tried, positions_of
 from masktron.evaluation.recount.tasks import Asked, Hand, Judging, Reading, Task, Trying
 from masktron.evaluation.recount.values import Values
 from masktron.evaluation.stylesheet import EngineName
@@ -103,7 +103,7 @@ class Recount:
         self._found: dict[int, Recounted] = {}
         self._refused: dict[int, str] = {}
         self._records: dict[int, int] = {}
-        self._objections: dict[int, Mapping[int, str]] = {}
+        self._tried: dict[int, Tried] = {}
 
     def has(self, lane: int) -> bool:
         """Whether a lane is one of the recount."""
@@ -128,7 +128,7 @@ class Recount:
                 own[task.number] = answer
                 self._told(FIRST_LANE - task.lane, sum(part.records for part in own.values()))
             case _:
-                self._objections[task.lane] = answer
+                self._tried[task.lane] = answer
 
     def judging(self) -> Iterator[Task]:
         """Yield the tasks of the second round, after the first."""
@@ -184,16 +184,18 @@ class Recount:
     def _result(self, lane: int) -> Told:
         planned = self._planned
         left = {check: planned.reasons.get(check, "it has no plan") for check in self._asked.checks - planned.checks}
-        if lane in self._refused or lane not in self._objections:
+        if lane in self._refused or lane not in self._tried:
             why = self._refused.get(lane, "it was not tried on a sample")
             return Told(None, {**left, **dict.fromkeys(planned.checks, why)})
         found = self._found[lane]
+        tried = self._tried[lane]
+        left |= tried.untried
         left |= {c: why for c in planned.checks if (why := found.why(planned.used(c)))}
         total, done = Sum(len(self._asked.rulebook.checks)), 0
         for _, part in sorted(self._judged.get(lane, {}).items()):
             total.add_counts(part, done)
             done += part.records
-        said = {c: why for c, why in self._objections[lane].items() if c not in left}
+        said = {c: why for c, why in tried.objections.items() if c not in left}
         return Told(total.counts(self._records[lane], ""), left, said)
 
 

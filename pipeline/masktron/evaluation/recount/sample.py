@@ -20,7 +20,7 @@ from masktron.evaluation.engines import Original, compile_program
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
-from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
+from masktron.evaluation.recount.values import Reader, Values, Wanted, program_of, wanted_of
 from masktron.evaluation.runner import Events
 from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
 from masktron.read.encoding import Encoding
@@ -52,6 +52,22 @@ class Kin:
     outside: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a sample.
+
+    Attributes
+    ----------
+    objections : mapping of int to str
+        Why the plan of a check is wrong.
+    untried : mapping of int to str
+        Checks with which nothing can be tried on the sample, with the reason.
+    """
+
+    objections: Mapping[int, str]
+    untried: Mapping[int, str]
+
+
 def positions_of(planned: Planned, tables: Mapping[Source, Values]) -> dict[Source, list[int]]:
     """Return which records of the file and of the original make a sample in which everything happens.
 
@@ -68,9 +84,9 @@ def positions_of(planned: Planned, tables: Mapping[Source, Values]) -> dict[Sour
         for holds in table.holds.values():
             own.update(dict.fromkeys([*_first(holds, 1), *_first(holds, 0)]))
         chosen[source] = own
-    for aggregate in planned.aggregates:
-        source = aggregate.selection.source
-        chosen[source].update(dict.fromkeys(_mates(aggregate, tables, chosen["file"])))
+    # Saxon has no double for the sum of a class without values, so classes are filled last
+    for aggregate in sorted(planned.aggregates, key=lambda one: one.fold == "sum"):
+        chosen[aggregate.selection.source].update(dict.fromkeys(_mates(aggregate, tables, chosen["file"])))
     return {source: sorted(own) for source, own in chosen.items()}
 
 
@@ -90,15 +106,18 @@ def _first(holds: bytearray, wanted: int) -> list[int]:
 
 
 def _mates(aggregate: Aggregate, tables: Mapping[Source, Values], sample: Iterable[int]) -> list[int]:
-    """Return records with the keys of every second record of the sample."""
-    join = aggregate.selection.join
-    if not join:
+    """Return records with the keys of every second record of the sample; for sums, with a value for every record."""
+    selection = aggregate.selection
+    if not selection.join:
         return []
-    own = keys_of(tables["file"], [mine for _, mine in join])
-    asked = {own[at]: at for at in list(sample)[::2] if own[at] is not None}
+    summed = aggregate.fold == "sum"
+    own = keys_of(tables["file"], [mine for _, mine in selection.join])
+    asked = {own[at]: at for at in list(sample)[:: 1 if summed else 2] if own[at] is not None}
+    table = tables[selection.source]
+    there = table.columns[Wanted(selection.target, "there")] if summed and selection.target is not None else ()
     found = []
-    for at, key in enumerate(keys_of(tables[aggregate.selection.source], [other for other, _ in join])):
-        if key in asked and asked[key] != at:
+    for at, key in enumerate(keys_of(table, [other for other, _ in selection.join])):
+        if key in asked and (there[at] if there else asked[key] != at):
             found.append(at)
             del asked[key]
     return found
@@ -109,8 +128,8 @@ def proved(
     engine: EngineName,
     files: Mapping[Source, Kin],
     records: Mapping[Source, Sequence[bytes]],
-) -> dict[int, str]:
-    """Try the plan on a sample, and say of each check with which it cannot be right why so.
+) -> Tried:
+    """Try the plan on a sample.
 
     Parameters
     ----------
@@ -125,7 +144,7 @@ def proved(
     """
     bodies = {source: [*own, *own[::3]] if source == "file" else list(own) for source, own in records.items()}
     trial = _Trial(planned, engine, files, {source: b"".join(own) for source, own in bodies.items()})
-    return trial.objections()
+    return trial.tried()
 
 
 class _Trial:
@@ -164,24 +183,23 @@ class _Trial:
         )
         return reader(body)
 
-    def objections(self) -> dict[int, str]:
-        """Return what is wrong with the plan of each check, if anything is."""
+    def tried(self) -> Tried:
+        """Judge the sample."""
         planned, found = self._planned, self._found
         able = frozenset(c for c in planned.checks if planned.used(c) <= found.known)
-        said = {check: f"not tried on a sample: {found.why(planned.used(check))}" for check in planned.checks - able}
-        if not able:
-            return said
+        untried = {c: f"not tried on a sample: {found.why(planned.used(c))}" for c in planned.checks - able}
         written = self._events(planned.original, able)
         inside, outside = able - planned.outside, able & planned.outside
         book = planned.with_values(found.constants, found.known)
         rewritten = self._events(book, inside) | self._around(book, outside)
         probes = self._events(_probing(planned, found, able), able)
+        said = {}
         for check in sorted(able):
             if any(verdict != Verdict.HOLDS for _, verdict in probes[check]):
                 said[check] = "a part of it that was computed apart is not what the engine makes of it in a sample"
             elif written[check] != rewritten[check]:
                 said[check] = "it is not what it is as written, in a sample"
-        return said
+        return Tried(said, untried)
 
     def _events(self, book: Rulebook, checks: Collection[int]) -> dict[int, list[tuple[int, int]]]:
         """Return record and verdict of each node, by check."""

@@ -15,7 +15,7 @@ from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.engines import EngineError, NotFramedError, Program
 from masktron.evaluation.parallel import Counts, Sum
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
-from masktron.evaluation.recount.sample import Kin, proved
+from masktron.evaluation.recount.sample import Kin, Tried, proved
 from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
 from masktron.evaluation.runner import Events
 from masktron.evaluation.stylesheet import EngineName, Selection
@@ -200,7 +200,7 @@ class Hand:
         total.add(events, 0)
         return total.counts(records, "")
 
-    def _tried(self, task: Trying) -> dict[int, str]:
+    def _tried(self, task: Trying) -> Tried:
         records = {
             source: [self._bytes(source, begin, end) for begin, end in own] for source, own in task.places.items()
         }
