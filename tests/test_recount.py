@@ -310,18 +310,19 @@ def no_condition(_self: object, selection: Any, _token: object, _map: object) ->
 @pytest.mark.parametrize(
     ("test", "what", "wrong"),
     [
-        ("not(Id = preceding-sibling::Record/Id) or A &gt; 1", "_SIBLINGS", {"preceding-sibling": "after"}),
-        ("count(//Record[A = 1]) &lt; 50", "Surroundings._where", no_condition),
+        ("not(Id = preceding-sibling::Record/Id) or A > 1", "resolve._SIBLINGS", {"preceding-sibling": "after"}),
+        ("count(//Record[A = 1]) < 50", "resolve.Surroundings._where", no_condition),
+        ("count(//Record) < 50", "planned.constant_text", lambda *_: "41"),
     ],
-    ids=["before", "condition"],
+    ids=["before", "condition", "literal"],
 )
 def test_a_plan_that_is_wrong_is_found_on_a_sample(
     tmp_path: Path, test: str, what: str, wrong: Any, binding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, rules = write_data(tmp_path / "data.xml", PEOPLE), tmp_path / "rules.sch"
-    write_rules(rules, test.replace("&gt;", ">").replace("&lt;", "<"), binding=binding)
+    write_rules(rules, test, binding=binding)
     assert not [problem for problem in masktron.check(data, rules).problems if "sample" in problem]
-    monkeypatch.setattr(f"masktron.evaluation.across.resolve.{what}", wrong)
+    monkeypatch.setattr(f"masktron.evaluation.across.{what}", wrong)
     found = masktron.check(data, rules)
     assert not found.complies
     told = "does not agree: R1: a part of it that was computed apart is not what the engine makes of it in a sample"
