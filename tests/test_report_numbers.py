@@ -53,7 +53,7 @@ def test_the_table_of_mask(masked: MaskResult) -> None:
         records_in=MILLION,
         records_out=MILLION - 80,
         totals=(TotalResult("A", 1029983.718, 1030037.333, 0.005, MILLION),),
-        engines=(EngineResult("an engine", MILLION, 0, True),),
+        engines=(EngineResult("an engine", MILLION, 0, True, rules=1),),
         blocks=tuple(replace(block, groups=200_016) for block in masked.blocks),
     )
     shown = " ".join(render(mask_tables(result)).split())

@@ -868,6 +868,11 @@ class EngineResult:
         Whether nothing that it says otherwise is without a known reason.
     deviations : tuple of str
         Names of the known deviations that were met; ``docs/engines.md`` has them.
+    rules : int
+        How many of the binding rules it judged; `violations` and `agrees` speak of these.
+    not_judged : tuple of str
+        Binding rules that look across records of a large file and that it could not be asked about, each with the
+        reason.
     """
 
     engine: str
@@ -876,16 +881,20 @@ class EngineResult:
     agrees: bool
     notes: tuple[str, ...] = ()
     deviations: tuple[str, ...] = ()
+    rules: int = field(kw_only=True)
+    not_judged: tuple[str, ...] = field(default=(), kw_only=True)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "engine": self.engine,
+            "rules": self.rules,
             "records": self.records,
             "violations": self.violations,
             "agrees": self.agrees,
             "deviations": list(self.deviations),
             "notes": list(self.notes),
+            "not_judged": list(self.not_judged),
         }
 
 

@@ -86,7 +86,7 @@ class Crew:
         Parameters
         ----------
         tasks : iterable of Task
-            Those that stand first are begun first. Once.
+            Those that stand first are begun first. More can be given when all of these are done.
 
         Raises
         ------

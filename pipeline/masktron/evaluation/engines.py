@@ -61,6 +61,25 @@ class Program(Protocol):
         """
         ...
 
+    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> Any:
+        """Read a document as `run_bytes` does, for several programs of the same engine.
+
+        Raises
+        ------
+        NotFramedError
+            As there.
+        """
+        ...
+
+    def run_parsed(self, document: Any) -> str:
+        """Transform what `parse` returned.
+
+        Raises
+        ------
+        EngineError
+        """
+        ...
+
 
 class Original:
     """The original file that ``document()`` names, read once.
@@ -70,11 +89,13 @@ class Original:
     path : Path
     known : bool
         Whether it is known to be well-formed: then it is not read before a rule asks for it.
+    text : str
+        The document itself, where it is no file.
     """
 
-    def __init__(self, path: Path, *, known: bool = False) -> None:
+    def __init__(self, path: Path, *, known: bool = False, text: str = "") -> None:
         self._path = path
-        self._text = "" if known else self._read()
+        self._text = text or ("" if known else self._read())
 
     def _read(self) -> str:
         return etree.tostring(parse_tree(self._path, DocumentError).getroot(), encoding="unicode")
@@ -168,13 +189,19 @@ class _Libxml2:
             raise EngineError(_messages(error)) from None
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
+        return self.run(self.parse(document, encoding, guard))
+
+    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> etree._Element:
         try:
             root = etree.fromstring(document, tree_parser())
         except etree.XMLSyntaxError as problem:
             raise NotFramedError(str(problem)) from None
         if not root.getroottree().xpath(guard.test, namespaces=dict(guard.prefixes) or None):
             raise NotFramedError(guard.test)
-        return self.run(root)
+        return root
+
+    def run_parsed(self, document: etree._Element) -> str:
+        return self.run(document)
 
     def run(self, root: etree._Element) -> str:
         try:
@@ -201,22 +228,25 @@ class _Saxon:
             self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:
-        return self._transformed(etree.tostring(root, encoding="unicode"), None)
+        return self.run_parsed(self._parsed(etree.tostring(root, encoding="unicode"), EngineError))
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
+        return self.run_parsed(self.parse(document, encoding, guard))
+
+    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> PyXdmNode:
         try:
             text = document[len(encoding.bom) :].decode(encoding.codec)
         except UnicodeDecodeError as problem:
             raise NotFramedError(str(problem)) from None
         # the declaration speaks of bytes
-        return self._transformed(text[len(encoding.declaration) :], guard)
+        node = self._parsed(text[len(encoding.declaration) :], NotFramedError)
+        if not self._passes(node, guard):
+            raise NotFramedError(guard.test)
+        return node
 
-    def _transformed(self, text: str, guard: Guard | None) -> str:
+    def run_parsed(self, node: PyXdmNode) -> str:
         from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
 
-        node = self._parsed(text, EngineError if guard is None else NotFramedError)
-        if guard is not None and not self._passes(node, guard):
-            raise NotFramedError(guard.test)
         try:
             with silenced():
                 return str(self._executable.transform_to_string(xdm_node=node) or "")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,21 @@ from numpy.typing import NDArray
 from masktron.evaluation.crew import Crew, CrewError, RefusedError
 from masktron.evaluation.engines import EngineError, Guard, NotFramedError
 from masktron.evaluation.oracle import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
-from masktron.evaluation.parallel import SLICE, SMALL, Counts, Judge, Sum, cores, count, runs_on, slice_judge
-from masktron.evaluation.runner import EngineChoice, Run, described
+from masktron.evaluation.parallel import (
+    SLICE,
+    SMALL,
+    Counts,
+    Judge,
+    Sum,
+    cores,
+    count,
+    engine_name,
+    runs_on,
+    slice_judge,
+)
+from masktron.evaluation.recount import recount as recounting
+from masktron.evaluation.recount.tasks import Asked, Hand, Reading, Task, asked_of
+from masktron.evaluation.runner import EngineChoice, Run, described, usual_engine
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
@@ -35,8 +48,10 @@ CHUNK = 25
 _SAMPLE = -1
 """The lane of the sample; the others are the places of the engines in what was asked."""
 
-type Told = Callable[[EngineChoice | None, int], None]
-"""Called with an engine, or None for pyschematron, and the number of records that it has judged."""
+type Part = EngineChoice | Literal["auto across", "saxon across", "libxml2 across"] | None
+"""What engines are asked in: an engine, the recount of an engine across records, None for pyschematron."""
+type Told = Callable[[Part, int], None]
+"""Called with a part and the number of records that it has judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +79,7 @@ class Question:
     engines : tuple of {"auto", "libxml2", "saxon"}
         Those that judge every record.
     aside : frozenset of int
-        Checks that need not be counted; see `masktron.evaluation.parallel.count`.
+        Checks that are not put to engines as they are written, but recounted; see `masktron.evaluation.recount`.
     records : int
         How many the file has.
     sample : int
@@ -92,10 +107,13 @@ class Found:
     counts : mapping of int to (Counts, tuple of Run)
         By the place of an engine in the question, with what it ran.
     sampled : Opinion or None
+    recounted : tuple of masktron.evaluation.recount.recount.Told, or None
+        What each engine says of the checks that are recounted.
     """
 
     counts: Mapping[int, tuple[Counts, tuple[Run, ...]]]
     sampled: Opinion | None
+    recounted: tuple[recounting.Told, ...] | None = None
 
 
 def ask(
@@ -131,24 +149,31 @@ def ask(
         As `evaluate`.
     """
     tell = told or _nobody
-    found = found or by_processes(path, rulebook, layout, question, told=tell)
+    found = found or by_processes(path, rulebook, layout, question, original=original, told=tell)
     counts = []
     for lane, choice in enumerate(question.engines):
         if lane in found.counts:
             summed, runs = found.counts[lane]
-            counts.append(replace(summed, engine=described((run.engine for run in runs), rulebook)))
-            continue
-        counts.append(
-            count(
-                path,
-                rulebook,
-                layout,
-                original=original,
-                engine=choice,
-                leave_out=question.aside,
-                progress=lambda done, choice=choice: tell(choice, done),  # type: ignore[misc]
+            engine = described((run.engine for run in runs), rulebook)
+            counts.append(replace(summed, engine=engine, left=dict.fromkeys(question.aside, "")))
+        elif len(question.aside) == len(rulebook.checks):
+            nothing = Sum(len(rulebook.checks)).counts(question.records, engine_name(rulebook, layout, choice))
+            counts.append(replace(nothing, left=dict.fromkeys(question.aside, "")))
+        else:
+            counts.append(
+                count(
+                    path,
+                    rulebook,
+                    layout,
+                    original=original,
+                    engine=choice,
+                    leave_out=question.aside,
+                    progress=lambda done, choice=choice: tell(choice, done),  # type: ignore[misc]
+                )
             )
-        )
+    if question.aside:
+        recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
+        counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
     sampled = found.sampled
     if question.sample and sampled is None:
         sampled = evaluate_with_pyschematron(
@@ -163,7 +188,30 @@ def ask(
     return Opinions(tuple(counts), sampled)
 
 
-def _nobody(_engine: EngineChoice | None, _records: int) -> None:
+def _recounted(
+    path: Path, rulebook: Rulebook, layout: Layout, question: Question, original: Path | None, tell: Told
+) -> tuple[recounting.Told, ...]:
+    """Recount in this process."""
+    asked = asked_of(path, rulebook, layout, question.aside, original)
+    if isinstance(asked, Asked):
+        try:
+            work = _recount_of(asked, question, SLICE, tell)
+            return recounting.recount(work, recounting.by_hand(Hand(asked)))
+        except NotSlicedError as problem:
+            asked = str(problem)
+    return (recounting.Told(None, dict.fromkeys(question.aside, asked)),) * len(question.engines)
+
+
+def _recount_of(asked: Asked, question: Question, size: int, tell: Told) -> recounting.Recount:
+    def told(place: int, done: int) -> None:
+        part: Any = f"{question.engines[place]} across"
+        tell(part, done)
+
+    engines = [usual_engine(asked.rulebook) if choice == "auto" else choice for choice in question.engines]
+    return recounting.Recount(asked, engines, size, told)
+
+
+def _nobody(_part: Part, _records: int) -> None:
     """Tell nobody."""
 
 
@@ -173,6 +221,7 @@ def by_processes(
     layout: Layout,
     question: Question,
     *,
+    original: Path | None = None,
     processes: int | None = None,
     small: int = SMALL,
     size: int = SLICE,
@@ -182,7 +231,7 @@ def by_processes(
 
     Parameters
     ----------
-    path, rulebook, layout, question, told
+    path, rulebook, layout, question, original, told
         As for `ask`.
     processes : int, optional
         By default one for each core, up to 4.
@@ -191,23 +240,40 @@ def by_processes(
     size : int
         Bytes of a slice.
     """
-    if path.stat().st_size <= small or rulebook.documents:
+    if path.stat().st_size <= small or (rulebook.documents and not question.aside):
         return Found({}, None)
     before = _stamp(path)
     frame = framed(path, layout)
     if frame is None:
         return Found({}, None)
-    gathered = _Gathered(len(rulebook.checks), question.engines, told or _nobody)
+    tell = told or _nobody
+    gathered = _Gathered(len(rulebook.checks), question.engines, tell)
+    asked = asked_of(path, rulebook, layout, question.aside, original) if question.aside else None
+    work: recounting.Recount | None = None
     try:
-        tasks: list[Slice | Sample] = [*_sampling(frame, question, size)]
-        tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
+        tasks: list[Slice | Sample | Reading] = []
+        if not rulebook.documents:
+            tasks += _sampling(frame, question, size)
+            tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
+        if isinstance(asked, Asked):
+            work = _recount_of(asked, question, size, tell)
+            tasks += work.reading()
         number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
-        with Crew(number, Opening(frame, rulebook, layout)) as crew:
+        opening = Opening(frame, rulebook, layout, asked if isinstance(asked, Asked) else None)
+        with Crew(number, opening) as crew:
             for task, answer in crew.answers(tasks):
-                gathered.take(task, answer)
+                if work is not None and work.has(task.lane):
+                    work.take(task, answer)
+                else:
+                    gathered.take(task, answer)
+            if work is not None:
+                for task, answer in crew.answers(work.judging()):
+                    work.take(task, answer)
     except (NotSlicedError, CrewError):
         return Found({}, None)
-    return gathered.found() if _stamp(path) == before else Found({}, None)
+    if _stamp(path) != before:
+        return Found({}, None)
+    return replace(gathered.found(), recounted=None if work is None else work.results())
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -314,18 +380,20 @@ class Opening:
     frame: Frame
     rulebook: Rulebook
     layout: Layout
+    asked: Asked | None = None
 
-    def __call__(self) -> Callable[[Slice | Sample], Iterator[Any]]:
+    def __call__(self) -> Callable[[Slice | Sample | Task], Iterator[Any]]:
         """Return what does the tasks, in the process that does them."""
-        return _Worker(self)
+        return _Worker(self, None if self.asked is None else Hand(self.asked))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Worker:
     known: Opening
+    hand: Hand | None
     judges: dict[Run, Judge] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | Sample) -> Iterator[Any]:
+    def __call__(self, task: Slice | Sample | Task) -> Iterator[Any]:
         """Do a task.
 
         Raises
@@ -339,6 +407,8 @@ class _Worker:
                     yield self._counted(task)
                 case Sample():
                     yield from self._sampled(task)
+                case _ if self.hand is not None:
+                    yield from self.hand(task)
         except (EngineError, NotFramedError, NotSlicedError, NotSampledError) as problem:
             raise RefusedError(str(problem)) from None
 

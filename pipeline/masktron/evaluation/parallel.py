@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +58,10 @@ class Counts:
         Position, from 0, of the first record with a failure or an error; -1 where no record has one.
     engine : str
         Name and version.
+    left : mapping of int to str
+        Checks that were not counted, with the reason where there is one to tell.
+    objections : mapping of int to str
+        Checks of which something else than the counts is wrong.
     """
 
     records: int
@@ -66,6 +70,8 @@ class Counts:
     errors: NDArray[np.int64]
     first: NDArray[np.int64]
     engine: str
+    left: Mapping[int, str] = field(default_factory=dict)
+    objections: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Counts:
@@ -109,7 +115,7 @@ def count(
     size : int
         Bytes of a slice.
     leave_out : collection of int
-        Checks that need not be counted, some of all; they are where the file cannot be cut.
+        Checks that need not be counted, some of all; they are where the file cannot be cut, and else are `left`.
     progress : callable, optional
         Called with the number of records done; from 0 again, where another engine decides some of the rules.
 
@@ -127,7 +133,8 @@ def count(
     if frame is not None:
         whole = _Whole(frame, rulebook, layout, Original(original or path) if rulebook.documents else None)
         try:
-            return whole.count(engine, threads or cores(), size, frozenset(leave_out), progress)
+            counts = whole.count(engine, threads or cores(), size, frozenset(leave_out), progress)
+            return replace(counts, left=dict.fromkeys(leave_out, ""))
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
     return Counts.of(evaluate(path, rulebook, layout, original=original, engine=engine, limit=1, progress=progress))

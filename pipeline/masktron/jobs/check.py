@@ -23,7 +23,7 @@ from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.revalidate import left_to_columns, second_opinions
+from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.untested import may_be_untested, told, with_untested
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
@@ -227,12 +227,7 @@ class _Audit:
     def second_opinions(self, evaluation: Evaluation, failing: Collection[int], progress: Progress) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
-        aside = left_to_columns(self.job, self.job.data, evaluation)
-        self.not_checked += [
-            f"rule {self.job.rulebook.checks[index].id} by another engine: it looks across records of a large file"
-            for index in sorted(aside.intersection(rules))
-        ]
-        for opinion in second_opinions(
+        opinions, alone = second_opinions(
             self.job.data,
             self.job,
             self.job.layout,
@@ -240,14 +235,17 @@ class _Audit:
             rules,
             original=self.original,
             progress=progress,
-            aside=aside,
             failing=failing,
-        ):
+        )
+        self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
+        for opinion in opinions:
+            self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]
             if not opinion.agrees:
                 self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
                 continue
             same = "finds nothing more" if opinion.notes else "counts the same"
-            self.checked.append(f"{opinion.engine} {same} on {_number(opinion.records, 'record')}")
+            said = f"{opinion.engine} {same} on {_number(opinion.records, 'record')}"
+            self.checked.append(f"{said}, for {opinion.rules} of {_number(len(rules), 'rule')}")
             self.notes += [f"{opinion.engine} refuses less: {note}" for note in opinion.notes]
 
     # the contract

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.opinions import Found, Opinions, Question, Told, ask, by_processes
+from masktron.evaluation.opinions import Found, Opinions, Part, Question, Told, ask, by_processes
 from masktron.evaluation.oracle import Opinion, compare
 from masktron.evaluation.parallel import Counts, engine_name
 from masktron.evaluation.runner import EngineChoice
@@ -27,7 +27,8 @@ SAMPLE = 2000
 """pyschematron judges this many records, spread evenly over longer files: it takes a millisecond or more for each."""
 WHOLE = 20_000_000
 """Bytes up to which engines that are not ours see the whole document for a rule that columns evaluate across records:
-they look through all records for each, in a time that grows with the square."""
+they look through all records for each, in a time that grows with the square. In larger files they judge it over
+aggregates that are computed apart from ours (`masktron.evaluation.recount`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,15 +105,11 @@ def revalidate(
             keep_verdicts=True,
             progress=lambda done: progress(stage, done),
         )
-    aside = left_to_columns(job, path, decided)
-    alone = tuple(
-        f"{job.rulebook.checks[index].id}: looks across records; no other engine is asked in so large a file"
-        for index in sorted(aside.intersection(rules))
-    )
     asked = asking.opinions(decided)
+    alone = judged_by_columns_alone(job, decided, rules, asked.counts)
     engines = [
-        EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone),
-        *_second(job, decided, rules, asked.counts, aside, ()),
+        EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone, rules=len(rules)),
+        *_second(job, decided, rules, asked.counts, ()),
     ]
     if asked.sampled is not None:
         engines.append(_third(job, decided, rules, asked.sampled))
@@ -179,16 +176,18 @@ class Asking:
         )
 
     def _question(self, decided: Evaluation | None, records: int) -> Question:
-        aside = left_to_columns(self._job, self._path, decided)
-        return Question(_others(self._job, self._layout, decided, aside), aside, records, SAMPLE)
+        aside = to_recount(self._job, self._path, decided)
+        return Question(_others(self._job, self._layout, decided), aside, records, SAMPLE)
 
     def _by_processes(self, question: Question, told: Told) -> Found:
-        def heard(engine: EngineChoice | None, done: int) -> None:
+        def heard(part: Part, done: int) -> None:
             if self._left.is_set():
                 raise _LeftError
-            told(engine, done)
+            told(part, done)
 
-        return by_processes(self._path, self._job.rulebook, self._layout, question, told=heard)
+        return by_processes(
+            self._path, self._job.rulebook, self._layout, question, original=self._original, told=heard
+        )
 
 
 def second_opinions(
@@ -200,9 +199,8 @@ def second_opinions(
     *,
     original: Path | None,
     progress: Progress,
-    aside: frozenset[int] = frozenset(),
     failing: Collection[int] = (),
-) -> list[EngineResult]:
+) -> tuple[list[EngineResult], tuple[str, ...]]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
     Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
@@ -217,22 +215,25 @@ def second_opinions(
         Indices of the checks that count.
     original : Path or None
         What ``document()`` in the rules means.
-    aside : frozenset of int
-        Rules that are not asked about: those of `left_to_columns`.
     failing : collection of int
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
         is noted, and no disagreement; what it finds beyond those that were counted always is one.
+
+    Returns
+    -------
+    list of EngineResult
+    tuple of str
+        The rules that none of them judged, as `judged_by_columns_alone` says.
     """
-    question = Question(_others(job, layout, decided, aside), aside, decided.records)
+    question = Question(_others(job, layout, decided), to_recount(job, path, decided), decided.records)
     told = _telling(job, layout, question, progress)
     opinions = ask(path, job.rulebook, layout, question, original=original, told=told)
-    return _second(job, decided, rules, opinions.counts, aside, failing)
+    alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
+    return _second(job, decided, rules, opinions.counts, failing), alone
 
 
-def _others(job: Job, layout: Layout, decided: Evaluation | None, aside: frozenset[int]) -> tuple[EngineChoice, ...]:
-    """Return the engines that have not decided alone, if there is something to ask."""
-    if len(aside) == len(job.rulebook.checks):
-        return ()
+def _others(job: Job, layout: Layout, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
+    """Return the engines that have not decided alone."""
     choices: tuple[EngineChoice, ...] = ("auto", "saxon") if job.rulebook.version == "1.0" else ("auto",)
     names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
     return tuple(choice for name, choice in names.items() if decided is None or name != decided.engine)
@@ -240,14 +241,18 @@ def _others(job: Job, layout: Layout, decided: Evaluation | None, aside: frozens
 
 def _telling(job: Job, layout: Layout, question: Question, progress: Progress) -> Told:
     """Return what hears of each engine; it has been told what to expect."""
-    stages: dict[EngineChoice | None, str] = {
+    stages: dict[Part, str] = {
         choice: f"asking {engine_name(job.rulebook, layout, choice)}" for choice in question.engines
     }
+    if question.aside:
+        for choice in question.engines:
+            part: Any = f"{choice} across"
+            stages[part] = f"{stages[choice]} across records"
     for stage in stages.values():
         expect(progress, stage, question.records)
     stages[None] = "re-validating with pyschematron"
     expect(progress, stages[None], len(question.positions))
-    return lambda engine, done: progress(stages[engine], done)
+    return lambda part, done: progress(stages[part], done)
 
 
 def _second(
@@ -255,21 +260,50 @@ def _second(
     decided: Evaluation,
     rules: Collection[int],
     opinions: Iterable[Counts],
-    aside: frozenset[int],
     failing: Collection[int],
 ) -> list[EngineResult]:
-    judged = [index for index in rules if index not in aside]
     results = []
     for counts in opinions:
+        judged = [index for index in rules if index not in counts.left]
+        if rules and not judged:
+            continue
         differences = list(_differences(job, decided, counts, judged))
         agrees = all(index in failing and _is_milder(decided, counts, index) for index, _ in differences)
         notes = tuple(note for _, note in differences)
-        results.append(EngineResult(counts.engine, counts.records, _violations(counts, judged), agrees, notes))
+        missed = sorted(counts.left.keys() & set(rules))
+        left = tuple(f"{job.rulebook.checks[index].id}: {counts.left[index]}" for index in missed)
+        results.append(
+            EngineResult(
+                counts.engine,
+                counts.records,
+                _violations(counts, judged),
+                agrees,
+                notes,
+                rules=len(judged),
+                not_judged=left,
+            )
+        )
     return results
 
 
-def left_to_columns(job: Job, path: Path, decided: Evaluation | None) -> frozenset[int]:
-    """Rules across records, in a file so large that no engine is asked about them; as far as is known beforehand."""
+def judged_by_columns_alone(
+    job: Job, decided: Evaluation, rules: Collection[int], opinions: Sequence[Counts]
+) -> tuple[str, ...]:
+    """Name the rules that no engine judged that is not ours, with the reason."""
+    if not decided.engine.startswith("masktron"):
+        return ()
+    return tuple(
+        f"{job.rulebook.checks[index].id}: judged by masktron's columns alone, {opinions[0].left[index]}"
+        for index in sorted(rules)
+        if opinions and all(index in counts.left for counts in opinions)
+    )
+
+
+def to_recount(job: Job, path: Path, decided: Evaluation | None) -> frozenset[int]:
+    """Rules across records, in a file so large that no engine is asked about them as they are written.
+
+    As far as is known beforehand; what the decision has handed back to the whole document is asked there.
+    """
     if path.stat().st_size <= WHOLE:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
@@ -295,6 +329,8 @@ def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collectio
     if decided.records != counts.records:
         yield -1, f"{decided.records} and {counts.records} records"
     for index in rules:
+        if index in counts.objections:
+            yield -1, f"{job.rulebook.checks[index].id}: {counts.objections[index]}"
         own = [int(of[index]) for of in (decided.fired, decided.failed, decided.errors)]
         other = [int(of[index]) for of in (counts.fired, counts.failed, counts.errors)]
         if own == other:
@@ -322,4 +358,7 @@ def _third(job: Job, decided: Evaluation, rules: list[int], opinion: Opinion) ->
     judged = [index for index in rules if index not in mistaken]
     failed = int((opinion.failed[judged] + opinion.errors[judged]).sum())
     known = dict.fromkeys(one.deviation.id for one in explained if one.deviation is not None)
-    return EngineResult(opinion.engine, len(opinion.records), failed, not blocking, tuple(notes), tuple(known))
+    compared = len(own.difference(opinion.not_compared))
+    return EngineResult(
+        opinion.engine, len(opinion.records), failed, not blocking, tuple(notes), tuple(known), rules=compared
+    )

@@ -165,10 +165,11 @@ def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
 
 def mask_tables(result: MaskResult) -> list[RenderableType]:
     """Blocks, engines, and the figures of the whole file."""
-    engines = _table("re-validated by", "records", "violations", "agrees")
+    engines = _table("re-validated by", "rules", "records", "violations", "agrees")
     for engine in result.engines:
         engines.add_row(
             plain(engine.engine),
+            f"{engine.rules} of {result.engines[0].rules}",
             number(engine.records),
             number(engine.violations),
             _agreement(engine),
@@ -185,6 +186,7 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
         *_notes("cut", tuple(_cuts(result.blocks))),
         *_notes("note", result.notes),
         *_notes("note", tuple(note for engine in result.engines for note in engine.notes)),
+        *_notes("not judged", tuple(f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)),
         *_notes("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
         *_notes("let go", result.allowed),
         *_notes("mended", tuple(map(_repair, result.repairs))),

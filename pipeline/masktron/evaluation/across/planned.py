@@ -1,0 +1,282 @@
+"""Which checks on several records are checks on one record that carries values, and how they are rewritten.
+
+What a check reads of other records is an aggregate: a count, a sum, whether there is one of some kind. Constants
+stand in the rewritten check as literals, and what differs from record to record is read from an attribute that the
+record seems to have. The rewritten check looks at one record only, as the same analysis says that decides this for
+all rules.
+
+Nothing here reads a value: whoever has computed the aggregates, by whatever means, rewrites by this plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+
+from masktron.evaluation.across.conditions import conditions_of
+from masktron.evaluation.across.derived import extended
+from masktron.evaluation.across.outside import stands_alone
+from masktron.evaluation.across.paths import Map
+from masktron.evaluation.across.recognise import Hole
+from masktron.evaluation.across.rewrite import (
+    PREFIX,
+    Names,
+    Place,
+    constant_text,
+    reads_all_attributes,
+    record_text,
+    transform,
+)
+from masktron.evaluation.across.rewrite import filled as fill
+from masktron.evaluation.across.selection import Aggregate, Predicate, Source
+from masktron.evaluation.across.survey import Survey
+from masktron.evaluation.stylesheet import needs_saxon
+from masktron.read.forbidden import STANDARD_NAMESPACES
+from masktron.read.locality import locality
+from masktron.read.records import Layout
+from masktron.read.rulebook import Check, Rulebook, ValueOf
+
+type Value = int | float | bool | None
+"""Of an aggregate that is the same for all records; None is the empty sequence."""
+type _Editor = Callable[[Hole, Place], str]
+
+
+class Planned:
+    """Checks on several records of a flat file, and what they read of these.
+
+    Attributes
+    ----------
+    original : Rulebook
+        As it is written.
+    checks : frozenset of int
+        Indices of the checks that are planned.
+    outside : frozenset of int
+        Those of them that fire on nodes outside the records.
+    reasons : dict of int to str
+        Why a check is not planned.
+    aggregates : tuple of Aggregate
+        What the planned checks read.
+    predicates : dict of source to tuple of Predicate
+        Conditions on records of the file and of the original that these have.
+
+    Parameters
+    ----------
+    rulebook, layout, checks, outside, original_layout, original_outside
+        As for `masktron.evaluation.across.plan.plan_across`.
+    """
+
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        layout: Layout,
+        checks: Collection[int],
+        outside: Collection[str] = (),
+        original_layout: Layout | None = None,
+        original_outside: Collection[str] = (),
+    ) -> None:
+        self.original = rulebook
+        self._fields = layout
+        self._outside_names = frozenset(outside)
+        maps: dict[Source, Map] = {"file": Map(layout, self._outside_names)}
+        if original_layout is not None:
+            maps["original"] = Map(original_layout, frozenset(original_outside))
+        self._maps = maps
+        self._survey = Survey(rulebook, maps)
+        self.reasons: dict[int, str] = {}
+        self._numbers: dict[Aggregate, int] = {}
+        self._plan(frozenset(checks))
+        aggregates = {hole.aggregate for c in self.checks for hole in self._used[c]}
+        self.aggregates = tuple(sorted(aggregates, key=self._numbers.__getitem__))
+        self.predicates: dict[Source, tuple[Predicate, ...]] = {
+            source: tuple(
+                dict.fromkeys(p for a in self.aggregates if a.selection.source == source for p in a.selection.where)
+            )
+            for source in ("file", "original")
+        }
+
+    def _plan(self, checks: frozenset[int]) -> None:
+        book = self.original
+        self._places = {
+            check.index: (p, r, c)
+            for p, pattern in enumerate(book.patterns)
+            for r, rule in enumerate(pattern.rules)
+            for c, check in enumerate(rule.checks)
+        }
+        for hole in (h for holes in self._survey.holes.values() for h in holes):
+            self._numbers.setdefault(hole.aggregate, len(self._numbers))
+        self._used = {check: self._holes_of(check) for check in self._places}
+        self._wild = reads_all_attributes(book)
+        draft = self._rewritten(self._placeholder)
+        layout = extended(self._fields, self._names())
+        tests = locality(draft, layout, self._outside_names)
+        messages = self._message_reasons(draft, layout)
+        self.outside = frozenset(
+            i for i in checks if tests[i] and stands_alone(draft, self._maps["file"], self._survey.bases, i)
+        )
+        for check in checks:
+            reason = "" if check in self.outside else tests[check] or messages[check]
+            reason = (self._why(check) or reason) if reason else self._hindrance(check)
+            if reason:
+                self.reasons[check] = reason
+        self.checks = checks - set(self.reasons)
+        self.outside &= self.checks
+
+    def _why(self, check: int) -> str:
+        return next((r for place, r in self._survey.reasons.items() if place[:3] == self._places[check]), "")
+
+    def _hindrance(self, check: int) -> str:  # noqa: PLR0911 -- one branch per reason
+        """Say what else keeps a check from being evaluated here."""
+        book = self.original
+        p, _, _ = self._places[check]
+        if any(needs_saxon(rule, book, self._fields) for rule in book.patterns[p].rules):
+            return "a context that only a walk over the whole document decides"
+        if dict(book.namespaces).get("xs", STANDARD_NAMESPACES["xs"]) != STANDARD_NAMESPACES["xs"]:
+            return "the prefix xs means something else"
+        if any(f.tag.startswith(PREFIX) for f in self._fields.fields):
+            return f"there are fields named {PREFIX}..."
+        varied = [hole for hole in self._used[check] if not hole.aggregate.constant]
+        if varied and self._wild:
+            return f"a rule reads all attributes of a record: {self._wild!r}"
+        for hole in self._used[check]:
+            if check in self.outside and not hole.aggregate.constant:
+                return "a value of one record outside the records"
+            reason = self._condition_reason(hole.aggregate)
+            if reason:
+                return f"a condition on other records: {reason}"
+        return ""
+
+    def _condition_reason(self, aggregate: Aggregate) -> str:
+        source = aggregate.selection.source
+        where = aggregate.selection.where
+        if not where:
+            return ""
+        book = conditions_of(self.original, self._maps[source].layout, where)
+        return next(
+            (reason for reason in locality(book, self._maps[source].layout, self._maps[source].outside) if reason), ""
+        )
+
+    def _holes_of(self, check: int) -> list[Hole]:
+        """List the holes of a check and of all variables that it may see."""
+        p, r, c = self._places[check]
+        return [
+            hole
+            for place, holes in self._survey.holes.items()
+            if place[:3] == (p, r, c) or (place[-1] < 0 and place[:-1] == (p, r)[: len(place) - 1])
+            for hole in holes
+        ]
+
+    def _names(self) -> list[str]:
+        return [name for a in self._numbers if not a.constant for name in self.names_of(a)]
+
+    def _rewritten(self, text_of: _Editor, known: Collection[Aggregate] | None = None) -> Rulebook:
+        """Return the rulebook with texts for aggregates; where not all of an expression are known, it stays."""
+
+        def edit(source: str, place: Place) -> str:
+            holes = self._survey.holes.get(place, ())
+            if known is not None and any(hole.aggregate not in known for hole in holes):
+                return source
+            return fill(source, holes, lambda hole: text_of(hole, place))
+
+        book = transform(self.original, edit)
+        if book.version == "1.0" or "xs" in dict(book.namespaces):
+            return book
+        return replace(book, namespaces=(*book.namespaces, ("xs", STANDARD_NAMESPACES["xs"])))
+
+    def _placeholder(self, hole: Hole, place: Place) -> str:
+        if hole.aggregate.constant:
+            return constant_text(
+                hole, {"integer": 1, "double": 1.0, "boolean": True}[hole.type], self.original.version
+            )
+        return self._from_record(hole, place)
+
+    def _from_record(self, hole: Hole, place: Place) -> str:
+        names = Names.of(self._numbers[hole.aggregate])
+        base = self._survey.bases.get((place[0], place[1])) if len(place) > 2 else None
+        in_field = base is not None and base.field is not None
+        return record_text(hole, names, self.original.version, in_field=in_field)
+
+    def _message_reasons(self, draft: Rulebook, layout: Layout) -> tuple[str, ...]:
+        """Return for each check why its message needs the whole document."""
+        reasons = [""] * len(draft.checks)
+        for k in range(max((len(check.message) for check in draft.checks), default=0)):
+            asked = replace(
+                draft,
+                patterns=tuple(
+                    replace(
+                        p, rules=tuple(replace(r, checks=tuple(_asking(c, k) for c in r.checks)) for r in p.rules)
+                    )
+                    for p in draft.patterns
+                ),
+            )
+            reasons = [
+                old or new for old, new in zip(reasons, locality(asked, layout, self._outside_names), strict=True)
+            ]
+        return tuple(reasons)
+
+    def conditions(self, source: Source = "file") -> Rulebook:
+        """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
+        return conditions_of(self.original, self._maps[source].layout, self.predicates[source])
+
+    def reads_others(self, check: int) -> bool:
+        """Whether a check, or a variable that it may see, has an aggregate."""
+        return bool(self._used[check])
+
+    def used(self, check: int) -> frozenset[Aggregate]:
+        """Return the aggregates of a check and of all variables that it may see."""
+        return frozenset(hole.aggregate for hole in self._used[check])
+
+    @property
+    def holes(self) -> Mapping[Place, tuple[Hole, ...]]:
+        """The aggregates with the places where they stand, of all expressions of the rulebook."""
+        return self._survey.holes
+
+    @property
+    def reads_original(self) -> bool:
+        """Whether the original has to be read as well."""
+        return any(a.selection.source == "original" for a in self.aggregates)
+
+    def names_of(self, aggregate: Aggregate) -> list[str]:
+        """Return the attributes in which a record carries the value of an aggregate: a sum has three."""
+        names = Names.of(self._numbers[aggregate])
+        return [names.value, *names.divisors] if aggregate.fold == "sum" else [names.value]
+
+    def carrying(self, aggregates: Iterable[Aggregate]) -> Layout:
+        """Return the layout of records that carry the values of some aggregates."""
+        return extended(self._fields, [name for a in aggregates if not a.constant for name in self.names_of(a)])
+
+    def text_of(self, hole: Hole, place: Place, constants: Mapping[Aggregate, Value]) -> str:
+        """Return what stands in the place of an aggregate.
+
+        Raises
+        ------
+        NotAcross
+            No expression is exactly the value.
+        """
+        if hole.aggregate.constant:
+            return constant_text(hole, constants[hole.aggregate], self.original.version)
+        return self._from_record(hole, place)
+
+    def with_values(self, constants: Mapping[Aggregate, Value], known: Collection[Aggregate]) -> Rulebook:
+        """Return the rulebook in which aggregates are values; where not all of an expression are known, it stays.
+
+        The checks that are not planned are to be evaluated by the rulebook as it was, since variables that they share
+        may be rewritten.
+
+        Parameters
+        ----------
+        constants : mapping of Aggregate to value
+            Of those that are the same for all records.
+        known : collection of Aggregate
+            Those whose values are known, the ones that records carry included.
+
+        Raises
+        ------
+        NotAcross
+            No expression is exactly a value.
+        """
+        return self._rewritten(lambda hole, place: self.text_of(hole, place, constants), known)
+
+
+def _asking(check: Check, k: int) -> Check:
+    part = check.message[k] if k < len(check.message) else None
+    return replace(check, test=part.select if isinstance(part, ValueOf) else "true()")

@@ -1,0 +1,267 @@
+"""Aggregates from the values that an engine read: one record after the other, with dictionaries.
+
+Texts are equal where they have the same characters, numbers where Python's floats are; NaN equals nothing. Sums are
+added in the order of the file, as the engines do: libxml2 begins with 0, Saxon with the first number.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from masktron.evaluation.across.paths import NotAcross
+from masktron.evaluation.across.planned import Planned, Value
+from masktron.evaluation.across.rewrite import fraction_of
+from masktron.evaluation.across.selection import Aggregate, Key, Selection, Source, Word
+from masktron.evaluation.recount.values import Values, Wanted, reads_of
+from masktron.evaluation.stylesheet import EngineName
+from masktron.read.rulebook import XPathVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """Whose sums are computed, in which version of XPath."""
+
+    engine: EngineName
+    version: XPathVersion
+
+    @property
+    def zero(self) -> float:
+        """What a sum begins with: libxml2 starts at 0, Saxon with the first number."""
+        return 0.0 if self.engine == "libxml2" else -0.0
+
+    @property
+    def typed(self) -> bool:
+        """Whether the sum of nothing is an integer, and no double."""
+        return self.version != "1.0"
+
+
+class NotRecountedError(Exception):
+    """An aggregate has no value here; the text says why. It never reaches the user as an error."""
+
+
+@dataclass(slots=True, eq=False)
+class Recounted:
+    """Aggregates of one file.
+
+    Attributes
+    ----------
+    constants : dict of Aggregate to value
+        Those that are the same for all records.
+    columns : dict of Aggregate to array
+        The others, a value for each record of the file; 0 and 1 for truth values.
+    failed : dict of Aggregate to str
+        Why one has no value.
+    """
+
+    constants: dict[Aggregate, Value] = field(default_factory=dict)
+    columns: dict[Aggregate, Sequence[float]] = field(default_factory=dict)
+    failed: dict[Aggregate, str] = field(default_factory=dict)
+
+    @property
+    def known(self) -> frozenset[Aggregate]:
+        """Those that have a value."""
+        return frozenset((*self.constants, *self.columns))
+
+    def why(self, aggregates: Collection[Aggregate]) -> str:
+        """Return why one of some aggregates has no value; the empty text where all have."""
+        return next((self.failed[a] for a in aggregates if a in self.failed), "")
+
+
+def recounted(aggregates: Collection[Aggregate], tables: Mapping[Source, Values], manner: Manner) -> Recounted:
+    """Compute aggregates.
+
+    Parameters
+    ----------
+    tables : mapping of source to Values
+        Of the file, and of the original where some of them ask for it.
+    manner : Manner
+        Of the engine that read them. Saxon, in XPath 1.0 mode too, has no sum of what is no number.
+    """
+    found = Recounted()
+    for aggregate in aggregates:
+        try:
+            if aggregate.constant:
+                found.constants[aggregate] = _constant(aggregate, tables[aggregate.selection.source], manner)
+            else:
+                found.columns[aggregate] = _by_record(aggregate, tables, manner)
+        except NotRecountedError as problem:
+            found.failed[aggregate] = str(problem)
+    return found
+
+
+def writable(planned: Planned, found: Recounted) -> Recounted:
+    """Return the aggregates of which an expression can be exactly the value; the others have failed."""
+    kept = Recounted(failed=dict(found.failed))
+    for aggregate in found.known:
+        try:
+            if aggregate.constant:
+                for place, holes in planned.holes.items():
+                    for hole in (one for one in holes if one.aggregate == aggregate):
+                        planned.text_of(hole, place, found.constants)
+                kept.constants[aggregate] = found.constants[aggregate]
+                continue
+            if aggregate.fold == "sum":
+                for value in set(found.columns[aggregate]):
+                    fraction_of(value)
+            kept.columns[aggregate] = found.columns[aggregate]
+        except NotAcross as problem:
+            kept.failed[aggregate] = str(problem)
+    return kept
+
+
+def _constant(aggregate: Aggregate, table: Values, manner: Manner) -> Value:
+    chosen = _chosen(aggregate.selection, table)
+    match aggregate.fold:
+        case "count":
+            return sum(chosen)
+        case "exists":
+            return any(chosen)
+        case "distinct":
+            texts = table.columns[Wanted(_target(aggregate.selection), "text")]
+            return len({text for text, own in zip(texts, chosen, strict=True) if own})
+        case "sum" | "avg" | "min" | "max":
+            return _folded(aggregate, list(_numbers(aggregate.selection, table, chosen, manner)), manner)
+        case _:
+            raise NotRecountedError(f"'{aggregate.fold}' of all records")
+
+
+def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> Value:
+    if not numbers:
+        empty: Mapping[str, Value] = {"sum": 0 if manner.typed else 0.0}
+        return empty.get(aggregate.fold)
+    if aggregate.fold in ("min", "max"):
+        if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
+            raise NotRecountedError("a negative zero")
+        return min(numbers) if aggregate.fold == "min" else max(numbers)
+    total = manner.zero
+    for number in numbers:
+        total += number
+    if math.isinf(total):
+        raise NotRecountedError("a sum beyond the doubles")
+    return total if aggregate.fold == "sum" else total / len(numbers)
+
+
+def _by_record(aggregate: Aggregate, tables: Mapping[Source, Values], manner: Manner) -> Sequence[float]:
+    selection = aggregate.selection
+    table = tables[selection.source]
+    own = keys_of(tables["file"], [mine for _, mine in selection.join])
+    chosen = _chosen(selection, table)
+    others = keys_of(table, [other for other, _ in selection.join])
+    # what is not chosen has no key
+    keys = [key if wanted else None for key, wanted in zip(others, chosen, strict=True)]
+    match aggregate.fold:
+        case "sum":
+            return _sums(keys, own, _numbers(selection, table, [key is not None for key in keys], manner), manner)
+        case "count" | "exists":
+            counts = _counts(selection, keys, own)
+            if aggregate.own is not None and any(key is None for key in own):
+                raise NotRecountedError("index-of() for a record without the value")
+            return counts if aggregate.fold == "count" else array("q", (count > 0 for count in counts))
+        case "differs":
+            equal = Counter(key for key in keys if key is not None)
+            total = sum(equal.values())
+            return array("q", (key is not None and total > equal[key] for key in own))
+        case _:
+            raise NotRecountedError(f"{aggregate.fold}() by class")
+
+
+def _counts(selection: Selection, keys: Sequence[Hashable], own: Sequence[Hashable]) -> array[int]:
+    """Count the chosen records that have the key of each record: before it, after it, or anywhere."""
+    if selection.reach == "before":
+        return _running(keys, own)
+    if selection.reach == "after":
+        found = _running(keys[::-1], own[::-1])
+        found.reverse()
+        return found
+    equal = Counter(key for key in keys if key is not None)
+    if selection.reach == "all":
+        return array("q", (0 if key is None else equal[key] for key in own))
+    return array("q", (0 if k is None else equal[k] - (k == other) for k, other in zip(own, keys, strict=True)))
+
+
+def _running(keys: Sequence[Hashable], own: Sequence[Hashable]) -> array[int]:
+    seen: Counter[Hashable] = Counter()
+    found = array("q")
+    for mine, key in zip(own, keys, strict=True):
+        found.append(0 if mine is None else seen[mine])
+        if key is not None:
+            seen[key] += 1
+    return found
+
+
+def _sums(
+    keys: Sequence[Hashable], own: Sequence[Hashable], numbers: Iterable[float], manner: Manner
+) -> array[float]:
+    totals: dict[Hashable, float] = {}
+    zero = manner.zero
+    for key, number in zip((key for key in keys if key is not None), numbers, strict=True):
+        totals[key] = totals.get(key, zero) + number
+    if manner.typed and any(key not in totals for key in own):
+        raise NotRecountedError("the sum of nothing, which is an integer")
+    return array("d", (totals.get(key, 0.0) for key in own))
+
+
+def _chosen(selection: Selection, table: Values) -> list[bool]:
+    """Say of each record whether it has the field that is asked for, and all conditions hold on it."""
+    if broken := next((one for one in selection.where if one in table.errors), None):
+        raise NotRecountedError(f"the condition {broken.source!r} is an error in some record")
+    chosen = [True] * table.records
+    if selection.target is not None:
+        there, text = Wanted(selection.target, "there"), Wanted(selection.target, "text")
+        chosen = (
+            list(map(bool, table.columns[there]))
+            if there in table.columns
+            else [value is not None for value in table.columns[text]]
+        )
+    for predicate in selection.where:
+        chosen = [own and bool(holds) for own, holds in zip(chosen, table.holds[predicate], strict=True)]
+    return chosen
+
+
+def _numbers(selection: Selection, table: Values, chosen: Sequence[bool], manner: Manner) -> Iterator[float]:
+    for number, own in zip(table.columns[Wanted(_target(selection), "number")], chosen, strict=True):
+        if own:
+            if manner.engine == "saxon" and math.isnan(number):
+                raise NotRecountedError("a value that is no number")
+            yield number
+
+
+def _target(selection: Selection) -> int:
+    if selection.target is None:
+        raise NotRecountedError("a number of whole records")
+    return selection.target
+
+
+def keys_of(table: Values, keys: Sequence[Key]) -> list[Hashable]:
+    """Return the combination of keys of each record; None where one of them is missing."""
+    columns = [list(_key(table, key)) for key in keys]
+    if not columns:
+        return [()] * table.records
+    if len(columns) == 1:
+        return columns[0]
+    return [None if None in row else row for row in zip(*columns, strict=True)]
+
+
+def _key(table: Values, key: Key) -> Iterable[Hashable]:
+    fields: list[Sequence[Any]] = [
+        table.columns[Wanted(at, reads_of(key))] for at in key.parts if isinstance(at, int)
+    ]
+    match key.kind:
+        case "node" | "normal":
+            return fields[0]
+        case "string":
+            return (text or "" for text in fields[0])
+        case "number":
+            return (None if math.isnan(number) else number for number in fields[0])
+        case _:
+            texts = iter(fields)
+            parts = [
+                [part.text] * table.records if isinstance(part, Word) else [text or "" for text in next(texts)]
+                for part in key.parts
+            ]
+            return ("".join(row) for row in zip(*parts, strict=True))

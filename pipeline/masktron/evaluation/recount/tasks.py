@@ -1,0 +1,207 @@
+"""The tasks of a recount, and who does them: an engine, in whatever process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from masktron.evaluation.across.paths import NotAcross
+from masktron.evaluation.across.planned import Planned
+from masktron.evaluation.across.selection import Source
+from masktron.evaluation.crew import RefusedError
+from masktron.evaluation.engines import EngineError, NotFramedError, Program
+from masktron.evaluation.parallel import Counts, Sum
+from masktron.evaluation.recount.carrying import carrying, carrying_guard
+from masktron.evaluation.recount.sample import Kin, Tried, proved
+from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
+from masktron.evaluation.runner import Events
+from masktron.evaluation.stylesheet import EngineName, Selection
+from masktron.read.plain import survey_plain
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+from masktron.read.slices import NotSlicedError, framed, names_around
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is recounted.
+
+    Attributes
+    ----------
+    checks : frozenset of int
+        The checks that look across records.
+    files : mapping of source to Kin
+    """
+
+    rulebook: Rulebook
+    checks: frozenset[int]
+    files: Mapping[Source, Kin]
+
+    def plan(self) -> Planned:
+        """Return the plan of the checks."""
+        own, other = self.files["file"], self.files.get("original")
+        return Planned(
+            self.rulebook,
+            own.layout,
+            self.checks,
+            own.outside,
+            None if other is None else other.layout,
+            frozenset() if other is None else other.outside,
+        )
+
+
+def asked_of(
+    path: Path, rulebook: Rulebook, layout: Layout, checks: Collection[int], original: Path | None
+) -> Asked | str:
+    """Find out what stands around the records of the file and of the original; a text says why it cannot be.
+
+    Parameters
+    ----------
+    original : Path, optional
+        What ``document()`` means; the file itself by default.
+    """
+    files: dict[Source, Kin] = {}
+    try:
+        own = _kin(path, layout)
+        if own is None:
+            return "the file cannot be cut into slices of records"
+        files["file"] = own
+        if rulebook.documents:
+            same = original is None or original.samefile(path)
+            other = own if same or original is None else _original(original, layout)
+            if other is None:
+                return "the original is no flat file that can be cut into slices of records"
+            files["original"] = other
+    except NotSlicedError as problem:
+        return str(problem)
+    return Asked(rulebook, frozenset(checks), files)
+
+
+def _kin(path: Path, layout: Layout) -> Kin | None:
+    frame = framed(path, layout)
+    return None if frame is None else Kin(frame, layout, names_around(frame, layout))
+
+
+def _original(path: Path, layout: Layout) -> Kin | None:
+    found = survey_plain(path, record=layout.record_tag.rpartition("}")[2])
+    return None if found is None else _kin(path, found[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Some bytes of a file, of which an engine reads the values."""
+
+    lane: int
+    engine: EngineName
+    source: Source
+    number: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judging:
+    """Some bytes of the file, of which an engine judges the records with what they carry.
+
+    ``around`` asks for what stands around the records instead.
+    """
+
+    lane: int
+    engine: EngineName
+    number: int
+    begin: int
+    end: int
+    attributes: tuple[str, ...]
+    book: Rulebook
+    layout: Layout
+    checks: frozenset[int]
+    around: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trying:
+    """A sample of the file and of the original, on which an engine tries the plan."""
+
+    lane: int
+    engine: EngineName
+    places: Mapping[Source, tuple[tuple[int, int], ...]]
+
+
+type Task = Reading | Judging | Trying
+
+
+@dataclass(eq=False)
+class Hand:
+    """Does the tasks of a recount, in whatever process.
+
+    Raises
+    ------
+    RefusedError
+        When it is called with a task that an engine cannot do.
+    """
+
+    asked: Asked
+    _readers: dict[tuple[EngineName, Source], Reader] = field(default_factory=dict)
+    _programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
+
+    @cached_property
+    def _planned(self) -> Planned:
+        return self.asked.plan()
+
+    def __call__(self, task: Task) -> Iterator[Any]:
+        """Do a task."""
+        try:
+            match task:
+                case Reading():
+                    yield self._read(task)
+                case Judging():
+                    yield self._judged(task)
+                case Trying():
+                    yield self._tried(task)
+        except (EngineError, NotFramedError, NotSlicedError, NotAcross) as problem:
+            raise RefusedError(str(problem)) from None
+
+    def _bytes(self, source: Source, begin: int, end: int) -> bytes:
+        with self.asked.files[source].frame.path.open("rb") as stream:
+            stream.seek(begin)
+            return stream.read(end - begin)
+
+    def _read(self, task: Reading) -> Values:
+        key = task.engine, task.source
+        if key not in self._readers:
+            planned, kin = self._planned, self.asked.files[task.source]
+            self._readers[key] = Reader(
+                kin.frame,
+                kin.layout,
+                task.engine,
+                planned.original.version,
+                wanted_of(planned.aggregates, task.source),
+                planned.predicates[task.source],
+                planned.conditions(task.source),
+            )
+        return self._readers[key](self._bytes(task.source, task.begin, task.end))
+
+    def _judged(self, task: Judging) -> Counts:
+        kin = self.asked.files["file"]
+        key = task.lane, task.around
+        if key not in self._programs:
+            selection = Selection(task.checks, whole=task.around)
+            self._programs[key] = program_of(task.book, task.layout, task.engine, selection)
+        records = len(task.attributes)
+        document = carrying(kin.frame, self._bytes("file", task.begin, task.end), task.attributes)
+        guard = carrying_guard(kin.frame, kin.layout, records)
+        events = Events.of(self._programs[key].run_bytes(document, kin.frame.encoding, guard))
+        if events.records != records:
+            raise RefusedError("a slice with another number of records than it had")
+        total = Sum(len(task.book.checks))
+        total.add(events, 0)
+        return total.counts(records, "")
+
+    def _tried(self, task: Trying) -> Tried:
+        records = {
+            source: [self._bytes(source, begin, end) for begin, end in own] for source, own in task.places.items()
+        }
+        return proved(self._planned, task.engine, self.asked.files, records)

@@ -1,0 +1,292 @@
+"""What an engine reads of the records of a slice, by its own parser and with its own functions."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain, pairwise
+from typing import Any, Literal
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from lxml import etree
+
+from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Source
+from masktron.evaluation.crew import RefusedError
+from masktron.evaluation.engines import Guard, Program, compile_program
+from masktron.evaluation.findings import Verdict
+from masktron.evaluation.runner import Events
+from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
+from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook, XPathVersion
+from masktron.read.schematron_compile import XSL
+from masktron.read.slices import Frame, framed_test
+
+SUMS = frozenset({"sum", "avg", "min", "max"})
+type Reads = Literal["text", "normal", "number", "there"]
+_FEW = 10_000
+"""Different texts of a field up to which equal ones are kept once."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Wanted:
+    """What is read of a field: its text, that without superfluous white space, its number, or whether it is there.
+
+    Attributes
+    ----------
+    at : int
+        Position of the field in the layout.
+    """
+
+    at: int
+    kind: Reads
+
+
+@dataclass(slots=True, eq=False)
+class Values:
+    """What was read of some records, in the order of the file.
+
+    Attributes
+    ----------
+    columns : dict of Wanted to list or array
+        Texts, None where the field is absent; numbers, NaN where it is none; 0 and 1.
+    holds : dict of Predicate to bytearray
+        1 for each record on which a condition holds.
+    errors : set of Predicate
+        Conditions that were a dynamic error somewhere.
+    """
+
+    records: int = 0
+    columns: dict[Wanted, Any] = field(default_factory=dict)
+    holds: dict[Predicate, bytearray] = field(default_factory=dict)
+    errors: set[Predicate] = field(default_factory=set)
+    _known: dict[Wanted, dict[str | None, str | None]] = field(default_factory=dict)
+
+    def add(self, more: Values) -> None:
+        """Put the records that follow behind these."""
+        self.records += more.records
+        for wanted, column in more.columns.items():
+            self.columns.setdefault(wanted, column[:0]).extend(self._shared(wanted, column))
+        for predicate, holds in more.holds.items():
+            self.holds.setdefault(predicate, bytearray()).extend(holds)
+        self.errors |= more.errors
+
+    def _shared(self, wanted: Wanted, column: Any) -> Any:
+        """Return a column in which equal texts, if there are few, are one object."""
+        known = self._known.setdefault(wanted, {})
+        if wanted.kind not in ("text", "normal") or len(known) > _FEW:
+            return column
+        return [known.setdefault(text, text) for text in column]
+
+
+def wanted_of(aggregates: Iterable[Aggregate], source: Source) -> tuple[Wanted, ...]:
+    """Return what has to be read of the records of a source."""
+    found: set[Wanted] = set()
+    for aggregate in aggregates:
+        selection = aggregate.selection
+        if source == "file":
+            found |= {part for _, own in selection.join for part in _parts(own)}
+        if source != selection.source:
+            continue
+        found |= {part for other, _ in selection.join for part in _parts(other)}
+        if selection.target is not None:
+            found.add(Wanted(selection.target, "text" if aggregate.fold == "distinct" else "there"))
+            if aggregate.fold in SUMS:
+                found.add(Wanted(selection.target, "number"))
+    return tuple(sorted(found))
+
+
+def _parts(key: Key) -> Iterable[Wanted]:
+    return (Wanted(at, reads_of(key)) for at in key.fields)
+
+
+def reads_of(key: Key) -> Reads:
+    """Return what a key needs of its fields."""
+    return key.kind if key.kind in ("normal", "number") else "text"
+
+
+class Reader:
+    """Reads slices of one file for one engine.
+
+    Parameters
+    ----------
+    conditions : Rulebook
+        One check for each of the `predicates`.
+
+    Raises
+    ------
+    EngineError
+        The engine does not take a condition.
+    RefusedError
+        A condition reads the original.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        layout: Layout,
+        engine: EngineName,
+        version: XPathVersion,
+        wanted: Sequence[Wanted],
+        predicates: Sequence[Predicate],
+        conditions: Rulebook,
+    ) -> None:
+        self._frame = frame
+        self._names = Names(layout)
+        self._wanted = wanted
+        self._predicates = predicates
+        test, prefixes = framed_test(frame, layout)
+        self._guard = Guard(test, tuple(prefixes.items()))
+        # libxml2 writes numbers with 15 digits: what it reads is asked for itself
+        self._asked = [one for one in wanted if one.kind == "number" and engine == "libxml2"]
+        written = [one for one in wanted if one not in self._asked]
+        self._written = written
+        self._values = compile_program(_stylesheet(self._names, written, engine, version), engine)
+        self._conditions = self._compiled(conditions, layout, engine) if predicates else None
+        self._numbers: dict[Wanted, Callable[[Any], Any]] = {
+            one: etree.XPath(f"number({self._names.of(one.at)})", namespaces=self._names.prefixes or None)
+            for one in self._asked
+        }
+
+    @staticmethod
+    def _compiled(conditions: Rulebook, layout: Layout, engine: EngineName) -> Program:
+        checks = frozenset(range(len(conditions.checks)))
+        return program_of(conditions, layout, engine, Selection(checks))
+
+    def __call__(self, records: bytes) -> Values:
+        """Read the records of a slice.
+
+        Raises
+        ------
+        EngineError, NotFramedError
+            The engine stopped, or the slice is not what it should be.
+        RefusedError
+            A record is not flat.
+        """
+        document = self._values.parse(self._frame.document(records), self._frame.encoding, self._guard)
+        found = self._read(self._values.run_parsed(document))
+        for wanted, number in self._numbers.items():
+            nodes = document.xpath(self._names.path, namespaces=self._names.prefixes or None)
+            found.columns[wanted] = array("d", map(number, nodes))
+        if self._conditions is not None:
+            self._judge(found, Events.of(self._conditions.run_parsed(document)))
+        if any(len(column) != found.records for column in found.columns.values()):
+            raise RefusedError("a slice with another number of records than it has")
+        return found
+
+    def _read(self, text: str) -> Values:
+        """Read what the stylesheet wrote: first numbers of all records, then all texts, one behind the other."""
+        head, _, body = text.partition("\n")
+        words, width = head.split(" ")[:-1], 1 + sum(len(_WORDS[one.kind]) for one in self._written)
+        if not {*words[::width]} <= {"0"}:
+            raise RefusedError("a record with a field that is more than text")
+        found = Values(len(words) // width)
+        lengths: dict[Wanted, list[int]] = {}
+        at = 1
+        for one in self._written:
+            own = dict(zip(_WORDS[one.kind], (words[at + k :: width] for k in range(width)), strict=False))
+            at += len(own)
+            if not {*own.get("count", ())} <= {"0", "1"}:
+                raise RefusedError("a record that has a field twice")
+            if one.kind == "there":
+                found.columns[one] = array("b", map(int, own["count"]))
+            elif one.kind == "number":
+                found.columns[one] = array("d", map(float, own["number"]))
+            else:
+                lengths[one] = list(map(int, own["length"]))
+                found.columns[one] = own.get("count", ())
+        ends = list(accumulate(chain.from_iterable(zip(*lengths.values(), strict=True)), initial=0))
+        texts = [body[begin:end] for begin, end in pairwise(ends)]
+        if ends[-1] != len(body) or len(words) != found.records * width:
+            raise RefusedError("what an engine wrote is not what it was asked for")
+        for k, one in enumerate(lengths):
+            own_texts, there = texts[k :: len(lengths)], found.columns[one]
+            if one.kind == "text":
+                own_texts = [text if count == "1" else None for text, count in zip(own_texts, there, strict=True)]  # type: ignore[misc]
+            found.columns[one] = own_texts
+        return found
+
+    def _judge(self, found: Values, events: Events) -> None:
+        if events.records != found.records:
+            raise RefusedError("conditions that saw another number of records")
+        for number, predicate in enumerate(self._predicates):
+            own = events.check == number
+            holds = np.zeros(found.records, dtype=np.uint8)
+            holds[events.record[own & (events.verdict == Verdict.HOLDS)]] = 1
+            found.holds[predicate] = bytearray(holds.tobytes())
+            if (own & ((events.verdict == Verdict.ERROR) | (events.verdict == Verdict.NOT_FIRED))).any():
+                found.errors.add(predicate)
+
+
+class Names:
+    """Paths of the records and of their fields, with prefixes for their namespaces."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.prefixes: dict[str, str] = {}
+        self._layout = layout
+        self.path = "".join(f"/{self._name(tag)}" for tag in layout.record_path)
+        self._fields = [("@" if one.attribute else "") + self._name(one.tag) for one in layout.fields]
+
+    def of(self, at: int) -> str:
+        """Return the path of a field from its record."""
+        return self._fields[at]
+
+    def _name(self, tag: str) -> str:
+        uri, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
+        if not uri:
+            return local
+        prefix = next((p for p, u in self.prefixes.items() if u == uri), f"m-v{len(self.prefixes)}")
+        self.prefixes[prefix] = uri
+        return f"{prefix}:{local}"
+
+
+_WORDS: Mapping[Reads, tuple[str, ...]] = {
+    "text": ("count", "length"),
+    "normal": ("length",),
+    "number": ("number",),
+    "there": ("count",),
+}
+"""The words that are written of a field, before all texts."""
+
+
+def _stylesheet(names: Names, wanted: Sequence[Wanted], engine: EngineName, version: XPathVersion) -> str:
+    """Return the stylesheet that writes the values of all records, the lengths of texts before all texts."""
+    words, texts = ["count(*/* | */@*)", "' '"], ["''", "''"]
+    for one in wanted:
+        path = names.of(one.at)
+        shown = f"normalize-space({path})" if one.kind == "normal" else path
+        written = {"count": f"count({path})", "length": f"string-length({shown})", "number": f"number({path})"}
+        words += [part for word in _WORDS[one.kind] for part in (written[word], "' '")]
+        texts += [shown] if one.kind in ("text", "normal") else []
+    declared = " ".join(f"xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in names.prefixes.items())
+    saxon = engine == "saxon"
+    mode = ' version="1.0"' if saxon and version == "1.0" else ""
+    loops = [
+        f'<m-xsl:for-each select="{names.path}"><m-xsl:value-of select={quoteattr(f"concat({', '.join(parts)})")}/>'
+        "</m-xsl:for-each>"
+        for parts in (words, texts)
+    ]
+    return (
+        f'<m-xsl:stylesheet version="{"3.0" if saxon else "1.0"}" xmlns:m-xsl="{XSL}" {declared}>'
+        '<m-xsl:output method="text" encoding="UTF-8"/>'
+        f'<m-xsl:template match="/"{mode}>{"<m-xsl:text>&#10;</m-xsl:text>".join(loops)}</m-xsl:template>'
+        "</m-xsl:stylesheet>"
+    )
+
+
+def program_of(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: Selection) -> Program:
+    """Compile checks that ask for no document.
+
+    Raises
+    ------
+    EngineError
+        The engine does not take an expression.
+    RefusedError
+        One of them asks for the original.
+    """
+    text = stylesheet(rulebook, layout, engine, selection)
+    if f"${ORIGINAL}" in text or ORIGINAL_URI in text:
+        raise RefusedError("it reads the original in a way that is no aggregate")
+    return compile_program(text, engine)
