@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from attacks import KEY
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members
 from masktron.masking.drawing import Drawing
 from masktron.methods.camp_crest import CampCrest
 from masktron.methods.crest import Crest
+from masktron.streams import Streams
 from masktron.synthesis.microperturbation import microperturb
 
 
@@ -88,7 +90,14 @@ def test_a_stratum_of_one_class_is_noted() -> None:
         method = CampCrest(several=several)
         columns = np.column_stack([classes, np.arange(90) % 2])
         drawing = Drawing(
-            method, 1, ("A", "B"), (), values, np.zeros(2, np.bool_), columns, Members.of(np.repeat([0, 1], [40, 50]))
+            method,
+            Streams(KEY),
+            ("A", "B"),
+            (),
+            values,
+            np.zeros(2, np.bool_),
+            columns,
+            Members.of(np.repeat([0, 1], [40, 50])),
         )
         found = [note for note in drawing.draw(0).notes if "one class only" in note]
         parts = [method.mask(values[one], rng, classes=columns[one]).runs[0] for one in strata]

@@ -75,9 +75,9 @@ def settled_by(
     settle = masking.settle_block
 
     def between(change: Callable[[Settle, Block], Settle]) -> Counter[str]:
-        def changed(views: Views, block: Block, grouping: Grouping) -> Settled:
+        def changed(views: Views, block: Block, grouping: Grouping, **how: Any) -> Settled:
             calls[block.aggregator] += 1
-            return change(settle, block)(views, block, grouping)
+            return change(settle, block)(views, block, grouping, **how)
 
         monkeypatch.setattr(masking, "settle_block", changed)
         return calls
@@ -136,8 +136,8 @@ def test_less_loss_is_not_bought_with_medoids(tmp_path: Path, settled_by: Any) -
     assert plain.aggregator == "derive", "the case is one where derive loses less"
 
     def medoid(settle: Settle, block: Block) -> Settle:
-        def changed(views: Views, block: Block, grouping: Grouping) -> Settled:
-            settled = settle(views, block, grouping)
+        def changed(views: Views, block: Block, grouping: Grouping, **how: Any) -> Settled:
+            settled = settle(views, block, grouping, **how)
             exits = settled.exits.copy()
             exits[: 1 if block.aggregator == "derive" else 0] = "medoid"
             return replace(settled, exits=exits)
@@ -368,7 +368,7 @@ def test_geometric_factors_are_taken_where_they_exist(tmp_path: Path, settled_by
     seen: dict[str, NDArray[np.float64]] = {}
 
     def look(settle: Settle, block: Block) -> Settle:
-        def changed(views: Views, block: Block, grouping: Grouping) -> Settled:
+        def changed(views: Views, block: Block, grouping: Grouping, **how: Any) -> Settled:
             from masktron.aggregators.mean import Mean
             from masktron.masking.targets import targets
 
@@ -377,7 +377,7 @@ def test_geometric_factors_are_taken_where_they_exist(tmp_path: Path, settled_by
                 means = Mean().aggregate(data, grouping.labels, views.weights)
                 seen["targets"] = targets(views, block, data, grouping, means)
                 seen["values"], seen["labels"] = data, grouping.labels
-            return settle(views, block, grouping)
+            return settle(views, block, grouping, **how)
 
         return changed
 

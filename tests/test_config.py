@@ -137,7 +137,7 @@ def test_limits_are_checked_however_they_come() -> None:
         Config(limits={"risk": 1.0})
 
 
-@pytest.mark.parametrize("name", ["k", "seed", "group_size_vars", "workers", "max_block_records"])
+@pytest.mark.parametrize("name", ["k", "group_size_vars", "workers", "max_block_records"])
 def test_what_is_no_integer_is_quoted_with_what_to_write(name: str, tmp_path: Path) -> None:
     for value, hint in (('"50"', f"write {name} = 50"), ("50.0", f"write {name} = 50"), ("50.5", ""), ('"x"', "")):
         (tmp_path / "s.toml").write_text(f"{name} = {value}")

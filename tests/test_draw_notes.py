@@ -30,7 +30,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def masked(folder: Path, rows: Rows, *tests: str, **settings: Any) -> tuple[masktron.MaskResult, Any]:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
-    result = masktron.mask(data, rules, folder / "m.xml", **settings)
+    numbers = sorted({name for row in rows for name, value in row.items() if isinstance(value, int)})
+    result = masktron.mask(data, rules, folder / "m.xml", numeric=numbers, order="keep", **settings)
     jsonschema.validate(result.as_dict(), SCHEMA)
     assert result.draw is not None
     return result, result.draw

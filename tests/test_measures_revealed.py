@@ -138,7 +138,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path, 
     del rows[7]["LOSS"], rows[8]["LOSS"], rows[9]["LOSS"], rows[10]["LOSS"]
     data = write_data(folder / "d.xml", rows)
     rules = write_rules(folder / "r.sch", "not(LOSS) or LOSS >= 0")
-    return data, rules, folder / "m.xml", folder / "manifest.json"
+    return data, rules, folder / "m.xml", folder / "m.manifest.json"
 
 
 def cells(path: Path, name: str) -> Cells:
@@ -147,7 +147,7 @@ def cells(path: Path, name: str) -> Cells:
 
 def test_mask_assess_and_check_say_what_a_loop_finds(masked: tuple[Path, Path, Path, Path], run: Runner) -> None:
     data, rules, out, manifest = masked
-    result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"])
+    result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"], order="keep")
     counts = {
         block.variables: counted(
             [cells(data, name) for name in block.variables], [cells(out, name) for name in block.variables]
@@ -184,7 +184,7 @@ def test_a_limit_stops_mask(masked: tuple[Path, Path, Path, Path], run: Runner) 
 
 def test_a_narrow_terminal_has_all_figures_of_a_block(masked: tuple[Path, Path, Path, Path]) -> None:
     data, rules, out, _ = masked
-    result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"])
+    result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"], order="keep")
     for width in (60, 80, 100, 118):
         head = " ".join(line for line in render(mask_tables(result), width=width).splitlines() if "together" in line)
         assert all(word in head for word in ("groups", "settled by", "coincident", "revealed", "loss %")), width
@@ -196,7 +196,7 @@ def test_records_drawn_one_by_one_reveal_what_records_alike_share(tmp_path: Path
     data = write_data(tmp_path / "d.xml", [{"A": int(a)} for a in generator.geometric(0.2, 120)])
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
     out = tmp_path / "m.xml"
-    result = masktron.mask(data, rules, out, k=3, method="hierarchical")
+    result = masktron.mask(data, rules, out, k=3, method="hierarchical", order="keep", numeric=["A"])
     values, found = counted([cells(data, "A")], [cells(out, "A")])
     assert (values, result.blocks[0].revealed) == (120, found)
     assert 0 < found < result.unchanged["A"] * 1.2

@@ -343,7 +343,9 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     alone = masktron.check(data, rules)
     why = "rule R2: judged by masktron's columns alone, the file cannot be cut into slices of records"
     assert f"by an engine that is not masktron's, {why}" in alone.not_checked
-    done = masktron.mask(data, rules, tmp_path / "out.xml", k=4, roles={"Id": "key", "N": "untouched"})
+    done = masktron.mask(
+        data, rules, tmp_path / "out.xml", k=4, roles={"Id": "key", "N": "untouched"}, numeric=["Area"]
+    )
     assert [one.rules for one in done.engines] == [2, 1, 1, 1]
     assert why.removeprefix("rule ") in done.engines[0].notes
     only = masktron.check(data, write_rules(tmp_path / "only.sch", "not(sum(//N) = 1)"))

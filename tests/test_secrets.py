@@ -176,9 +176,11 @@ def test_no_function_tells_what_it_was_fed(data: Path) -> None:
         counts[binding] = len(allowed)
         rules = _rulebook(folder / f"{binding}.sch", allowed, binding)
         reports = [word for kind in REPORTS for word in (f"--{kind}", str(folder / f"{binding}.out.{kind}"))]
-        commands[binding] = ["validate", str(data), "-r", str(rules), "--release-safe", *reports]
+        # keys of maps look like names that the file does not have
+        asked = ["validate", str(data), "-r", str(rules), "--allow-unfired", "*"]
+        commands[binding] = [*asked, "--release-safe", *reports]
         if binding == "xslt2":
-            commands["told"] = ["validate", str(data), "-r", str(rules), "--svrl", str(folder / "told")]
+            commands["told"] = [*asked, "--svrl", str(folder / "told")]
         for name in tests.keys() - allowed.keys():
             rules = _rulebook(folder / f"{binding}-{name}.sch", {name: tests[name]}, binding)
             commands[f"refused {binding} {name}"] = ["validate", str(data), "-r", str(rules), "--release-safe"]

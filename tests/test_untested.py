@@ -12,7 +12,7 @@ from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.errors import RulebookError, UsageError, ViolationError
 from masktron.results import Tested as Counted
 
-ROLES = {"Id": "key"}
+ROLES = {"Id": "key", "Sex": "untouched"}
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_what_masking_empties_is_said_and_known_to_check(tmp_path: Path) -> None
     data = write_data(tmp_path / "d.xml", rows)
     rules = rulebook(tmp_path / "r.sch", ("old", "Record[A > 80]", "B >= 0"), ("b", "Record", "B >= 0"))
     out = tmp_path / "out.xml"
-    result = masktron.mask(data, rules, out, roles=ROLES, k=3)
+    result = masktron.mask(data, rules, out, roles={"Id": "key"}, numeric=["A"], k=3)
     assert result.valid
     assert result.tested.untested == ("old",)
     assert any("fired on 1 node of the original and fires on none of the masked file" in n for n in result.notes)
@@ -307,8 +307,8 @@ def test_reports_say_it(data: Path, tmp_path: Path, run: Runner) -> None:
         ("Sum(A) > 3", "did you mean sum?"),
         ("Not(A > 3)", "did you mean not?"),
         ("A \N{LESS-THAN OR EQUAL TO} 3", "write <= for it"),
-        ("A <= 5", "inside an attribute write &lt; for <"),
-        ("A &&amp; B", "write &amp; for &"),
+        ("A <= 5", "write &lt; for <"),
+        ("A &&amp; B", "XPath writes and for &&"),
     ],
 )
 @pytest.mark.parametrize("binding", ["", "xslt2"])
@@ -322,7 +322,7 @@ def test_slips_of_other_languages_are_told_with_the_rule(
     with pytest.raises(RulebookError) as stopped:
         masktron.validate(data, rules)
     assert stopped.value.where.startswith(f"{rules}:1")
-    assert ("of the rule slip" in stopped.value.what) is ("not well-formed" not in stopped.value.what)
+    assert "of the rule slip" in stopped.value.what or "of <assert> 'slip'" in stopped.value.what
     if not binding or "did you mean" not in hint:
         assert hint in stopped.value.hint
 

@@ -11,7 +11,7 @@ import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
-from masktron.results import DrawResult, MaskResult, SolvedResult
+from masktron.results import DrawResult, MaskResult, SolvedResult, UnmovedResult
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,8 @@ def told(result: MaskResult, *, unchanged: float | None = None, **changes: Any) 
 
 
 def drawn(unmoved: int = 0, smallest: int | None = None) -> DrawResult:
-    return DrawResult(1, None if smallest is None else 8, smallest, (), 0.0, 0.0, unmoved)
+    groups = None if smallest is None else 8
+    return DrawResult(1, groups, smallest, (), None, None, UnmovedResult(0, unmoved, 0, 0))
 
 
 def test_masking_block_by_block(masked: MaskResult) -> None:

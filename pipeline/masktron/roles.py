@@ -148,19 +148,23 @@ def _refuse_unnamed(records: Records, config: Config) -> None:
 
 def _holds_text(column: Column) -> bool:
     """Whether a field holds texts, and not for the most part numbers."""
-    numbers = int(column.is_number[column.present].sum())
-    texts = int(column.present.sum()) - numbers
+    texts, numbers = _counts(column, None)
     return texts > 0 and numbers <= texts
+
+
+def _counts(column: Column, kind: Kind | None) -> tuple[int, int]:
+    """How many values are texts, and how many are numbers: none in a column of texts that nobody calls numbers."""
+    present = int(column.present.sum())
+    texts_alone = column.typed.text and kind is not Kind.NUMBER
+    numbers = 0 if texts_alone else int(column.is_number[column.present].sum())
+    return present - numbers, numbers
 
 
 def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     name = column.field.name
     role = config.roles.get(name)
-    numbers = int(column.is_number[column.present].sum())
-    texts = int(column.present.sum()) - numbers
     kind = config.kind_of(name)
-    if column.typed.text and kind is not Kind.NUMBER:
-        texts, numbers = texts + numbers, 0
+    texts, numbers = _counts(column, kind)
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     gaps = not bool(column.present.all())

@@ -52,7 +52,7 @@ class _Raw:
     def __init__(self, *, rounded: bool) -> None:
         self.rounded = rounded
 
-    def __call__(self, views: Any, block: Any, grouping: Any) -> Settled:
+    def __call__(self, views: Any, block: Any, grouping: Any, **_: Any) -> Settled:
         return raw_prototypes(
             views.columns, views.numeric, views.weights, block, grouping.labels, rounded=self.rounded
         )

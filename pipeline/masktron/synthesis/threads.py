@@ -6,13 +6,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache, wraps
 
-import scipy.linalg  # noqa: F401 -- numpy's BLAS and scipy's are libraries of their own: both have to be loaded
 from threadpoolctl import ThreadpoolController
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Return the BLAS libraries of this process: looking for them takes a hundred times as long as limiting them."""
+    """Return the BLAS libraries of this process: looking for them takes a hundred times as long as limiting them.
+
+    numpy's BLAS and scipy's are libraries of their own: both have to be loaded to be found.
+    """
+    import scipy.linalg  # noqa: F401, PLC0415 -- listing the methods must not wait for it
+
     libraries: ThreadpoolController = ThreadpoolController().select(user_api="blas")  # type: ignore[no-untyped-call]
     return libraries
 
