@@ -145,7 +145,7 @@ def form_holds(edit: Edit, record: Mapping[str, Value]) -> bool:
     return holds(form_of(edit.constraint), record)
 
 
-@settings(max_examples=500)
+@examples(200, full=500)
 @given(combined(simple_1), loose_records)
 def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
@@ -157,14 +157,14 @@ sums_1 = st.tuples(sums(st.one_of(fields, fields, constants)), relations, sums(s
 )
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(st.one_of(sums_1, sums_1.map(lambda test: f"not({test})"), combined(sums_1)), loose_records)
 def test_the_form_of_a_sum_of_products_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@settings(max_examples=150)
+@examples(75, full=150)
 @given(simple_1, simple_1, simple_1, simple_1, loose_records)
 def test_contexts_and_rule_order_are_antecedents(
     first: str, second: str, one: str, two: str, record: dict[str, str | None]
@@ -315,14 +315,14 @@ roundings = st.tuples(
 roundings = st.one_of(roundings, roundings.map(lambda test: f"not({test})"))
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(roundings, loose_records)
 def test_the_form_of_a_rounded_number_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(roundings, clean_records)
 def test_the_form_of_a_rounded_number_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)

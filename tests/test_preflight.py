@@ -11,12 +11,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from lxml import etree
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
+from examples import examples
 from masktron.classify import classify
 from masktron.preflight import component, linear
 from masktron.preflight.component import Known
@@ -112,7 +113,7 @@ rows_of_numbers = st.lists(
 
 
 @given(rows_of_numbers, st.sampled_from([1, 10, 1000]))
-@settings(max_examples=200)
+@examples(80, full=200)
 def test_systems_are_decided_as_by_elimination(
     drawn: list[tuple[tuple[int, int, int], str, int]], denominator: int
 ) -> None:
@@ -387,7 +388,7 @@ def asked(tests: Sequence[str], folder: Path) -> Preflight:
 
 
 @given(st.lists(rule, min_size=1, max_size=5))
-@settings(max_examples=120)
+@examples(50, full=120)
 def test_what_is_found_is_true_of_every_record(tmp_path_factory: pytest.TempPathFactory, tests: list[str]) -> None:
     """Missing values included; numbers outside the box cannot save a claim that the box refutes."""
     found = asked(tests, tmp_path_factory.getbasetemp())
@@ -416,7 +417,7 @@ def test_what_is_found_is_true_of_every_record(tmp_path_factory: pytest.TempPath
 
 
 @given(st.lists(rule, min_size=1, max_size=4))
-@settings(max_examples=120)
+@examples(50, full=120)
 def test_in_a_box_of_integers_everything_is_found(tmp_path_factory: pytest.TempPathFactory, tests: list[str]) -> None:
     assume(not any("A * B" in test for test in tests))
     full = (*BOX, *tests)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from examples import examples
 from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
 from masktron.kernels import ready
@@ -103,7 +104,7 @@ def assert_cells_are_those_of_libxml2(path: Path, layout: Layout, batches) -> in
     return plain
 
 
-@settings(max_examples=150)
+@examples(80, full=150)
 @given(file=flat_files(), block=BLOCKS, prefix=PREFIXES, rows=st.integers(1, 9))
 def test_flat_files_are_surveyed_and_read_alike(folder, file, block, prefix, rows):
     path = written(folder, file.data)
@@ -120,7 +121,7 @@ def test_flat_files_are_surveyed_and_read_alike(folder, file, block, prefix, row
     assert_cells_are_those_of_libxml2(path, found[0], batches)
 
 
-@settings(max_examples=150)
+@examples(80, full=150)
 @given(file=flat_files(wild=True), block=BLOCKS, prefix=PREFIXES)
 def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block, prefix):
     path = written(folder, file.data)
@@ -179,7 +180,7 @@ def by_hand(path: Path, record: str, default: str) -> tuple[Layout, PlainFile]:
     return layout, plain
 
 
-@settings(max_examples=200)
+@examples(80, full=200)
 @given(file=flat_files(wild=True), block=BLOCKS, rows=st.integers(1, 9))
 def test_records_of_any_kind_are_read_or_called_odd(folder, file, block, rows):
     path = written(folder, file.data)

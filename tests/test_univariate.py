@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import masktron.kernels.univariate as dispatch
+from examples import examples
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
@@ -88,7 +89,7 @@ def test_least_of_all_partitions(seed: int) -> None:
     assert loss(values, found) <= least(values, k) * (1 + Fraction(1, 10**12))
 
 
-@settings(max_examples=200)
+@examples(70, full=200)
 @given(
     values=st.lists(st.integers(0, 5) | st.integers(10**9, 10**9 + 9), min_size=1, max_size=13),
     k=st.integers(1, 5),
