@@ -19,8 +19,8 @@ type Draw = Callable[[Floats], Floats]
 
 KEY = bytes(range(5, 37))
 """A key for tests, and what stands for the secret of the agency."""
-SEED = 2**127
-"""The smallest seed that `mask` takes where it protects something."""
+SEED = int.from_bytes(range(128, 144))
+"""A seed that `mask` takes where it protects something."""
 SHARE = 0.5
 """Of the difference, what a round adds: with all of it the search often does not end."""
 

@@ -316,7 +316,7 @@ def test_original_that_fails(case: Case) -> None:
     write_data(case.data, rows)
     outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.out, "-k", 5)
     assert outcome.code == 1
-    assert "1 of 40 original records break an edit" in outcome.err
+    assert "1 of 40 original records break an edit: " in outcome.err
     assert "--invalid exclude" in outcome.err
     assert "R1" in outcome.out
     assert not list(case.out.parent.iterdir())

@@ -160,7 +160,7 @@ def test_rules_that_fire_nowhere_prove_nothing(case: Masked) -> None:
     write_rules(case.rules, "A >= 0", context="Recrod")
     result = case.check(original=False, manifest=False)
     assert not result.complies
-    assert has(result.problems, "no rule is tested by any record")
+    assert has(result.problems, "no rule fires on any record")
     body = "".join(
         f'<pattern><rule context="{context}"><assert id="{context}" test="A &gt;= 0">m</assert></rule></pattern>'
         for context in ("Record", "Recrod")

@@ -183,14 +183,38 @@ def test_a_file_of_settings_holds_no_secret(tmp_path: Path, name: str) -> None:
     assert "--key MANIFEST" in str(caught.value)
 
 
+@pytest.mark.parametrize("seed", [2**127 - 1, 2**127, 2**127 + 1])
 @pytest.mark.parametrize("options", [["--method", "noise"], ["--method", "noise", "--keep-order"], ["--shuffle"], []])
-def test_short_seeds_are_refused_where_they_protect(tmp_path: Path, run: Runner, options: list[str]) -> None:
+def test_short_seeds_are_refused_where_they_protect(
+    tmp_path: Path, run: Runner, options: list[str], seed: int
+) -> None:
     data, rules = survey(tmp_path)
-    said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--seed", SEED - 1, *options)
+    said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--seed", seed, *options)
     assert said.code == 2
     assert "found by trying" in said.err
     assert "leave it out" in said.err
     assert not (tmp_path / "m.xml").exists()
+
+
+@pytest.mark.parametrize("given", [KEY.hex(), KEY.hex().upper()])
+def test_a_key_that_stands_in_the_place_of_its_file_is_not_repeated(tmp_path: Path, run: Runner, given: str) -> None:
+    data, rules = survey(tmp_path)
+    said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--key", given)
+    assert said.code == 2
+    assert "a key is given in a file" in said.err
+    assert given not in said.err
+
+
+def test_words_are_no_key(tmp_path: Path) -> None:
+    (tmp_path / "release.key").write_text(b"MySecretKey12345".hex())
+    with pytest.raises(UsageError, match="the key is not random"):
+        read_key(tmp_path / "release.key")
+
+
+def test_a_given_key_says_what_it_repeats_and_what_not(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path)
+    result = masktron.mask(data, rules, tmp_path / "m.xml", key=KEY)
+    assert any("another draw" in note for note in result.notes)
 
 
 def test_a_seed_is_called_a_secret(tmp_path: Path, run: Runner) -> None:

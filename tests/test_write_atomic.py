@@ -202,6 +202,9 @@ def test_only_abandoned_files_of_masktron_are_removed(tmp_path):
     (tmp_path / "masktron-0123456_.scratch").mkdir()
     (tmp_path / "masktron-0123456_.scratch" / "link").symlink_to(victim)
     remove_abandoned(tmp_path)
+    assert (tmp_path / "masktron-0123456_.scratch" / "link").is_symlink(), "beside an output it is not ours"
+    assert abandoned[4] not in _files(tmp_path)
+    remove_abandoned(tmp_path, folders=True)
     assert _files(tmp_path) == kept
     assert victim.read_text() == "kept"
     if os.geteuid() == 0:

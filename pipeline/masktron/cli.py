@@ -347,7 +347,7 @@ def mask(
         typer.Option(
             parser=_integer,
             metavar="N",
-            help="Seed in the place of a key, for tests: a secret where it protects a release, and below 2^127 "
+            help="Seed in the place of a key, for tests: a secret where it protects a release, and one of few digits "
             "refused there.",
             show_default=False,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from os import PathLike
 from pathlib import Path
@@ -13,11 +14,12 @@ from masktron.files import read_text
 
 LEAST_BYTES = 16
 """Of a key: 128 bits are out of reach of trying."""
-LEAST_SEED = 2 ** (8 * LEAST_BYTES - 1)
+_LEAST_SEED = 2 ** (8 * LEAST_BYTES - 1)
 """The smallest number of 128 binary digits."""
 _BYTES = 32
 _LEAST_DIGITS = 8
 """Different hexadecimal digits: of 32 random ones, fewer are found once in 20 million keys."""
+_HEXADECIMAL = re.compile(r"(?:0x)?[0-9A-Fa-f]{32,}")
 _HOW = (
     "python -c 'import secrets; print(secrets.token_hex(32))' > FILE makes one; or name the manifest of the run that "
     "is to be repeated"
@@ -27,6 +29,11 @@ _HOW = (
 def new_key() -> bytes:
     """Return 256 bits from the operating system."""
     return secrets.token_bytes(_BYTES)
+
+
+def is_secret(seed: int) -> bool:
+    """Tell whether a seed may be a secret: it has 128 bits, and does not look like a number that somebody chose."""
+    return seed >= _LEAST_SEED and _varied(f"{seed:x}")
 
 
 def key_of_seed(seed: int) -> bytes:
@@ -59,6 +66,10 @@ def read_key(path: Path) -> bytes:
     UsageError
         The file cannot be read, or holds neither, or a key that could be found by trying. Its content is never shown.
     """
+    if _HEXADECIMAL.fullmatch(str(path)) and not path.exists():
+        raise UsageError(
+            "a key is given in a file, not as its digits: they would stand in lists of processes", hint=_HOW
+        )
     text = read_text(path, "key")
     if text.lstrip().startswith("{"):
         text = _in_manifest(text, path)
@@ -94,6 +105,12 @@ def _checked(key: bytes, where: str) -> bytes:
         raise UsageError(
             f"the key has {8 * len(key)} bits, and at least {8 * LEAST_BYTES} are needed", where=where, hint=_HOW
         )
-    if len({*key.hex()}) < _LEAST_DIGITS:
+    if not _varied(key.hex()):
         raise UsageError("the key is not random: it has only a few different digits", where=where, hint=_HOW)
+    if all(0x20 <= byte < 0x7F for byte in key):
+        raise UsageError("the key is not random: all its bytes are letters, digits or signs", where=where, hint=_HOW)
     return key
+
+
+def _varied(digits: str) -> bool:
+    return len({*digits}) >= _LEAST_DIGITS

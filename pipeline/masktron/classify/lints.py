@@ -46,7 +46,9 @@ def _minus(name: str, known: frozenset[str]) -> str | None:
 def _in_layout(reference: FieldRef, layout: Layout) -> str | None:
     field = layout.field(reference.name)
     if field is None:
-        near = get_close_matches(reference.name, [f.name for f in layout.fields], n=1)
+        names = [f.name for f in layout.fields]
+        same = [name for name in names if name.casefold() == reference.name.casefold()]
+        near = same or get_close_matches(reference.name, names, n=1)
         hint = f": did you mean {near[0]}?" if near else ""
         return f"the file has no field {reference.name}{hint}"
     uri = field.tag[1:].partition("}")[0] if field.tag.startswith("{") else ""

@@ -212,9 +212,9 @@ class _Audit:
             self.problems.append(f"the file has no records: they are looked for as {shown_path(self.job.layout)}")
             return
         silent = [rule for rule in results if rule.untested is not None]
-        if results and len(silent) == len(results):
+        if results and not any(rule.fired + rule.errors for rule in results):
             self.problems.append(
-                "no rule is tested by any record: look at the contexts, the namespace prefixes and the phase"
+                "no rule fires on any record: look at the contexts, the namespace prefixes and the phase"
             )
         for rule in silent:
             why = next(told([rule]))

@@ -208,9 +208,9 @@ def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult])
     if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
     reasons = tuple(told(results))
-    if results and len(reasons) == len(results):
+    if results and not any(rule.fired + rule.errors for rule in results):
         hint = "look at the contexts, the namespace prefixes and the phase"
-        return (f"no rule is tested by any record of {shown_path(job.layout)}: {hint}", *reasons)
+        return (f"no rule fires on any record: {hint}", *reasons)
     return reasons
 
 

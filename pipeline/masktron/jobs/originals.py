@@ -157,8 +157,9 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
             hint="correct the file, or let the rules go with --allow RULE-ID",
             result=result,
         )
+    broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in results if rule.violations and not rule.soft)
     raise InvalidOriginalError(
-        f"{records} of {evaluation.records} original records break an edit",
+        f"{records} of {evaluation.records} original records break an edit: {broken}",
         where=str(job.data),
         hint="correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
         result=result,

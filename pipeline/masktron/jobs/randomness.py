@@ -14,7 +14,7 @@ from masktron.jobs.common import Job
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import Chosen
 from masktron.methods.parameters import Parameter
-from masktron.release_key import LEAST_SEED, key_of_seed, new_key
+from masktron.release_key import is_secret, key_of_seed, new_key
 from masktron.roles import FieldFacts
 from masktron.streams import Streams
 from masktron.write.manifest import file_hash
@@ -57,9 +57,9 @@ def randomness_of(
     said = tuple(_said(config, needed=shuffled or draws(chosen.method)))
     if not (shuffled or draws(chosen.method)):
         return Randomness(None, None, said)
-    if config.seed is not None and config.seed < LEAST_SEED:
+    if config.seed is not None and not is_secret(config.seed):
         raise UsageError(
-            "a seed below 2^127 is no secret: it may be found by trying, and with it "
+            "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it "
             + ("what the method draws is undone" if draws(chosen.method) else "the order of the records is undone"),
             hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
             + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
@@ -76,7 +76,12 @@ def _said(config: Config, *, needed: bool) -> Iterator[str]:
     elif given == "seed":
         yield (
             "the seed is a secret, as the manifest is: whoever has it, this program and the settings undoes what its "
-            "random numbers protect; without --seed, nobody has to keep it"
+            "random numbers protect. It stands in the history of the shell; without --seed, nobody has to keep it"
+        )
+    elif given == "key":
+        yield (
+            "the key repeats a run to the byte where file, rules, settings and version are the same; otherwise this "
+            "is another draw, and whoever has both releases of the same records averages them"
         )
 
 

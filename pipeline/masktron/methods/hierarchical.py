@@ -67,7 +67,7 @@ class Hierarchical(Method):
     releases : int
         Files that are released together.
     release : int
-        The one that `mask` makes. It is the same however many there are.
+        The one that `mask` makes. From one generator it is the same however many there are.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 

@@ -19,6 +19,8 @@ _SLIPS = (
     (r"\b(AND|And|OR|Or|DIV|Div|MOD|Mod)\b", "and, or, div and mod are written in small letters"),
     (r"\bbetween\b", "write A >= 1 and A <= 5 for a range (&lt;= in XML)"),
     (r"\bin\s*\(", "write A = 1 or A = 2 for a list; in XPath 2 A = (1, 2)"),
+    ("[\N{LEFT SINGLE QUOTATION MARK}-\N{DOUBLE HIGH-REVERSED-9 QUOTATION MARK}]", "write straight quotes: 'A'"),
+    (r"%", "write 0.3 for 30 %"),
     (r"\b(and|or|div|mod|[-+=<>])\s*$", "something is missing at the end"),
 )
 

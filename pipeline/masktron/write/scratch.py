@@ -78,7 +78,7 @@ def private_folder() -> Iterator[Path]:
 
     Those that killed runs have left are removed before.
     """
-    remove_abandoned(Path(tempfile.gettempdir()))
+    remove_abandoned(Path(tempfile.gettempdir()), folders=True)
     while True:
         with tempfile.TemporaryDirectory(prefix="masktron-", suffix=".scratch") as name:
             folder = Path(name)
@@ -92,16 +92,21 @@ def private_folder() -> Iterator[Path]:
                     os.close(descriptor)
 
 
-def remove_abandoned(folder: Path) -> None:
+def remove_abandoned(folder: Path, *, folders: bool = False) -> None:
     """Remove the temporary files and folders that killed runs of this user have left in a folder.
 
-    A link is never followed, and nothing is removed that has a lock, another owner, or lies where there are no locks.
+    Folders only where we make some: elsewhere, what is called so is somebody's own. A link is never followed, and
+    nothing is removed that has a lock, another owner, or lies where there are no locks.
     """
     if sys.platform == "win32":
         return
     with suppress(OSError):  # what cannot be listed is no reason not to write there
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if _FILE.fullmatch(entry.name) or _FOLDER.fullmatch(entry.name)]
+            names = [
+                entry.name
+                for entry in entries
+                if _FILE.fullmatch(entry.name) or (folders and _FOLDER.fullmatch(entry.name))
+            ]
         for name in names:
             _remove(folder / name)
 
