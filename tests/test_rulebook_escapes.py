@@ -45,6 +45,15 @@ def test_in_a_test(test: str, sign: str, column: int, hint: str, encoding: str, 
     assert error.hint == hint
 
 
+@pytest.mark.parametrize(("quote", "other"), [('"', "'"), ("'", '"')])
+def test_a_quote_that_ends_its_own_attribute(quote: str, other: str, tmp_path: Path) -> None:
+    test = f"test={quote}Sex = {quote}01{quote}{quote}"
+    error = refused(tmp_path, rule("A").replace('test="A"', test))
+    assert error.what == f"the value of test ends at the second {quote}, inside the expression"
+    assert error.hint == f"write {other}...{other} for a text inside test={quote}...{quote}"
+    assert ":5:" in error.where
+
+
 def test_in_a_context_and_in_a_message(tmp_path: Path) -> None:
     error = refused(tmp_path, rule("A", context="Record[A < 5]"))
     assert (error.what.split(" has")[0], error.hint) == (

@@ -19,6 +19,7 @@ _MARKUP = re.compile(
     re.DOTALL,
 )
 _VALUE = re.compile(r"""\s+(?P<name>[^\s=<>"'/]+)\s*=\s*(?P<quote>["'])(?P<value>.*?)(?P=quote)""", re.DOTALL)
+_CUT = re.compile(r"""(?P<name>[\w:.-]+)\s*=\s*(?P<quote>["'])(?:(?!(?P=quote))[^<])*(?P=quote)(?=[^\s/>?])""")
 _BARE = re.compile(f"<|{_AMPERSAND}")
 _ESCAPES = {"<": "&lt;", "&": "&amp;"}
 
@@ -64,12 +65,25 @@ def bare_sign(path: Path, error: RulebookError) -> RulebookError | None:
     found = next(_bare_signs(text), None)
     # what stands before it is wrong for another reason
     if found is None or _line(text, found.element) > int(place[1]):
-        return None
+        return _cut_short(text.splitlines()[int(place[1]) - 1 : int(place[1])], error)
     column = found.at - text.rfind("\n", 0, found.at)
     return RulebookError(
         f"{found.owner} has a bare {found.sign}, which XML does not allow",
         where=f"{path}:{_line(text, found.at)}:{column}",
         hint=found.hint,
+    )
+
+
+def _cut_short(line: list[str], error: RulebookError) -> RulebookError | None:
+    """Return an error that names an attribute which a quote inside it ends, if the line of the error has one."""
+    cut = next((found for one in line for found in _CUT.finditer(one)), None)
+    if cut is None:
+        return None
+    quote, other = cut["quote"], "'" if cut["quote"] == '"' else '"'
+    return RulebookError(
+        f"the value of {cut['name']} ends at the second {quote}, inside the expression",
+        where=error.where,
+        hint=f"write {other}...{other} for a text inside {cut['name']}={quote}...{quote}",
     )
 
 
