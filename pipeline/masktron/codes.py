@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
@@ -23,7 +25,7 @@ MOST_CODES = 15
 """Different integers up to which a field may be one of codes."""
 RECORDS_A_CODE = 5
 """Records that each of them stands in on average, at least; where they are fewer, few values come of few records."""
-_LEADING_ZERO = re.compile("[+-]?0[0-9]+")
+_LEADING_ZERO = re.compile(f"[{XML_SPACE}]*[+-]?0[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,10 @@ def _values_of_codes(column: Column) -> int:
     if column.decimals:
         return 0
     held = column.lexemes[column.present].tolist()
+    # most amounts end here: there are very many of them
+    many = len(np.unique(column.values[column.present])) > MOST_CODES
+    if many and not any(map(_LEADING_ZERO.match, held)):
+        return 0
     distinct = {str(lexeme).strip(XML_SPACE) for lexeme in set(held)}
     if not all(map(is_integer, distinct)):
         return 0

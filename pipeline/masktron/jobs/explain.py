@@ -158,7 +158,7 @@ def _planned(
             return facts, None, (), None
         if len(records) < config.k:
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
-        require_names(job, may_be_untested(job, config.allow_unfired))
+        require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
         facts = resolve_roles(records, config)
         likely = suspects(records, facts, job.edits, config)
         likely.require_kinds(str(job.data))

@@ -134,7 +134,7 @@ def run_mask(
             where=str(data),
             hint=f"records are looked for as /{'/'.join(job.layout.record_path)}; name another with --record",
         )
-    require_names(job, may_be_untested(job, config.allow_unfired))
+    require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     fields = resolve_roles(records, config)
     likely = suspects(records, fields, job.edits, config)
     likely.require_kinds(str(data))

@@ -17,6 +17,8 @@ from masktron.roles import FieldFacts
 
 WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT)
 """Roles of fields that stand in the written file as they are."""
+_FIRST = 100
+"""Records that are looked at before all are: most fields sort nothing."""
 TELLS = (
     "whoever has another file of these records in that order, or knows what the original is sorted by, knows whose "
     "record each one is"
@@ -46,12 +48,12 @@ def ordering_of(
     binding : collection of int
         Rules that the written file has to obey.
     """
+    if config.order == "random":
+        return Ordering(True, "the records stand in random order, as was asked for; the manifest has the permutation")
     sorted_by = next(
         (fact.name for fact in fields if fact.role in WRITTEN and _sorts(records.columns[fact.name])), ""
     )
     known = f"that of {sorted_by}, which differs in every record, and so tells nothing that {sorted_by} does not tell"
-    if config.order == "random":
-        return Ordering(True, "the records stand in random order, as was asked for; the manifest has the permutation")
     if config.order == "keep":
         told = known if sorted_by else f"as was asked for: {TELLS}"
         return Ordering(False, f"the records stand in the order of the original, {told}")
@@ -80,11 +82,15 @@ def _sorts(column: Column) -> bool:
     steps = np.diff(column.values)
     if (steps > 0).all() or (steps < 0).all():
         return True
-    texts = column.lexemes.tolist()
-    return any(
-        all(one < two for one, two in pairwise(keys)) or all(one > two for one, two in pairwise(keys))
-        for keys in (texts, [(len(text), text) for text in texts])
-    )
+    return _sorted_as_texts(column.lexemes[:_FIRST].tolist()) and _sorted_as_texts(column.lexemes.tolist())
+
+
+def _sorted_as_texts(texts: list[str]) -> bool:
+    return _monotone(texts) or _monotone([(len(text), text) for text in texts])
+
+
+def _monotone[T: (str, tuple[int, str])](keys: Sequence[T]) -> bool:
+    return all(one < two for one, two in pairwise(keys)) or all(one > two for one, two in pairwise(keys))
 
 
 def _asking(job: Job, records: Records, binding: Collection[int]) -> Iterator[str]:

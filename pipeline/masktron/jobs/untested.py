@@ -96,7 +96,7 @@ def untested(
     if not silent and not doubtful:
         return {}
     words = vocabulary(job.data, job.layout, job.shape)
-    found = dict(_silent(job, silent, words, original))
+    found = dict(_silent(job, silent, words, evaluation, original))
     for edit in doubtful:
         if edit.check.index not in found and (reason := _unknown_field(edit, words, known)):
             found[edit.check.index] = reason
@@ -262,7 +262,7 @@ def _or_allow(hint: str, check: Check) -> str:
 
 
 def _silent(
-    job: Job, silent: Sequence[int], words: Vocabulary, original: Path | None
+    job: Job, silent: Sequence[int], words: Vocabulary, evaluation: Evaluation, original: Path | None
 ) -> Iterator[tuple[int, Untested]]:
     """Say of checks that fired on nothing why not."""
     situated = {check.index: (pattern, position, check) for pattern, position, check in job.rulebook.situated()}
@@ -273,7 +273,7 @@ def _silent(
             yield index, reason
         else:
             waiting.append((pattern, position, check))
-    takers = _takers(job, waiting, original)
+    takers = _takers(job, waiting, evaluation, original)
     for pattern, position, check in waiting:
         context = pattern.rules[position].context
         if taken := takers.get(check.index):
@@ -309,32 +309,52 @@ def _misnamed(path: ContextPath, words: Vocabulary, job: Job) -> tuple[str, str]
     return "nothing stands where its path leads", f"the records are {records}, their fields below them"
 
 
-def _takers(job: Job, waiting: Sequence[tuple[Pattern, int, Check]], original: Path | None) -> dict[int, str]:
+def _takers(
+    job: Job, waiting: Sequence[tuple[Pattern, int, Check]], evaluation: Evaluation, original: Path | None
+) -> dict[int, str]:
     """Name the earlier rules of the pattern that take all nodes of a rule.
 
-    Each rule that fired on nothing is evaluated alone, and behind each earlier one.
+    Each rule that fired on nothing is evaluated alone; where it has nodes then, also behind each earlier rule that
+    has some.
     """
-    patterns: list[Pattern] = []
-    asked: list[tuple[int, Rule | None]] = []
-    for pattern, position, check in waiting:
-        own = pattern.rules[position]
-        for earlier in (None, *pattern.rules[:position]) if position else ():
-            rules = [] if earlier is None else [replace(earlier, checks=())]
-            probe = replace(check, index=len(asked), id=f"probe-{len(asked)}", kind="assert", test="true()")
-            patterns.append(replace(pattern, id=probe.id, rules=(*rules, replace(own, checks=(probe,)))))
-            asked.append((check.index, earlier))
-    if not asked:
-        return {}
-    probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns), schema=None))
-    fired = probing.evaluate(job.data, original, lambda stage, done: None, limit=0).fired
-    found: dict[int, str] = {}
-    for (index, earlier), count in zip(asked, fired.tolist(), strict=True):
-        if earlier is None:
-            if count:
-                found[index] = _EARLIER
-        elif found.get(index) == _EARLIER and not count:
-            found[index] = f"the rule with context {earlier.context} in line {earlier.origin.line} takes"
+    behind = [one for one in waiting if one[1]]
+    alone = _probed(job, [(pattern, position, None) for pattern, position, _ in behind], original)
+    taken = [one for one, count in zip(behind, alone, strict=True) if count]
+    found = {check.index: _EARLIER for _, _, check in taken}
+    reached = (evaluation.fired + evaluation.errors).tolist()
+    pairs = [
+        (pattern, position, check, earlier)
+        for pattern, position, check in taken
+        for earlier in pattern.rules[:position]
+        if not earlier.checks or any(reached[one.index] for one in earlier.checks)
+    ]
+    left = _probed(job, [(pattern, position, earlier) for pattern, position, _, earlier in pairs], original)
+    for (_, _, check, earlier), count in zip(pairs, left, strict=True):
+        if found[check.index] == _EARLIER and not count:
+            found[check.index] = f"the rule with context {earlier.context} in line {earlier.origin.line} takes"
     return found
+
+
+def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], original: Path | None) -> list[int]:
+    """Return how many nodes each rule of a pattern has alone, or behind an earlier one."""
+    if not probes:
+        return []
+    places: dict[object, int] = {}
+    patterns: list[Pattern] = []
+    asked: list[int] = []
+    for pattern, at, earlier in probes:
+        own = pattern.rules[at]
+        key = (pattern.lets, own.lets, own.context, earlier)
+        if key not in places:
+            places[key] = len(patterns)
+            name = f"probe-{len(patterns)}"
+            probe = replace(own.checks[0], index=len(patterns), id=name, kind="assert", test="true()")
+            before = [] if earlier is None else [replace(earlier, checks=())]
+            patterns.append(replace(pattern, id=name, rules=(*before, replace(own, checks=(probe,)))))
+        asked.append(places[key])
+    probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns), schema=None))
+    fired = probing.evaluate(job.data, original, lambda stage, done: None, limit=0).fired.tolist()
+    return [fired[place] for place in asked]
 
 
 def _nodes(count: int) -> str:

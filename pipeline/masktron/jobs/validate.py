@@ -111,8 +111,10 @@ def run_validate(
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
-        results = with_untested(results, job, evaluation, allowed=unfired, original=original)
-        idle = idle_conditions(job, evaluation) if small else ()
+        testing = partial(with_untested, results, job, evaluation, allowed=unfired, original=original)
+        results = without_values(testing, wanted=release_safe, rulebook_read=True)
+        conditions = partial(idle_conditions, job, evaluation)
+        idle = without_values(conditions, wanted=release_safe, rulebook_read=True) if small else ()
         hard, soft = violations(results)
         result = ValidateResult(
             data=shown(data),

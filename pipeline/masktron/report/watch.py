@@ -191,7 +191,10 @@ def lines(write: Callable[[str], None]) -> Iterator[Lines]:
 
     def beat() -> None:
         while not ended.wait(1.0):
-            said.tick()
+            try:
+                said.tick()
+            except (OSError, ValueError):  # nobody reads any more
+                return
 
     thread = threading.Thread(target=beat, name="masktron-progress", daemon=True)
     thread.start()
