@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 import masktron
 from across_runs import Row, texts, write
@@ -21,12 +23,15 @@ from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.opinions import Question, ask, by_processes
+from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.recount import Recount, Told, by_hand, recount
 from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.jobs import revalidate as module
+from masktron.read.layout import detect_layout
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook, XPathVersion
+from masktron.read.slices import framed
 from rulebook_builder import rulebook
 from test_across import (
     BOTH,
@@ -408,3 +413,25 @@ def test_a_sample_has_a_value_for_every_class_that_is_summed() -> None:
     data[7] = {**data[7], "V": None}
     # one class of the file has none
     assert compare(book, data) == [frozenset({1})]
+
+
+def test_the_guard_knows_whether_each_record_carries_its_own_number(tmp_path: Path) -> None:
+    """An attribute that stands at another record than it was written for would be a verdict on another record."""
+    data = write_data(tmp_path / "data.xml", PEOPLE[:3])
+    layout = detect_layout(data)
+    frame = framed(data, layout)
+    assert frame is not None
+    body = data.read_bytes().removeprefix(frame.head).removesuffix(frame.tail)
+    document, guard = carrying(frame, body, ["", "", ""]), carrying_guard(frame, layout, 3)
+
+    def holds(changed: bytes) -> bool:
+        return bool(etree.fromstring(changed).xpath(guard.test, namespaces=dict(guard.prefixes)))
+
+    number = re.compile(rb' (\S+n)="(\d)"')
+    places = [found[2] for found in number.finditer(document)]
+    assert places == [b"1", b"2", b"3"]
+    assert holds(document)
+    swapped = iter((b"2", b"1", b"3"))
+    assert not holds(number.sub(lambda found: b' %s="%s"' % (found[1], next(swapped)), document))
+    assert not holds(number.sub(b"", document, count=1))
+    assert not holds(document.replace(frame.tail, b"<Record/>" + frame.tail))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.errors import RulebookError, UsageError, ViolationError
+from masktron.evaluation.findings import Evaluation
+from masktron.jobs.common import Job
 from masktron.results import Tested as Counted
 
 ROLES = {"Id": "key", "Sex": "untouched"}
@@ -343,3 +346,22 @@ def test_a_condition_that_no_record_satisfies(tmp_path: Path) -> None:
     assert len(told) == 1
     assert told[0].startswith(f"{rules}:1: the rule 'quoted' fires, but no record satisfies its IF")
     assert "'1' is not '01'" in told[0]
+
+
+def test_looking_for_a_reason_grows_with_the_rules_and_not_with_their_pairs(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty contexts of one pattern that nobody satisfies: each is evaluated alone, and behind no other."""
+    contexts = [("good", "Record[A]", "A + B = T"), *((f"c{i}", f"Record[Sex = {i + 5}]", "A") for i in range(40))]
+    rules = rulebook(tmp_path / "r.sch", *contexts, together=True)
+    evaluated: list[int] = []
+    real = Job.evaluate
+
+    def counted(job: Job, *arguments: Any, **options: Any) -> Evaluation:
+        evaluated.append(len(job.rulebook.patterns))
+        return real(job, *arguments, **options)
+
+    monkeypatch.setattr(Job, "evaluate", counted)
+    result = masktron.validate(data, rules, allow_unfired=["*"])
+    assert len(result.tested.untested) == 40
+    assert evaluated == [1, 40]
