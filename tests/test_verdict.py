@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.results import DrawResult, MaskResult, SolvedResult, UnmovedResult
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "mask.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,7 @@ def test_masking_block_by_block(masked: MaskResult) -> None:
         "together some record is unique. But 99.5 % of the records link to their original by distance and 37.8 % of "
         "the masked values are the respondents' own: whoever knows the original values of a respondent most likely "
         "finds the record. --grouping all, or a method that draws values (masktron methods), can lower this; --limit "
-        "linkage=20 makes it a condition. Unmasked fields were not looked at, and may identify by themselves: Id."
+        "linkage=20 makes it a condition. Of the unmasked fields, Id differs in every record and identifies it."
     )
     assert "in all masked fields together only 2." in told(masked, whole_record_k=2)
     solved = (replace(masked.blocks[0], solved=(SolvedResult("T", "R1", 0, 0),)), *masked.blocks[1:])
@@ -81,6 +85,7 @@ def test_whole_records_in_groups(masked: MaskResult) -> None:
     ],
 )
 def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, said: str) -> None:
+    masked = replace(masked, blocks=tuple(replace(block, aggregator="drawn") for block in masked.blocks))
     found = told(masked, contract=contract, draw=draw, linkage=60.0, unchanged=1.0)
     assert said in found
     assert "alike" not in found
@@ -118,7 +123,136 @@ def test_without_numbers_and_without_values(masked: MaskResult) -> None:
 def test_rules_that_were_not_tested_or_let_go(masked: MaskResult) -> None:
     said = told(masked, allowed=("a", "b"))
     assert said.startswith("Every rule holds, but for a, b, let go, and in each block")
-    assert "Id, A, B, C, D, E and 2 more." in told(masked, unmasked=("Id", "A", "B", "C", "D", "E", "F", "G"))
+    assert "A, B, C, D, E, F and 2 more." in told(masked, unmasked=(*"ABCDEFGH",))
+
+
+JOINED = ("A + B = T", "A >= 0 and (D = 'x' or D = 'y')")
+GROUPED = "A, B, T, D are masked in groups of at least"
+
+
+@pytest.mark.parametrize(
+    ("method", "promised", "said"),
+    [
+        ("noise", "noise with 13.0435 % of the variance of the original is part of every", "noise was added to E"),
+        ("muralidhar_sarathy", "noise with 19 % of the variance of", "noise was added to E"),
+        ("ipso", "every drawn value is from a model", "E is drawn from a model of the file"),
+    ],
+)
+def test_a_category_keeps_the_fields_of_its_block_from_being_drawn(
+    method: str, promised: str, said: str, tmp_path: Path
+) -> None:
+    rows = [{**row, "D": "xy"[at % 2], "E": 3 + at % 7} for at, row in enumerate(numbers(60))]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *JOINED)
+    result = masktron.mask(data, rules, tmp_path / "out.xml", method=method, k=3, nominal=["D"], numeric=["E"])
+    jsonschema.validate(result.as_dict(), SCHEMA)
+    assert [block.drawn for block in result.blocks] == [False, True]
+    least = result.blocks[0].min_group
+    assert f"; {said}, and {GROUPED} {least} records." in result.verdict
+    page = " ".join(repr(result).split())
+    assert "every record has values of its own;" not in page
+    assert f"every record has values of its own in E; {GROUPED} {least} records (k = 3)" in page
+    assert result.promise.startswith(promised)
+    assert result.promise.endswith(f"; E is drawn, and {GROUPED} {least} records")
+    assert (
+        f"{method} draws numbers alone, and no block that holds categories: E is drawn, and {GROUPED} {least} records"
+        in " ".join(result.notes)
+    )
+    assert "masked values" not in result.promise + result.verdict.partition(". ")[0]
+
+
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        ("partitioned-synthesis", "A is drawn for groups of at least 6 records, and C, E are masked in groups of at"),
+        ("marked-replaced", "values of A beyond the thresholds are replaced, and the others are the"),
+    ],
+)
+def test_other_methods_that_draw_some_fields(masked: MaskResult, contract: str, said: str) -> None:
+    first = masked.blocks[0]
+    blocks = (
+        replace(first, variables=("A",), aggregator="drawn"),
+        replace(first, variables=("C",), min_group=5),
+        replace(first, variables=("E",), min_group=4),
+    )
+    result = replace(masked, contract=contract, draw=drawn(smallest=6), blocks=blocks, min_group=4)
+    assert f"; {said}" in result.verdict
+    assert "C, E are masked in groups of at least 4 records." in result.verdict
+    page = " ".join(repr(result).split())
+    assert "values of A drawn for 8 groups of at least 6 records; C, E are masked in groups of at least 4" in page
+
+
+ORDERED = "The records stand in the order of the original: whoever has another file of them in that order"
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings", "said"),
+    [
+        ((), {"order": "keep"}, True),
+        ((), {"order": "random"}, False),
+        ((), {}, False),
+        (("Id",), {"order": "keep"}, False),
+        (("Id",), {}, False),
+        (("W",), {"order": "keep"}, True),
+        (("W",), {"order": "random"}, False),
+    ],
+)
+def test_the_order_of_the_original_links_every_record(
+    fields: tuple[str, ...], settings: dict[str, Any], said: bool, tmp_path: Path
+) -> None:
+    """Id is sorted and W is not; both differ in every record."""
+    rows = [{"Id": at, "W": 7 * at % 20, "U": at % 2, **row} for at, row in enumerate(numbers(20))]
+    data = write_data(tmp_path / "d.xml", [{n: v for n, v in row.items() if n in (*fields, *"UABT")} for row in rows])
+    roles = {"U": "untouched", **dict.fromkeys(fields, "key")}
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles=roles, **settings)
+    assert (ORDERED in result.verdict) is said
+    assert result.original_order is said
+    assert result.identifying == fields
+    plain = result.as_dict()
+    jsonschema.validate(plain, SCHEMA)
+    assert (plain["original_order"], plain["identifying"]) == (said, list(fields))
+    unmasked = (
+        f"Of the unmasked fields, {fields[0]} differs in every record and identifies it; the others were not looked "
+        "at, and may identify by themselves: U."
+        if fields
+        else "Unmasked fields were not looked at, and may identify by themselves: U."
+    )
+    assert unmasked in result.verdict
+    assert 2 <= result.verdict.count(". ") + 1 <= 5
+
+
+def test_the_order_that_a_rule_reads(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", [{**row, "U": 1} for row in numbers(20)])
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "not(preceding-sibling::Record[1]/U > U)")
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"U": "untouched"})
+    assert (
+        f"{ORDERED}, such as the last release, links every record; --shuffle writes a random order" in result.verdict
+    )
+
+
+def test_unmasked_fields_that_identify(masked: MaskResult) -> None:
+    said = told(masked, unmasked=("V", "W"), identifying=("V", "W"))
+    assert said.endswith("Of the unmasked fields, V, W differ in every record and identify it.")
+    assert masked.identifying == ("Id",)
+
+
+def test_rules_that_read_a_removed_field(tmp_path: Path) -> None:
+    """A rule that cannot hold, as its field is gone, does not hold."""
+    rows = [{"N": f"name{at}", "C": at % 5, **row} for at, row in enumerate(numbers(20))]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "string-length(N) > 2", "C > 50")
+    rules.write_text(rules.read_text().replace('id="R3"', 'id="R3" role="warning"'))
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"N": "identifier"})
+    said = "very rule holds, but for R2, which reads the removed identifier N, and R3, let go"
+    assert result.verdict.startswith(f"E{said}, and in each block")
+    assert f"20 out; e{said}; k = 3" in " ".join(repr(result).split())
+
+
+def test_several_rules_that_read_removed_fields(masked: MaskResult) -> None:
+    same = {"a": "reads the removed identifier N", "b": "reads the removed identifier N"}
+    assert "but for a, b, each of which reads the removed identifier N, and in" in told(masked, not_applicable=same)
+    other = {**same, "c": "reads the removed identifier M, N"}
+    assert "but for a, b, c, which read removed identifiers, and in" in told(masked, not_applicable=other)
 
 
 def test_a_method_that_draws(masked: MaskResult, tmp_path: Path) -> None:

@@ -1085,6 +1085,11 @@ class MaskResult:
         The kind of the protection contract.
     unmasked : tuple of str
         Fields that are written as they were.
+    original_order : bool
+        Whether the records stand in the order of the original, and no field tells that order that is written as it
+        was and differs in every record.
+    identifying : tuple of str
+        Fields that are written as they were and differ in every record.
     order : ndarray of intp, shape (records_out,), or None
         Written record i is record ``order[i]`` of those that were kept, in the order of the original; None where they
         stand in that order. A secret: it is in no output but the manifest.
@@ -1118,6 +1123,8 @@ class MaskResult:
     draw: DrawResult | None = None
     contract: str = "identical-groups"
     unmasked: tuple[str, ...] = ()
+    original_order: bool = False
+    identifying: tuple[str, ...] = ()
     data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 
@@ -1173,6 +1180,8 @@ class MaskResult:
             "notes": list(self.notes),
             "excluded": [position + 1 for position in self.excluded],
             "left_out": dict(self.left_out),
+            "original_order": self.original_order,
+            "identifying": list(self.identifying),
         }
 
     def __repr__(self) -> str:

@@ -79,9 +79,9 @@ def _promised(contract: Contract | None) -> list[str]:
     if contract is None or not contract.declared.drawn:
         return []
     return [
-        f"{contract.declared.method} draws a value of its own for every record and promises no identical groups: "
-        "block_k and whole_record_k of drawn fields say nothing; linkage says how many records are nearest to their "
-        "own original"
+        f"{contract.declared.method} draws {', '.join(contract.declared.drawn)} record by record and promises no "
+        "identical groups of these: block_k and whole_record_k of drawn fields say nothing; linkage says how many "
+        "records are nearest to their own original"
     ]
 
 

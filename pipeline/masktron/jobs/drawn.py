@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from masktron.report.parts import both_parts
 from masktron.results import BlockResult, CorrelationResult, DrawResult, MomentResult
 
 AS_DRAWN = ("rounded", "mode")
 """Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
 ANEW = ("redrawn", "prototype")
 """Exits of those that have values of another draw, or of a group."""
+
+
+def parts_notes(method: str, blocks: Sequence[BlockResult]) -> Iterator[str]:
+    """Say which fields a method did not draw: blocks with categories are masked by groups."""
+    if said := both_parts(blocks):
+        yield f"{method} draws numbers alone, and no block that holds categories: {said}"
 
 
 def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int, k: int) -> Iterator[str]:

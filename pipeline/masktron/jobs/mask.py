@@ -19,9 +19,9 @@ from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
 from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat
 from masktron.jobs.compared import absent, taken
-from masktron.jobs.drawn import draw_notes
+from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.limits import over_limits, refuse_class_limits
-from masktron.jobs.ordering import Ordering, ordering_of
+from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.protection import check_groups, check_pair, pair_of
@@ -48,6 +48,7 @@ from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
 from masktron.read.records import Coded, Column, Layout, Records, Typed
+from masktron.report.parts import both_parts
 from masktron.results import (
     BlockResult,
     CandidateResult,
@@ -441,6 +442,7 @@ class _Run:
                 self.ordering.says,
                 *self.randomness.says,
                 *(() if made.perturbed is None else made.perturbed.notes),
+                *parts_notes(self.method.name, block_results),
                 *(() if draw is None else draw_notes(draw, block_results, records=len(masked), k=self.config.k)),
                 *self._unheeded(blocks),
                 *self._group_notes(blocks),
@@ -450,12 +452,14 @@ class _Run:
             excluded=tuple(np.flatnonzero(~self.originals.keep).tolist()),
             left_out=left,
             method=self.method.name,
-            promise=self.method.contract.says,
+            promise="; ".join(filter(None, (self.method.contract.says, both_parts(block_results)))),
             draw=draw,
             contract=self.method.contract.kind,
             unmasked=tuple(
                 fact.name for fact in self.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)
             ),
+            original_order=self.ordering.original,
+            identifying=identifying(self.kept, self.plan.fields),
             order=order,
         )
         return result, measured

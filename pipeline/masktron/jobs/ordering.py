@@ -31,6 +31,8 @@ class Ordering:
 
     random: bool
     says: str
+    original: bool = False
+    """Whether the order is that of the original, and no written field tells as much."""
 
 
 def ordering_of(
@@ -50,13 +52,11 @@ def ordering_of(
     """
     if config.order == "random":
         return Ordering(True, "the records stand in random order, as was asked for; the manifest has the permutation")
-    sorted_by = next(
-        (fact.name for fact in fields if fact.role in WRITTEN and _sorts(records.columns[fact.name])), ""
-    )
+    sorted_by = next((name for name in _written(fields) if _sorts(records.columns[name])), "")
     known = f"that of {sorted_by}, which differs in every record, and so tells nothing that {sorted_by} does not tell"
     if config.order == "keep":
         told = known if sorted_by else f"as was asked for: {TELLS}"
-        return Ordering(False, f"the records stand in the order of the original, {told}")
+        return Ordering(False, f"the records stand in the order of the original, {told}", not sorted_by)
     if sorted_by:
         return Ordering(False, f"the records stand in the order of the original, {known}")
     if why := next(_asking(job, records, binding), ""):
@@ -64,12 +64,24 @@ def ordering_of(
             False,
             f"the records stand in the order of the original, since {why}: {TELLS} (--shuffle writes a random order, "
             "and the file only if its rules hold there)",
+            original=True,
         )
     return Ordering(
         True,
         "the records stand in random order, since that of the original could tell who is who; the manifest has the "
         "permutation",
     )
+
+
+def identifying(records: Records, fields: Sequence[FieldFacts]) -> tuple[str, ...]:
+    """Name the written fields whose text differs in every record."""
+    return tuple(
+        name for name in _written(fields) if len({*records.columns[name].lexemes.tolist()}) == len(records) > 1
+    )
+
+
+def _written(fields: Sequence[FieldFacts]) -> Iterator[str]:
+    return (fact.name for fact in fields if fact.role in WRITTEN)
 
 
 def _sorts(column: Column) -> bool:

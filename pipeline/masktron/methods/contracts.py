@@ -35,14 +35,14 @@ class PartitionedSynthesis:
     def says(self) -> str:
         """The promise in one sentence."""
         return (
-            f"the masked values of each record are drawn for a group of at least {self.k} records, from figures of "
+            f"values of each record are drawn for a group of at least {self.k} records, from figures of "
             "groups alone; records are not identical"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseAdded:
-    """Noise with this share of the variance is added to every value.
+    """Noise with this share of the variance is added to every drawn value.
 
     Attributes
     ----------
@@ -58,19 +58,19 @@ class NoiseAdded:
     @property
     def says(self) -> str:
         """The promise in one sentence."""
-        return f"noise with {100 * self.share:g} % of the variance of {self.of} is part of every masked value"
+        return f"noise with {100 * self.share:g} % of the variance of {self.of} is part of every drawn value"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDrawn:
-    """All values of a record are drawn from a model of the file."""
+    """All drawn values of a record are from a model of the file."""
 
     kind: ClassVar[str] = "model-drawn"
 
     @property
     def says(self) -> str:
         """The promise in one sentence."""
-        return "every masked value is drawn from a model that is fitted to many records"
+        return "every drawn value is from a model that is fitted to many records"
 
 
 @dataclass(frozen=True, slots=True)

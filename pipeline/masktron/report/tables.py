@@ -12,8 +12,10 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
 from masktron.report.outputs import STDOUT, Outputs
+from masktron.report.parts import drawn_fields, in_groups, listed
 from masktron.report.preflight import preflight_lines
 from masktron.report.text import number, plain
+from masktron.report.verdict import rules_held
 from masktron.results import (
     AssessResult,
     BlockResult,
@@ -174,8 +176,11 @@ def mask_tables(result: MaskResult) -> list[RenderableType]:
             number(engine.violations),
             _agreement(engine),
         )
-    which = "every rule that was tested holds" if result.tested.untested else "every rule holds"
-    verdict = f"[green]{which}[/]" if result.valid else f"[red]{_count(result.violations, 'violation')}[/]"
+    verdict = (
+        f"[green]{plain(rules_held(result))}[/]"
+        if result.valid
+        else f"[red]{_count(result.violations, 'violation')}[/]"
+    )
     lines: list[RenderableType] = [
         _Masked(result.blocks),
         *([] if result.draw is None else [_moments(result.draw)]),
@@ -251,11 +256,15 @@ def _groups(result: MaskResult) -> str:
     """Say how large the groups are, where there are any."""
     if result.draw is None:
         return f"k = {result.k}, smallest group {number(result.min_group)}"
+    grouped = in_groups(result.blocks)
+    fields = plain(listed(drawn_fields(result.blocks)))
     if result.draw.smallest is None:
-        return "every record has values of its own"
-    return (
-        f"k = {result.k}, values drawn for {_optional(result.draw.groups)} groups of at least {result.draw.smallest}"
-    )
+        if not grouped:
+            return "every record has values of its own"
+        return f"every record has values of its own in {fields}; {plain(grouped)} (k = {result.k})"
+    of = f" of {fields}" if grouped else ""
+    said = f"values{of} drawn for {_optional(result.draw.groups)} groups of at least {result.draw.smallest} records"
+    return f"k = {result.k}, {said}{'; ' if grouped else ''}{plain(grouped)}"
 
 
 def _moments(draw: DrawResult) -> Table:

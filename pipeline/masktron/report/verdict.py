@@ -7,16 +7,16 @@ that changes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from masktron.report.parts import are, drawn_fields, in_groups, listed
+
 if TYPE_CHECKING:
-    from masktron.results import MaskResult
+    from masktron.results import DrawResult, MaskResult
 
 MUCH = 50.0
 """Per cent from which a figure of risk is bad news."""
-_NAMED = 6
-"""Fields that are named; more are counted."""
 
 
 def verdict(result: MaskResult) -> str:
@@ -29,7 +29,7 @@ def verdict(result: MaskResult) -> str:
     Returns
     -------
     str
-        Two to four sentences.
+        Two to five sentences.
     """
     return " ".join(sentence for sentence in _sentences(result) if sentence)
 
@@ -37,7 +37,8 @@ def verdict(result: MaskResult) -> str:
 def _sentences(result: MaskResult) -> Iterator[str]:
     unchanged = _figure(result, "unchanged")
     bare = unchanged == 100
-    yield f"{_rules(result)}{'' if bare else _protection(result)}."
+    held = rules_held(result)
+    yield f"{held[0].upper()}{held[1:]}{'' if bare else _protection(result)}."
     if bare:
         yield "But nothing is protected: every masked value is the respondent's own."
     else:
@@ -45,14 +46,30 @@ def _sentences(result: MaskResult) -> Iterator[str]:
     if bare or unchanged >= MUCH or result.linkage >= MUCH:
         yield _remedy(result)
     yield _unmasked(result)
+    if result.original_order:
+        yield (
+            "The records stand in the order of the original: whoever has another file of them in that order, such as "
+            "the last release, links every record; --shuffle writes a random order."
+        )
 
 
-def _rules(result: MaskResult) -> str:
+def rules_held(result: MaskResult) -> str:
+    """Say which rules the written file keeps, and which it does not have to, with the reason."""
     tested = result.tested
-    said = "Every rule holds"
+    said = "every rule holds"
     if tested.untested:
-        said = f"Every rule that was tested holds ({tested.rules - len(tested.untested)} of {tested.rules})"
-    return f"{said}, but for {_listed(result.allowed)}, let go" if result.allowed else said
+        said = f"every rule that was tested holds ({tested.rules - len(tested.untested)} of {tested.rules})"
+    loose = [_gone(result.not_applicable)] if result.not_applicable else []
+    loose += [f"{listed(result.allowed)}, let go"] if result.allowed else []
+    return f"{said}, but for {', and '.join(loose)}" if loose else said
+
+
+def _gone(rules: Mapping[str, str]) -> str:
+    """Rules that read removed identifiers, with the reason of the plan where it is one."""
+    names, reasons = listed(tuple(rules)), {*rules.values()}
+    if len(reasons) > 1:
+        return f"{names}, which read removed identifiers"
+    return f"{names}, {'which' if len(rules) == 1 else 'each of which'} {reasons.pop()}"
 
 
 def _protection(result: MaskResult) -> str:
@@ -68,15 +85,25 @@ def _protection(result: MaskResult) -> str:
             f", and in each block of masked fields at least {result.min_group} records are alike{solved}; in all "
             f"masked fields together {together}"
         )
+    grouped = in_groups(result.blocks)
+    return f"; {_drawn(result, result.draw, apart=bool(grouped))}{', and ' if grouped else ''}{grouped}"
+
+
+def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
+    """How values were drawn; of which fields, where others are not."""
+    fields = drawn_fields(result.blocks)
+    names = listed(fields) if apart else "masked values"
+    verb = are(fields) if apart else "are"
     match result.contract:
         case "partitioned-synthesis":
-            return f"; masked values are drawn for groups of at least {result.draw.smallest} records"
+            return f"{names} {verb} drawn for groups of at least {draw.smallest} records"
         case "noise-added":
-            return "; noise was added to the masked values"
+            return f"noise was added to {names if apart else 'the masked values'}"
         case "marked-replaced":
-            return "; values beyond the thresholds are replaced, and all others are the respondents' own"
+            values, others = (f"values of {names}", "the others") if apart else ("values", "all others")
+            return f"{values} beyond the thresholds are replaced, and {others} are the respondents' own"
         case _:
-            return "; masked values are drawn from a model of the file"
+            return f"{names} {verb} drawn from a model of the file"
 
 
 def _exposure(result: MaskResult, unchanged: float) -> str:
@@ -114,9 +141,14 @@ def _remedy(result: MaskResult) -> str:
 
 
 def _unmasked(result: MaskResult) -> str:
-    if not result.unmasked:
-        return ""
-    return f"Unmasked fields were not looked at, and may identify by themselves: {_listed(result.unmasked)}."
+    own = tuple(name for name in result.unmasked if name in result.identifying)
+    others = tuple(name for name in result.unmasked if name not in own)
+    unseen = "not looked at, and may identify by themselves"
+    if not own:
+        return f"Unmasked fields were {unseen}: {listed(others)}." if others else ""
+    differ, identify = ("differs", "identifies") if len(own) == 1 else ("differ", "identify")
+    said = f"Of the unmasked fields, {listed(own)} {differ} in every record and {identify} it"
+    return f"{said}; the others were {unseen}: {listed(others)}." if others else f"{said}."
 
 
 def _whole(result: MaskResult) -> bool:
@@ -135,8 +167,3 @@ def _percent(value: float) -> str:
     if value in (0, 100):
         return f"{value:.0f} %"
     return f"{min(value, 99.9):.1f} %"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:_NAMED])
-    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
