@@ -22,12 +22,13 @@ from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_pat
 from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
+from masktron.jobs.pairing import NOTHING_STATED, UNPAIRED, Stated
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.untested import may_be_untested, told, with_untested
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.figures import Measured, measure
+from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import told_as
 from masktron.read.layout import Shape
@@ -55,6 +56,7 @@ def run_check(
     limits: Mapping[str, float] | None = None,
     allow_unfired: Iterable[str] = (),
     config: Config | None = None,
+    stated: Stated = NOTHING_STATED,
     progress: Progress = no_progress,
 ) -> CheckResult:
     """Check edits, group sizes and, with the original, records, fields and domains.
@@ -72,6 +74,8 @@ def run_check(
         Rules that the file need not test, ``*`` for all; and those of which the manifest says that it does not.
     config : Config, optional
         Roles, kinds and missing codes, for figures without a manifest.
+    stated : Stated
+        What is said of the order of records, for figures without a manifest.
 
     Raises
     ------
@@ -102,7 +106,7 @@ def run_check(
     data = read_records(masked, job.layout, plain=job.plain, told=reading) if job.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data)
-    figures = audit.limits(limits or {}, config or Config(), min_group, progress)
+    figures = audit.limits(limits or {}, config or Config(), stated, min_group, progress)
     return CheckResult(
         data=shown(masked),
         records=evaluation.records,
@@ -468,7 +472,12 @@ class _Audit:
     # limits
 
     def limits(
-        self, limits: Mapping[str, float], config: Config, min_group: int | None, progress: Progress
+        self,
+        limits: Mapping[str, float],
+        config: Config,
+        stated: Stated,
+        min_group: int | None,
+        progress: Progress,
     ) -> tuple[Measured, ...]:
         """Compute the figures that have a limit, and say which are not within it."""
         names = [figure.name for figure in FIGURES if figure.name in limits]
@@ -487,11 +496,18 @@ class _Audit:
                 contract=self.contract,
                 config=replace(config, record=self.job.layout.record_tag),
                 known=known,
+                stated=stated,
                 progress=progress,
             )
         except (UsageError, DocumentError) as error:
             self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
             return ()
+        if wanting := unpaired(names, files):
+            self.problems.append(
+                f"the limits {', '.join(wanting)} cannot be checked: {UNPAIRED}; give the manifest (--manifest), or "
+                "--same-order"
+            )
+            names = [name for name in names if name not in wanting]
         measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         over = list(over_limits(measured, limits))
         self.problems += over
