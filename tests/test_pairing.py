@@ -118,6 +118,22 @@ def test_an_unmasked_field_that_differs_between_records_with_the_same_key(tmp_pa
         masktron.assess(masked, original, roles={"Id": "key", "U": "untouched"})
 
 
+def test_check_compares_fields_that_settings_declare_as_unmasked(tmp_path: Path, run: Runner) -> None:
+    rows = [{"Id": 100 + at, "A": at // 2, "U": at % 2} for at in range(6)]
+    original, rules = write_data(tmp_path / "o.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
+    settings = tmp_path / "s.toml"
+    masked = tmp_path / "m.xml"
+    for key, last, code, says in (
+        ("key", 1, 0, "checked: 2 unmasked fields cell by cell"),
+        ("key", 5, 1, "problem: the records do not belong together: the unmasked field U differs"),
+        ("confidential", 1, 0, f"not checked: unmasked fields cell by cell: {UNPAIRED}"),
+    ):
+        settings.write_text(f'[roles]\nId = "{key}"\nU = "untouched"\n')
+        write_data(masked, [{**row, "A": row["A"] + 1} for row in [{**rows[5], "U": last}, *rows[:5]]])
+        outcome = run("check", masked, "-r", rules, "--original", original, "--config", settings)
+        assert (outcome.code, says in " ".join(outcome.out.split())) == (code, True), outcome.out
+
+
 def test_check_and_assess_put_data_frames_together_alike(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
     before = pd.DataFrame({"A": np.random.default_rng(1).integers(10, 99, 60)})

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
@@ -22,7 +22,7 @@ from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_pat
 from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
-from masktron.jobs.pairing import NOTHING_STATED, UNPAIRED, Stated
+from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.untested import may_be_untested, told, with_untested
@@ -42,6 +42,8 @@ from masktron.write.manifest import Contract, file_hash, read_contract
 
 if TYPE_CHECKING:
     from masktron.read.blocks import PlainFile
+
+_CELLS = "unmasked fields cell by cell"
 
 
 def run_check(
@@ -105,7 +107,7 @@ def run_check(
     reading = told_as(progress, f"reading {masked.name}")
     data = read_records(masked, job.layout, plain=job.plain, told=reading) if job.shape.flat and compared else None
     min_group = audit.groups(data)
-    audit.against_original(data)
+    audit.against_original(data, (config or Config()).roles, stated)
     figures = audit.limits(limits or {}, config or Config(), stated, min_group, progress)
     return CheckResult(
         data=shown(masked),
@@ -326,7 +328,7 @@ class _Audit:
 
     # the original
 
-    def against_original(self, data: Records | None) -> None:
+    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
         """Check that records and fields are those of the original, and unmasked cells unchanged."""
         if self.original is None:
             self.not_checked.append("records and fields: need the original (--original)")
@@ -356,7 +358,10 @@ class _Audit:
                 + (f", of which {len(excluded)} were excluded" if excluded else "")
             )
         self._fields(data, source)
-        self._unmasked(data, source, excluded)
+        if self.contract is None:
+            self._declared_unmasked(data, source, roles, stated)
+        else:
+            self._unmasked(data, source, excluded, self.contract)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
 
@@ -399,26 +404,40 @@ class _Audit:
                     self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
         self.checked.append("numbers of records, and fields, against the original")
 
-    def _unmasked(self, data: Records, source: Records, excluded: set[int]) -> None:
-        what = "unmasked fields cell by cell"
-        if self.contract is None:
-            self.not_checked.append(f"{what}: need the manifest (--manifest)")
-            return
+    def _declared_unmasked(self, data: Records, source: Records, roles: Mapping[str, Role], stated: Stated) -> None:
+        """Without a manifest, compare fields that settings declare as unmasked, where records can be paired."""
+        kept = [name for name in data.columns if name in source.columns and roles.get(name) in UNMASKED]
+        if not kept:
+            self.not_checked.append(f"{_CELLS}: need the manifest (--manifest)")
+        elif len(data) != len(source):
+            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
+        else:
+            try:
+                known = paired(data, source, None, roles, stated).known
+            except UsageError as error:
+                self.problems.append(error.what)
+                return
+            if known:
+                self.checked.append(f"{_number(len(kept), 'unmasked field')} cell by cell")
+            else:
+                self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
+
+    def _unmasked(self, data: Records, source: Records, excluded: set[int], contract: Contract) -> None:
         keep = self._rows(data, source, excluded)
         if keep is None:
-            self.not_checked.append(f"{what}: the numbers of records differ")
+            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        for name in self.contract.kept:
+        for name in contract.kept:
             if name in data.columns and name in source.columns:
                 changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
                 if changed:
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {_number(changed, 'record')}"
                     )
-        self.checked.append(f"{_number(len(self.contract.kept), 'unmasked field')} cell by cell")
+        self.checked.append(f"{_number(len(contract.kept), 'unmasked field')} cell by cell")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
-            for name in self.contract.masked
+            for name in contract.masked
             if name in data.columns
             and name in source.columns
             and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
