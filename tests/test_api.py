@@ -143,7 +143,9 @@ def test_frames_are_put_together_by_their_index() -> None:
     assert result["unchanged"] == pytest.approx(100 * 5 / 6)
     assert "put together by their index" in result.notes[0]
     shuffled = before.iloc[[3, 1, 0, 2]].reset_index(drop=True)
-    by_position = masktron.assess(shuffled, before.reset_index(drop=True), measures=["unchanged"])
+    by_position = masktron.assess(
+        shuffled, before.reset_index(drop=True), measures=["unchanged"], roles={"A": "confidential"}, same_order=True
+    )
     assert by_position["unchanged"] == 25.0
     assert "put together by their index" not in " ".join(by_position.notes)
 
@@ -259,12 +261,12 @@ def test_settings_are_parameters_that_editors_and_help_show(name: str) -> None:
 
 def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame) -> None:
     own = {"roles", "missing", "nominal", "ordinal", "numeric", "record", "workers"}
-    assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "config", *own}
+    assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
     with pytest.raises(UsageError, match="did you mean roles"):
         masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]
     # the others have no say in it, so that the settings of a run may be given as they are
     settings: Any = {"k": 5, "roles": {"A": "key"}}
-    assert masktron.assess(frame, frame, measures=["unchanged"], **settings)["unchanged"] == 100.0
+    assert masktron.assess(frame, frame, measures=["unchanged"], same_order=True, **settings)["unchanged"] == 100.0
 
 
 def test_settings_are_read_from_a_name_or_a_path(tmp_path: Path) -> None:

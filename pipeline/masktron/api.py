@@ -10,8 +10,9 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import EllipsisType
-from typing import Any, Unpack
+from typing import Unpack
 
+import numpy as np
 import pandas as pd
 
 from masktron.config import Config, Role, config_from, limits_from
@@ -22,6 +23,7 @@ from masktron.jobs.combine import CombineResult, read_estimates, run_combine
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
+from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
 from masktron.read.frame import field_names, write_frame
 from masktron.read.frame_back import Restored, require_one_type, restored, types_of
@@ -280,6 +282,7 @@ def check(
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
     allow_unfired: Sequence[str] = (),
+    same_order: bool = False,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -297,6 +300,8 @@ def check(
         the original, and some the manifest.
     allow_unfired : sequence of str, optional
         As for `validate`. Rules of which the manifest says that the masked file does not test them need not be named.
+    same_order : bool
+        As for `assess`, for limits of figures.
 
     Returns
     -------
@@ -322,6 +327,7 @@ def check(
             max_failures=bounds,
             limits=figures,
             allow_unfired=_rules(allow_unfired),
+            stated=_stated(masked, original, same_order),
         )
     return replace(result, data=_shown(masked, result.data))
 
@@ -334,6 +340,7 @@ def assess(
     manifest: str | PathLike[str] | None = None,
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
+    same_order: bool = False,
     config: Config | None = None,
     **settings: Unpack[FieldSettings],
 ) -> AssessResult:
@@ -342,8 +349,10 @@ def assess(
     Parameters
     ----------
     masked, original : path or DataFrame
-        Without a manifest the same records in the same order. Data frames whose indices have the same labels in
-        another order, or of which the masked one lacks some, are put together by these.
+        Masked records may be in random order. Without a manifest, data frames are put together by their indices,
+        unless that of the masked one simply counts from 0; and files by a field that differs in every record and has
+        the same values in both, or has the role of a key. Else figures that compare record by record need
+        `same_order`.
     manifest : path, optional
         Says which fields were masked together and which records were left out, and in which order they were
         written. It describes files, so data frames are compared without one.
@@ -351,6 +360,8 @@ def assess(
         Names of figures; all that can be had when not given.
     class_field : str, optional
         A field that sorts records into classes, for the figures of classes.
+    same_order : bool
+        The masked records are in the order of the original.
     config : Config, optional
         Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
         override them, such as ``roles={"Id": "key"}``.
@@ -370,13 +381,9 @@ def assess(
     if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
     settled = _config(config, settings)
-    notes: tuple[str, ...] = ()
     if isinstance(original, pd.DataFrame):
         texts = [name for name, typed in types_of(original).items() if typed.text]
         settled = with_kinds(original, settled, texts=texts)
-        if isinstance(masked, pd.DataFrame) and _permuted(masked.index, original.index):
-            original = original.loc[masked.index]
-            notes = ("the rows of both data frames were put together by their index",)
     with _file(masked, "masked") as path, _file(original, "original") as source:
         result = run_assess(
             path,
@@ -385,24 +392,36 @@ def assess(
             config=settled,
             measures=measures,
             class_field=class_field,
+            stated=_stated(masked, original, same_order),
         )
     return replace(
         result,
         masked=_shown(masked, result.masked),
         original=_shown(original, result.original),
-        notes=(*notes, *result.notes),
     )
 
 
-def _permuted(masked: pd.Index[Any], original: pd.Index[Any]) -> bool:
-    """Whether an index has labels of another one, each once, and so leads from a masked row to its original.
+def _stated(masked: Source, original: Source | None, same_order: object) -> Stated:
+    """What is said of the order of records; of two data frames by their indices, where these lead back.
 
-    One that simply counts from 0 may have been made anew, and says nothing.
+    An index that simply counts from 0 may have been made anew, and says nothing.
     """
-    if masked.equals(original) or not (masked.is_unique and original.is_unique):
-        return False
-    counted = len(masked) < len(original) and masked.equals(pd.RangeIndex(len(masked)))
-    return not counted and bool(masked.isin(original).all())
+    if not isinstance(same_order, bool):
+        raise UsageError(f"same_order must be true or false, not {same_order!r}")
+    if not (isinstance(masked, pd.DataFrame) and isinstance(original, pd.DataFrame)):
+        return Stated(same_order)
+    labels = masked.index
+    if labels.equals(pd.RangeIndex(len(labels))) or not (labels.is_unique and original.index.is_unique):
+        return Stated(same_order)
+    rows = original.index.get_indexer(labels)
+    if (rows < 0).any():
+        return Stated(same_order)
+    if same_order and (np.diff(rows) != 1).any():
+        raise UsageError(
+            "the indices of the data frames have another order than same_order says",
+            hint="leave same_order out: the index leads each masked row to its original",
+        )
+    return Stated(index=rows)
 
 
 def combine(

@@ -89,6 +89,10 @@ K = Annotated[
     int | None,
     typer.Option("-k", parser=_integer, metavar="N", help="Smallest group, at least 2.", show_default="5"),
 ]
+SameOrder = Annotated[
+    bool,
+    typer.Option("--same-order", help="Without a manifest: the masked records are in the order of the original."),
+]
 Phase = Annotated[str | None, typer.Option(metavar="ID", help="Schematron phase; #ALL for all patterns.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - for stdout.")]
 Settings = Annotated[
@@ -482,6 +486,7 @@ def check(
     max_failures: MaxFailures = None,
     allow_unfired: AllowUnfired = None,
     limit: Limits = None,
+    same_order: SameOrder = False,
     json: Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
@@ -497,6 +502,7 @@ def check(
     )
     with _progress() as progress:
         from masktron.jobs.check import require_inputs, run_check
+        from masktron.jobs.pairing import Stated
         from masktron.report.tables import check_tables
 
         require_inputs(parse_limits(limit or []), original, manifest)
@@ -511,6 +517,7 @@ def check(
             limits=settings.limits,
             allow_unfired=settings.allow_unfired,
             config=settings,
+            stated=Stated(same_order),
             progress=progress,
         )
     _report(check_tables(result), result.as_dict(), json)
@@ -535,6 +542,7 @@ def assess(
         str | None,
         typer.Option("--class", metavar="FIELD", help="Field that sorts records into classes, for their figures."),
     ] = None,
+    same_order: SameOrder = False,
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
@@ -564,6 +572,7 @@ def assess(
     settings = _settings(config, role, missing, nominal, ordinal, numeric=numeric, workers=workers, record=record)
     with _progress() as progress:
         from masktron.jobs.assess import run_assess
+        from masktron.jobs.pairing import Stated
         from masktron.report.tables import assess_tables
 
         result = run_assess(
@@ -573,6 +582,7 @@ def assess(
             config=settings,
             measures=None if measures is None else [name.strip() for name in measures.split(",")],
             class_field=class_field,
+            stated=Stated(same_order),
             progress=progress,
         )
     _report(assess_tables(result), result.as_dict(), json)

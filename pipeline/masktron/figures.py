@@ -35,6 +35,8 @@ class Figure:
         What has to be known besides the two files: the manifest, and which field is the class.
     unasked : float
         Records up to which `mask` computes it unasked; for more it would take longer than a second or two.
+    paired : bool
+        Whether it compares record by record; else it is the same whatever the order of the masked records.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Figure:
     unit: str = "%"
     needs: tuple[Need, ...] = ()
     unasked: float = 0
+    paired: bool = True
 
     def meets(self, value: float, bound: float) -> bool:
         """Whether a value is within a limit; a figure that does not exist (NaN) meets none."""
@@ -88,6 +91,7 @@ FIGURES: tuple[Figure, ...] = (
         "fields (--grouping all) gives k or more.",
         unit="records",
         unasked=math.inf,
+        paired=False,
     ),
     Figure(
         "linkage",
@@ -175,6 +179,7 @@ FIGURES: tuple[Figure, ...] = (
         "Of 100 published numbers, this many are the true value of some respondent in that field, though not always "
         "of the record's own. 5 to 30 is usual; counts and other fields with few different values nearly always hit "
         "somebody.",
+        paired=False,
     ),
     Figure(
         "homogeneous_groups",
@@ -213,6 +218,7 @@ FIGURES: tuple[Figure, ...] = (
         "averages keep totals but for rounding; medians, and the averages for fields that rules multiply, move them "
         "further.",
         unasked=math.inf,
+        paired=False,
     ),
     Figure(
         "category_change",
@@ -222,6 +228,7 @@ FIGURES: tuple[Figure, ...] = (
         "change category to get the old shares back; this is the field where it is most. Less than 10 is usual. Rare "
         "categories are the first to get lost.",
         unasked=math.inf,
+        paired=False,
     ),
     Figure(
         "il1s",
@@ -239,6 +246,7 @@ FIGURES: tuple[Figure, ...] = (
         "by more than the luck of drawing a sample. 0: no difference; 100: certain. 10 to 55 is usual, more in "
         "large files, where luck plays a smaller part.",
         unasked=100_000,
+        paired=False,
     ),
     Figure(
         "score",
@@ -256,6 +264,7 @@ FIGURES: tuple[Figure, ...] = (
         "By how many per cent the average of a field has changed, averaged over the numeric fields. Less than 0.1 "
         "is usual for averages of groups, up to 2 with medians or weights.",
         unasked=100_000,
+        paired=False,
     ),
     Figure(
         "deviation_bias",
@@ -264,6 +273,7 @@ FIGURES: tuple[Figure, ...] = (
         "By how many per cent the spread of a field (its standard deviation) has changed, averaged over the numeric "
         "fields. 1 to 10 is usual: averages of groups are less spread than people.",
         unasked=100_000,
+        paired=False,
     ),
     Figure(
         "correlation_change",
@@ -273,6 +283,7 @@ FIGURES: tuple[Figure, ...] = (
         "these are the two where it has moved most. 0.01 to 0.1 is usual with a thousand records, more with fewer.",
         unit="",
         unasked=100_000,
+        paired=False,
     ),
     Figure(
         "subdomain_means",
@@ -297,6 +308,7 @@ FIGURES: tuple[Figure, ...] = (
         "0.002 to 0.15 is usual; 0.25 where all original records obey a sum, say, that no rule demands and masking "
         "broke. It sees averages, spreads and relations only; pmse_cubic and pmse_tree see more.",
         unit="",
+        paired=False,
     ),
     Figure(
         "pmse_ratio",
@@ -306,6 +318,7 @@ FIGURES: tuple[Figure, ...] = (
         "seen. 1 to 25 is usual with thousands of records, hundreds with a hundred thousand; 0 where averages and "
         "relations are kept exactly. Where pmse is 0.25, it says nothing more.",
         unit="",
+        paired=False,
     ),
     Figure(
         "pmse_cubic",
@@ -315,6 +328,7 @@ FIGURES: tuple[Figure, ...] = (
         "can be seen; 1 to 25 is usual with thousands of records, hundreds with a hundred thousand. Where pmse is "
         "0.25, it says nothing more, even if lower than pmse_ratio.",
         unit="",
+        paired=False,
     ),
     Figure(
         "pmse_tree",
@@ -323,6 +337,7 @@ FIGURES: tuple[Figure, ...] = (
         "As pmse_ratio, by a model that asks yes-or-no questions (a decision tree), and so sees what averages hide, "
         "such as values that many records share. 1: no difference can be seen; 1 to 20 is usual.",
         unit="",
+        paired=False,
     ),
 )
 """Every figure, in the order of tables: contract, risk, utility."""

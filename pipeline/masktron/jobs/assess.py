@@ -10,7 +10,8 @@ from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.common import Progress, no_progress
 from masktron.jobs.compared import compare
-from masktron.measures.figures import SAMPLED, measure
+from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
+from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import told_as
 from masktron.results import AssessResult, FigureResult, shown
 from masktron.write.manifest import Contract, read_contract
@@ -26,6 +27,7 @@ def run_assess(
     config: Config | None = None,
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
+    stated: Stated = NOTHING_STATED,
     progress: Progress = no_progress,
 ) -> AssessResult:
     """Compare a masked file with its original.
@@ -34,19 +36,21 @@ def run_assess(
     ----------
     masked, original : Path
     manifest : Path, optional
-        Tells fields, weight, order and left-out records; without it the same records in the same order are assumed.
+        Tells fields, weight, order and left-out records.
     config : Config, optional
         Roles, kinds and missing codes where there is no manifest; the record element.
     measures : sequence of str, optional
         Names of figures; all that can be had when not given.
     class_field : str, optional
         For figures of classes.
+    stated : Stated
+        What is said of the order of records, where there is no manifest.
 
     Raises
     ------
     UsageError
         A figure is unknown or lacks what it needs, the manifest is none or of other files, or the files do not belong
-        together.
+        together; or nothing says which record belongs to which, and a figure needs it.
     DocumentError
         A file cannot be read, is not flat or has no records.
     """
@@ -60,8 +64,12 @@ def run_assess(
         config=config,
         known={} if contract is None else {"medoid_share": contract.medoid_share},
         class_field=class_field,
+        stated=stated,
         progress=progress,
     )
+    if wanting := unpaired(names, files):
+        which = f"{', '.join(wanting)} needs it: " if measures is not None else ""
+        raise UsageError(f"{which}{UNPAIRED}", where=str(masked), hint=TO_PAIR)
     figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
     return AssessResult(
         masked=shown(masked),

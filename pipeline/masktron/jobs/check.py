@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
@@ -22,12 +22,13 @@ from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_pat
 from masktron.jobs.compared import compare, taken
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.limits import over_limits, refuse_class_limits
+from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.untested import may_be_untested, told, with_untested
 from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.figures import Measured, measure
+from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import told_as
 from masktron.read.layout import Shape
@@ -42,6 +43,8 @@ from masktron.write.manifest import Contract, file_hash, read_contract
 if TYPE_CHECKING:
     from masktron.read.blocks import PlainFile
 
+_CELLS = "unmasked fields cell by cell"
+
 
 def run_check(
     masked: Path,
@@ -55,6 +58,7 @@ def run_check(
     limits: Mapping[str, float] | None = None,
     allow_unfired: Iterable[str] = (),
     config: Config | None = None,
+    stated: Stated = NOTHING_STATED,
     progress: Progress = no_progress,
 ) -> CheckResult:
     """Check edits, group sizes and, with the original, records, fields and domains.
@@ -72,6 +76,8 @@ def run_check(
         Rules that the file need not test, ``*`` for all; and those of which the manifest says that it does not.
     config : Config, optional
         Roles, kinds and missing codes, for figures without a manifest.
+    stated : Stated
+        What is said of the order of records, for figures without a manifest.
 
     Raises
     ------
@@ -101,8 +107,8 @@ def run_check(
     reading = told_as(progress, f"reading {masked.name}")
     data = read_records(masked, job.layout, plain=job.plain, told=reading) if job.shape.flat and compared else None
     min_group = audit.groups(data)
-    audit.against_original(data)
-    figures = audit.limits(limits or {}, config or Config(), min_group, progress)
+    audit.against_original(data, (config or Config()).roles, stated)
+    figures = audit.limits(limits or {}, config or Config(), stated, min_group, progress)
     return CheckResult(
         data=shown(masked),
         records=evaluation.records,
@@ -322,7 +328,7 @@ class _Audit:
 
     # the original
 
-    def against_original(self, data: Records | None) -> None:
+    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
         """Check that records and fields are those of the original, and unmasked cells unchanged."""
         if self.original is None:
             self.not_checked.append("records and fields: need the original (--original)")
@@ -352,7 +358,10 @@ class _Audit:
                 + (f", of which {len(excluded)} were excluded" if excluded else "")
             )
         self._fields(data, source)
-        self._unmasked(data, source, excluded)
+        if self.contract is None:
+            self._declared_unmasked(data, source, roles, stated)
+        else:
+            self._unmasked(data, source, excluded, self.contract)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
 
@@ -395,26 +404,40 @@ class _Audit:
                     self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
         self.checked.append("numbers of records, and fields, against the original")
 
-    def _unmasked(self, data: Records, source: Records, excluded: set[int]) -> None:
-        what = "unmasked fields cell by cell"
-        if self.contract is None:
-            self.not_checked.append(f"{what}: need the manifest (--manifest)")
-            return
+    def _declared_unmasked(self, data: Records, source: Records, roles: Mapping[str, Role], stated: Stated) -> None:
+        """Without a manifest, compare fields that settings declare as unmasked, where records can be paired."""
+        kept = [name for name in data.columns if name in source.columns and roles.get(name) in UNMASKED]
+        if not kept:
+            self.not_checked.append(f"{_CELLS}: need the manifest (--manifest)")
+        elif len(data) != len(source):
+            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
+        else:
+            try:
+                known = paired(data, source, None, roles, stated).known
+            except UsageError as error:
+                self.problems.append(error.what)
+                return
+            if known:
+                self.checked.append(f"{_number(len(kept), 'unmasked field')} cell by cell")
+            else:
+                self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
+
+    def _unmasked(self, data: Records, source: Records, excluded: set[int], contract: Contract) -> None:
         keep = self._rows(data, source, excluded)
         if keep is None:
-            self.not_checked.append(f"{what}: the numbers of records differ")
+            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        for name in self.contract.kept:
+        for name in contract.kept:
             if name in data.columns and name in source.columns:
                 changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
                 if changed:
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {_number(changed, 'record')}"
                     )
-        self.checked.append(f"{_number(len(self.contract.kept), 'unmasked field')} cell by cell")
+        self.checked.append(f"{_number(len(contract.kept), 'unmasked field')} cell by cell")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
-            for name in self.contract.masked
+            for name in contract.masked
             if name in data.columns
             and name in source.columns
             and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
@@ -468,7 +491,12 @@ class _Audit:
     # limits
 
     def limits(
-        self, limits: Mapping[str, float], config: Config, min_group: int | None, progress: Progress
+        self,
+        limits: Mapping[str, float],
+        config: Config,
+        stated: Stated,
+        min_group: int | None,
+        progress: Progress,
     ) -> tuple[Measured, ...]:
         """Compute the figures that have a limit, and say which are not within it."""
         names = [figure.name for figure in FIGURES if figure.name in limits]
@@ -487,11 +515,18 @@ class _Audit:
                 contract=self.contract,
                 config=replace(config, record=self.job.layout.record_tag),
                 known=known,
+                stated=stated,
                 progress=progress,
             )
         except (UsageError, DocumentError) as error:
             self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
             return ()
+        if wanting := unpaired(names, files):
+            self.problems.append(
+                f"the limits {', '.join(wanting)} cannot be checked: {UNPAIRED}; give the manifest (--manifest), or "
+                "--same-order"
+            )
+            names = [name for name in names if name not in wanting]
         measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         over = list(over_limits(measured, limits))
         self.problems += over

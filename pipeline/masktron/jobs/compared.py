@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import Progress
+from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
@@ -21,8 +22,6 @@ from masktron.read.microdata import read_records
 from masktron.read.plain import survey_file
 from masktron.read.records import Column, Field, Records, Status
 from masktron.write.manifest import Contract, file_hash
-
-_UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED)
 
 
 def compare(
@@ -34,11 +33,12 @@ def compare(
     known: Mapping[str, float],
     progress: Progress,
     class_field: str | None = None,
+    stated: Stated = NOTHING_STATED,
 ) -> tuple[Assessed, tuple[str, ...]]:
     """Read both files and put each masked record beside its own original.
 
-    With a contract its fields, kinds, weight, missing codes, left-out records and order count. Without one the files
-    have to have the same records in the same order, and the settings say which fields are not masked.
+    With a contract its fields, kinds, weight, missing codes, left-out records and order count. Without one the
+    settings say which fields are not masked, and `paired` which records belong together, if anything does.
 
     Parameters
     ----------
@@ -50,6 +50,8 @@ def compare(
     progress : callable
     class_field : str, optional
         A field of the original that sorts records into classes.
+    stated : Stated
+        What is said of the order of records, where there is no contract.
 
     Returns
     -------
@@ -70,7 +72,8 @@ def compare(
     released = _read(masked, config.record, missing, progress)
     source = _read(original, released.layout.record_tag, missing, progress)
     fields = _declared(released, source, config) if contract is None else _contracted(released, source, contract)
-    rows, back = _places(released, source, contract)
+    pairing = paired(released, source, contract, config.roles, stated)
+    rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = {name: taken(source.columns[name], rows) for name in fields.names}
     after = {
         name: taken(released.columns[name], back)
@@ -90,8 +93,9 @@ def compare(
         solved=frozenset(() if contract is None else (name for name, *_ in contract.solved)),
         known=known,
         workers=config.workers or usable_cores(),
+        paired=pairing.known,
     )
-    return assessed, fields.notes
+    return assessed, (*([pairing.note] if pairing.note else []), *fields.notes)
 
 
 def taken(column: Column, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
@@ -155,27 +159,6 @@ def _require_described(masked: Path, original: Path, contract: Contract) -> None
             )
 
 
-def _places(
-    released: Records, source: Records, contract: Contract | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of the original that were masked, and for each its row in the masked file."""
-    excluded = () if contract is None else contract.excluded
-    rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
-    order = None if contract is None else contract.order
-    if len(rows) != len(released) or (order is not None and len(order) != len(rows)):
-        raise UsageError(
-            f"{len(released)} masked records for {len(source)} of the original"
-            + (f", of which {len(excluded)} were left out" if excluded else ""),
-            where=str(released.source),
-            hint="the manifest tells which records were left out: --manifest FILE"
-            if contract is None
-            else "give the files and the manifest of one run of mask",
-        )
-    if order is None:
-        return rows, np.arange(len(rows))
-    return rows, np.argsort(np.array(order, dtype=np.intp))
-
-
 def _contracted(released: Records, source: Records, contract: Contract) -> _Fields:
     """Fields as the manifest has them."""
     lost = sorted({*contract.masked, *(() if contract.weight is None else (contract.weight,))} - {*source.columns})
@@ -205,7 +188,7 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     names = [
         name
         for name in common
-        if config.roles.get(name) not in _UNMASKED
+        if config.roles.get(name) not in UNMASKED
         and (source.columns[name].present.any() or released.columns[name].present.any())
     ]
     if not names:
@@ -225,7 +208,6 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     gone = [name for name in source.columns if name not in released.columns]
     new = [name for name in released.columns if name not in source.columns]
     notes = [
-        "without a manifest, record 1 of the masked file is taken for record 1 of the original, and so on",
         f"compared without a manifest: {', '.join(names)}; a field that was not masked is left out with "
         "--role FIELD=untouched",
         *([f"not compared, since the settings keep them from masking: {', '.join(kept)}"] if kept else []),

@@ -24,7 +24,8 @@ class Assessed:
     Attributes
     ----------
     original, masked : mapping of str to Column
-        The compared fields: the same ones in the same order, row i of both of the same respondent.
+        The compared fields: the same ones in the same order, row i of both of the same respondent,
+        unless `paired` says otherwise.
     numeric : tuple of str
         Those that are compared as numbers; the others are categories.
     codes : mapping of str to ndarray of int32, each of shape (n,)
@@ -41,6 +42,8 @@ class Assessed:
         Figures that somebody else has counted.
     workers : int
         Threads that a measure may use; no figure depends on them.
+    paired : bool
+        Whether row i of both files is known to be of the same respondent.
     """
 
     original: Mapping[str, Column]
@@ -53,6 +56,7 @@ class Assessed:
     solved: frozenset[str] = frozenset()
     known: Mapping[str, float] = MappingProxyType({})
     workers: int = 1
+    paired: bool = True
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

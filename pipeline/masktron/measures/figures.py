@@ -100,6 +100,14 @@ def measure(names: Iterable[str], files: Assessed, told: Told = untold) -> tuple
     return tuple(found)
 
 
+def unpaired(names: Iterable[str], files: Assessed) -> tuple[str, ...]:
+    """Name the figures that need to know which record belongs to which, where nobody does.
+
+    Weights are those of the original, so with them every figure does.
+    """
+    return tuple(name for name in names if not files.paired and (figure_of(name).paired or files.weights is not None))
+
+
 def _of_numbers(function: Callable[[Assessed], float]) -> Callable[[Assessed], float]:
     """Say nothing where there is no number, instead of what a measure says of no column."""
     return lambda files: function(files) if files.numeric else math.nan

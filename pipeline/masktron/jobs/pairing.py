@@ -1,0 +1,166 @@
+"""Which record of the original a masked record was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Role
+from masktron.errors import UsageError
+from masktron.read.records import Column, Records
+from masktron.write.manifest import Contract
+
+UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED)
+"""Roles of fields that masking leaves as they are."""
+UNPAIRED = "nothing says which masked record belongs to which of the original: they may be in random order"
+TO_PAIR = (
+    "give the manifest (--manifest FILE), a field that names the record in both files (--role FIELD=key), or "
+    "--same-order if the masked records are in the order of the original"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """How the records of two files belong together.
+
+    Attributes
+    ----------
+    rows : ndarray of intp, shape (n,)
+        For each masked record its row in the original; where nobody knows, rows of the original in its order.
+    known : bool
+    note : str
+        How it is known; empty with a manifest.
+    """
+
+    rows: NDArray[np.intp]
+    known: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What is said of the order of records where there is no manifest.
+
+    Attributes
+    ----------
+    same_order : bool
+        The masked records are in the order of the original.
+    index : ndarray of intp, shape (n,), or None
+        For each masked record its row in the original, as the indices of two data frames have it.
+    """
+
+    same_order: bool = False
+    index: NDArray[np.intp] | None = None
+
+
+NOTHING_STATED = Stated()
+
+
+def paired(
+    released: Records, source: Records, contract: Contract | None, roles: Mapping[str, Role], stated: Stated
+) -> Pairing:
+    """Put each masked record beside its own original: by the manifest, as somebody said, or by a key.
+
+    Raises
+    ------
+    UsageError
+        The numbers of records do not fit, or an unmasked field differs in records that are said to belong together.
+    """
+    if contract is not None:
+        return Pairing(_contracted(released, source, contract), True, "")
+    keys = _keys(released, source, roles)
+    if stated.index is not None or stated.same_order:
+        rows = np.arange(len(source)) if stated.index is None else stated.index
+        _require_as_many(released, source, len(rows))
+        _require_agreement(released, source, roles, rows, keys)
+        note = (
+            "record 1 of the masked file is taken for record 1 of the original, and so on, since their order is said "
+            "to be the same"
+            if stated.index is None
+            else "the rows of both data frames were put together by their index"
+        )
+        return Pairing(rows, True, note)
+    if keys:
+        name, rows = next(iter(keys.items()))
+        if roles.get(name) is Role.KEY or all(np.array_equal(rows, other) for other in keys.values()):
+            _require_agreement(released, source, roles, rows, {})
+            note = f"records are put together by {name}, which differs in every record and is in both files"
+            return Pairing(rows, True, note)
+    _require_as_many(released, source, len(source))
+    return Pairing(np.arange(len(source)), False, f"{UNPAIRED}; so only files as a whole are compared")
+
+
+def _contracted(released: Records, source: Records, contract: Contract) -> NDArray[np.intp]:
+    excluded = contract.excluded
+    rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
+    if len(rows) != len(released) or (contract.order is not None and len(contract.order) != len(rows)):
+        raise UsageError(
+            f"{len(released)} masked records for {len(source)} of the original"
+            + (f", of which {len(excluded)} were left out" if excluded else ""),
+            where=str(released.source),
+            hint="give the files and the manifest of one run of mask",
+        )
+    return rows if contract.order is None else rows[np.array(contract.order, dtype=np.intp)]
+
+
+def _require_as_many(released: Records, source: Records, n: int) -> None:
+    if len(released) != n:
+        raise UsageError(
+            f"{len(released)} masked records for {len(source)} of the original",
+            where=str(released.source),
+            hint="the manifest tells which records were left out: --manifest FILE",
+        )
+
+
+def _keys(released: Records, source: Records, roles: Mapping[str, Role]) -> dict[str, NDArray[np.intp]]:
+    """Rows of the original by each field that names the record, those that are declared as keys first.
+
+    A declared key may lack records that were left out. Any other field that may be unmasked has to have the very
+    values of the original, and each once.
+    """
+    found = {}
+    for name in sorted(released.columns, key=lambda name: roles.get(name) is not Role.KEY):
+        role = roles.get(name, Role.UNTOUCHED)
+        if name in source.columns and role in UNMASKED:
+            rows = _rows_by(released.columns[name], source.columns[name])
+            if rows is not None and (role is Role.KEY or len(rows) == len(source)):
+                found[name] = rows
+    return found
+
+
+def _rows_by(after: Column, before: Column) -> NDArray[np.intp] | None:
+    """Row of the original of each masked value; None where a value is missing, repeated or new."""
+    if not (after.present.all() and before.present.all()) or len(after.lexemes) > len(before.lexemes):
+        return None
+    places = {value: row for row, value in enumerate(before.lexemes)}
+    if len(places) != len(before.lexemes) or len(set(after.lexemes)) != len(after.lexemes):
+        return None
+    rows = [places.get(value, -1) for value in after.lexemes]
+    return None if -1 in rows else np.array(rows, dtype=np.intp)
+
+
+def _require_agreement(
+    released: Records,
+    source: Records,
+    roles: Mapping[str, Role],
+    rows: NDArray[np.intp],
+    keys: Mapping[str, NDArray[np.intp]],
+) -> None:
+    """Refuse pairs of records that differ in a field that was not masked."""
+    differing = [name for name, own in keys.items() if not np.array_equal(own, rows)]
+    differing += [
+        name
+        for name, column in released.columns.items()
+        if name in source.columns
+        and roles.get(name) in UNMASKED
+        and (column.lexemes != source.columns[name].lexemes[rows]).any()
+    ]
+    if differing:
+        raise UsageError(
+            f"the records do not belong together: the unmasked field {differing[0]} differs between them",
+            where=str(released.source),
+            hint=f"give the manifest (--manifest FILE), or --role {differing[0]}=confidential if it was masked",
+        )

@@ -1,0 +1,187 @@
+"""Which masked record belongs to which of the original: what leads there, and what is refused where nothing does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import masktron
+from cli_runner import Runner, numbers, write_data, write_rules
+from masktron.errors import UsageError
+from masktron.figures import FIGURES
+from masktron.kernels.distinct import codes_of
+from masktron.measures.assessed import Assessed
+from masktron.measures.figures import measure, unpaired
+from masktron.read.records import Column, Field
+
+UNPAIRED = "nothing says which masked record belongs to which of the original"
+BY_RECORD = ("linkage", "information_loss", "unchanged", "interval_ranks", "interval_deviation", "il1s")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+@pytest.fixture
+def shuffled(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
+    """A masked file in random order, its original, rules and manifest; H repeats, so no field names a record."""
+    rows = [{"H": at % 4, **row} for at, row in enumerate(numbers())]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
+    out, manifest = tmp_path / "m.xml", tmp_path / "m.json"
+    masktron.mask(data, rules, out, k=3, roles={"H": "untouched"}, order="random", seed=2**130, manifest=manifest)
+    return out, data, rules, manifest
+
+
+def test_figures_by_record_are_not_computed_of_shuffled_files(
+    shuffled: tuple[Path, Path, Path, Path], run: Runner
+) -> None:
+    out, data, rules, manifest = shuffled
+    bare = run("assess", out, "--original", data)
+    assert (bare.code, UNPAIRED in bare.err, "--same-order" in bare.err) == (2, True, True)
+    for name in BY_RECORD:
+        with pytest.raises(UsageError, match=f"{name} needs it: {UNPAIRED}"):
+            masktron.assess(out, data, measures=[name])
+    whole = masktron.assess(out, data, measures=["total_change", "whole_record_k"], roles={"H": "untouched"})
+    told = masktron.assess(out, data, measures=["total_change", "whole_record_k"], manifest=manifest)
+    assert [figure.value for figure in whole.figures] == pytest.approx([figure.value for figure in told.figures])
+    with pytest.raises(UsageError, match=f"total_change needs it: {UNPAIRED}"):
+        masktron.assess(out, data, measures=["total_change"], roles={"H": "untouched", "T": "weight"})
+    check = ("check", out, "--rules", rules, "--original", data)
+    refused = run(*check, "--limit", "linkage=20", "--limit", "total_change=100")
+    assert refused.code == 1
+    assert f"the limits linkage cannot be checked: {UNPAIRED}" in refused.out
+    assert "1 figure within the limits" in refused.out
+    assert run(*check, "--limit", "total_change=100").code == 0
+    assert "linkage is " in run(*check, "--limit", "linkage=20", "--manifest", manifest).out
+
+
+def test_what_is_said_of_the_order_is_tested(shuffled: tuple[Path, Path, Path, Path], run: Runner) -> None:
+    out, data, rules, _ = shuffled
+    roles = ("--role", "H=untouched")
+    wrong = run("assess", out, "--original", data, "--same-order", *roles)
+    assert (wrong.code, "the unmasked field H differs between them" in wrong.err) == (2, True)
+    said = run("assess", data, "--original", data, "--same-order", *roles, "--measures", "unchanged")
+    assert (said.code, "their order is said to be the same" in said.out) == (0, True)
+    assert "cannot be checked" not in run(
+        "check", out, "-r", rules, "--original", data, "--limit", "linkage=100", "--same-order"
+    ).out  # fmt: skip
+    with pytest.raises(UsageError, match="same_order must be true or false"):
+        masktron.assess(out, data, same_order="yes")  # type: ignore[arg-type]
+
+
+def test_a_field_that_names_the_record_pairs(tmp_path: Path) -> None:
+    before = [{"Id": 100 + at, "A": at // 2, "B": at // 3} for at in range(12)]
+    original = write_data(tmp_path / "o.xml", before)
+    masked = write_data(tmp_path / "m.xml", before[::-1])
+    options: Any = {"measures": ["unchanged"]}
+    result = masktron.assess(masked, original, **options)
+    assert result["unchanged"] == 100.0
+    assert "records are put together by Id" in result.notes[0]
+    with pytest.raises(UsageError, match="unmasked field Id differs"):
+        masktron.assess(masked, original, same_order=True, **options)
+    with pytest.raises(UsageError, match=UNPAIRED):
+        masktron.assess(masked, original, roles={"Id": "confidential"}, **options)
+    # a declared key is told from other fields, and leads to records of which some were left out
+    other = [{**row, "N": at} for at, row in enumerate(before)]
+    original = write_data(tmp_path / "o.xml", other)
+    masked = write_data(tmp_path / "m.xml", [{**row, "N": at} for at, row in enumerate(other[::-1])])
+    with pytest.raises(UsageError, match=UNPAIRED):
+        masktron.assess(masked, original, **options)
+    roles = {"Id": "key", "N": "confidential"}
+    assert (
+        masktron.assess(masked, original, roles={"Id": "key"}, **options)
+        .notes[0]
+        .startswith("records are put together by Id")
+    )
+    masked = write_data(tmp_path / "m.xml", [other[7], other[2]])
+    assert masktron.assess(masked, original, roles=roles, **options)["unchanged"] == 100.0
+    with pytest.raises(UsageError, match="2 masked records for 12"):
+        masktron.assess(masked, original, **options)
+    # a key that changed, or repeats, leads nowhere
+    for spoiled in ({"Id": 107}, {"Id": 999}):
+        masked = write_data(tmp_path / "m.xml", [{**other[0], **spoiled}, *other[1:]])
+        with pytest.raises(UsageError, match=UNPAIRED):
+            masktron.assess(masked, original, roles=roles, **options)
+
+
+def test_an_unmasked_field_that_differs_between_records_with_the_same_key(tmp_path: Path) -> None:
+    rows = [{"Id": 100 + at, "A": at // 2, "U": at % 2} for at in range(6)]
+    original = write_data(tmp_path / "o.xml", rows)
+    masked = write_data(tmp_path / "m.xml", [{**row, "U": 1} for row in rows[::-1]])
+    with pytest.raises(UsageError, match="unmasked field U differs"):
+        masktron.assess(masked, original, roles={"Id": "key", "U": "untouched"})
+
+
+def test_check_compares_fields_that_settings_declare_as_unmasked(tmp_path: Path, run: Runner) -> None:
+    rows = [{"Id": 100 + at, "A": at // 2, "U": at % 2} for at in range(6)]
+    original, rules = write_data(tmp_path / "o.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
+    settings = tmp_path / "s.toml"
+    masked = tmp_path / "m.xml"
+    for key, last, code, says in (
+        ("key", 1, 0, "checked: 2 unmasked fields cell by cell"),
+        ("key", 5, 1, "problem: the records do not belong together: the unmasked field U differs"),
+        ("confidential", 1, 0, f"not checked: unmasked fields cell by cell: {UNPAIRED}"),
+    ):
+        settings.write_text(f'[roles]\nId = "{key}"\nU = "untouched"\n')
+        write_data(masked, [{**row, "A": row["A"] + 1} for row in [{**rows[5], "U": last}, *rows[:5]]])
+        outcome = run("check", masked, "-r", rules, "--original", original, "--config", settings)
+        assert (outcome.code, says in " ".join(outcome.out.split())) == (code, True), outcome.out
+
+
+def test_check_and_assess_put_data_frames_together_alike(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    before = pd.DataFrame({"A": np.random.default_rng(1).integers(10, 99, 60)})
+    masked = masktron.mask(before, rules, k=3, order="random").data
+    assert masked is not None
+    linkage = masktron.assess(masked, before, measures=["linkage"])["linkage"]
+    assert linkage > 10
+    checked = masktron.check(masked, rules, original=before, limits={"linkage": 0})
+    assert [figure.value for figure in checked.figures] == [linkage]
+    assert not checked.complies
+    assert "put together by their index" in checked.notes[0]
+    with pytest.raises(UsageError, match="indices of the data frames have another order"):
+        masktron.assess(masked, before, same_order=True)
+    anew = masked.reset_index(drop=True)
+    with pytest.raises(UsageError, match=UNPAIRED):
+        masktron.assess(anew, before)
+    refused = masktron.check(anew, rules, original=before, limits={"linkage": 100})
+    assert UNPAIRED in refused.problems[0]
+    assert masktron.check(anew, rules, original=before, limits={"linkage": 100}, same_order=True).complies
+
+
+def _column(values: np.ndarray[Any, Any]) -> Column:
+    texts = np.array([None if pd.isna(value) else str(value) for value in values], dtype=object)
+    floats = values.astype(float) if values.dtype.kind == "f" else np.full(len(values), np.nan)
+    return Column(Field("F", "F"), texts, np.array([t is None for t in texts], dtype=np.uint8), floats, 0)
+
+
+def test_figures_of_files_as_a_whole_do_not_depend_on_the_order() -> None:
+    generator = np.random.default_rng(3)
+    numbers_ = generator.normal(50, 9, (80, 3)).round(1)
+    before = {name: numbers_[:, at] for at, name in enumerate("ABC")}
+    after = {name: (own + generator.normal(0, 4, 80)).round() for name, own in before.items()}
+    before["C"][:9] = after["C"][3:12] = np.nan
+    before["K"], after["K"] = (np.array([*"xyz"])[generator.integers(0, 3, 80)] for _ in range(2))
+    order = generator.permutation(80)
+
+    def figures(masked: dict[str, Any]) -> dict[str, float]:
+        columns = {name: _column(values) for name, values in masked.items()}
+        codes = {name: codes_of(one.lexemes) for name, one in columns.items()}
+        files = Assessed({name: _column(own) for name, own in before.items()}, columns, ("A", "B", "C"), codes)
+        names = [figure.name for figure in FIGURES if not figure.needs and not figure.paired]
+        assert unpaired(names, replace(files, paired=False)) == ()
+        assert unpaired(names, replace(files, paired=False, weights=np.ones(80))) == tuple(names)
+        return {one.figure.name: one.value for one in measure(names, files)}
+
+    straight = figures(after)
+    assert len(straight) >= 5
+    mixed = figures({name: own[order] for name, own in after.items()})
+    # files exchanged at random make the scale of this one
+    assert mixed.pop("pmse_tree") == pytest.approx(straight.pop("pmse_tree"), rel=0.05)
+    assert mixed == pytest.approx(straight, rel=1e-9)
