@@ -13,6 +13,7 @@ import pytest
 from lxml import etree
 
 import masktron
+from attacks import KEY
 from cli_runner import write_data, write_rules
 from drawing_methods import ALL as DRAWING
 from masktron import methods
@@ -31,7 +32,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def masked(folder: Path, rows: Rows, *tests: str, **settings: Any) -> tuple[masktron.MaskResult, Any]:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
     numbers = sorted({name for row in rows for name, value in row.items() if isinstance(value, int)})
-    result = masktron.mask(data, rules, folder / "m.xml", numeric=numbers, order="keep", **settings)
+    result = masktron.mask(data, rules, folder / "m.xml", numeric=numbers, order="keep", key=KEY, **settings)
     jsonschema.validate(result.as_dict(), SCHEMA)
     assert result.draw is not None
     return result, result.draw
