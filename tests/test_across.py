@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
+from examples import examples
 from masktron.evaluation.across.engine import ColumnJudge
 from masktron.evaluation.across.plan import plan_across
 from masktron.evaluation.columns.outcome import Outcome
@@ -175,7 +176,7 @@ def shown(found: Evaluation, checks: Sequence[int]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("version", BOTH)
-@settings(max_examples=12)
+@examples(5, full=12)
 @given(data=rows, size=st.integers(1, 4))
 def test_keys_are_those_of_the_whole_document(version: XPathVersion, data: list[Row], size: int) -> None:
     tests = UNIQUE if version == "1.0" else UNIQUE + UNIQUE_LATER
@@ -183,7 +184,7 @@ def test_keys_are_those_of_the_whole_document(version: XPathVersion, data: list[
 
 
 @pytest.mark.parametrize("version", BOTH)
-@settings(max_examples=12)
+@examples(5, full=12)
 @given(data=rows, size=st.integers(1, 4))
 def test_counts_and_totals_are_those_of_the_whole_document(version: XPathVersion, data: list[Row], size: int) -> None:
     later = [t for t in WHOLE if version != "1.0" or "abs" not in t]
@@ -306,7 +307,7 @@ DOMAIN = [
 
 
 @pytest.mark.parametrize("version", BOTH)
-@settings(max_examples=10)
+@examples(4, full=10)
 @given(data=rows_of(plain), original=rows_of(plain))
 def test_values_of_the_original(version: XPathVersion, data: list[Row], original: list[Row]) -> None:
     tests = [t if version == "1.0" else t.replace("document(", "doc(") for t in DOMAIN]
@@ -336,7 +337,7 @@ def test_names_may_have_a_namespace(version: XPathVersion) -> None:
 ONLY_1 = ["count(//Record[number(ID) = current()/ID]) = 1", "count(//Record[ID = number(current()/ID)]) < 2"]
 
 
-@settings(max_examples=10)
+@examples(4, full=10)
 @given(data=rows)
 def test_a_node_is_a_number_where_it_is_compared_with_one(data: list[Row]) -> None:
     compare(book_of(ONLY_1, "1.0"), LAYOUT, data, 2)

@@ -8,11 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
 from columns_twin import TwinBatch, batch_of
+from examples import examples
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
 from masktron.evaluation.columns.scope import Scope
 from masktron.evaluation.columns.xpath1 import compile_test
@@ -306,7 +307,7 @@ def test_the_order_of_the_file_counts(source: str) -> None:
     assert (there.holds[sure] != turned.holds[sure]).any()
 
 
-@settings(max_examples=400)
+@examples(150, full=400)
 @given(
     booleans(texts=True),
     st.lists(
@@ -329,7 +330,7 @@ def positional(source: str) -> bool:
     return "last()" in source or "[1]" in source or "[2]" in source or "[(" in source
 
 
-@settings(max_examples=400)
+@examples(150, full=400)
 @given(
     booleans(texts=False),
     st.lists(

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from examples import examples
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
 from masktron.read.records import Layout
 from masktron.read.schematron import read_rules
@@ -181,7 +182,7 @@ def written(folder: Path, case: Case) -> Path:
 ONE = (("assert", "V1 = 1"), ("report", "../V1 = ."))
 
 
-@settings(max_examples=120)
+@examples(50, full=120)
 @given(CASES)
 @example(Case("<Data><Record><V1>1</V1></Record></Data>", (((("Record[1]", ONE), ("*", ONE))),)))
 @example(Case("<Data><Note><V1>5</V1></Note><Record><V1>1</V1></Record></Data>", (((("V1", ONE),)),)))

@@ -71,6 +71,7 @@ def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> N
     assert fields.isdisjoint(identifiers)
 
 
+@pytest.mark.full
 def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
     sample = resource("sample_xml/household.xml"), resource("rules/household.sch")
     config = load_config(resource("sample_xml/household.toml"))

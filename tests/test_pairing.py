@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import masktron
+from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
@@ -34,7 +35,7 @@ def shuffled(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
     rows = [{"H": at % 4, **row} for at, row in enumerate(numbers())]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
     out, manifest = tmp_path / "m.xml", tmp_path / "m.json"
-    masktron.mask(data, rules, out, k=3, roles={"H": "untouched"}, order="random", seed=2**130, manifest=manifest)
+    masktron.mask(data, rules, out, k=3, roles={"H": "untouched"}, order="random", seed=SEED, manifest=manifest)
     return out, data, rules, manifest
 
 

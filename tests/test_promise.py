@@ -121,7 +121,7 @@ def surveys(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     return survey
 
 
-@pytest.mark.parametrize("name", ["household", "business"])
+@pytest.mark.parametrize("name", ["business", pytest.param("household", marks=pytest.mark.full)])
 @pytest.mark.parametrize("k", [pytest.param(3, marks=pytest.mark.full), pytest.param(5, marks=pytest.mark.full), 10])
 @pytest.mark.parametrize("seed", [20, *(pytest.param(seed, marks=pytest.mark.full) for seed in (7, 1234))])
 def test_samples(

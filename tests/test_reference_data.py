@@ -160,7 +160,13 @@ def test_census_with_a_product_that_feeds_a_sum(chained: Path, tmp_path: Path, k
     assert one.exits["medoid"] == 0
 
 
-@pytest.mark.parametrize("tests", [(*CHAIN, ROUNDED), (*CHAIN, ROUNDED, DOMAIN)], ids=["rounded", "domain"])
+@pytest.mark.parametrize(
+    "tests",
+    [
+        pytest.param((*CHAIN, ROUNDED), id="rounded"),
+        pytest.param((*CHAIN, ROUNDED, DOMAIN), id="domain", marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.parametrize("k", [10, *(pytest.param(k, marks=pytest.mark.full) for k in (3, 5))])
 def test_census_with_a_rounded_sum(chained: Path, tmp_path: Path, k: int, tests: tuple[str, ...]) -> None:
     rules, out = write_rules(tmp_path / "rules.sch", *tests, binding="xslt2"), tmp_path / "masked.xml"
@@ -220,8 +226,7 @@ EIA_NEGATIVE = {
 @pytest.mark.parametrize(
     ("industry", "k"),
     [
-        (EIA_SIGNS, 3),
-        *(pytest.param(EIA_SIGNS, k, marks=pytest.mark.full) for k in (5, 10)),
+        *(pytest.param(EIA_SIGNS, k, marks=pytest.mark.full) for k in SIZES),
         *(pytest.param(EIA_SALES, k, marks=pytest.mark.full) for k in SIZES),
     ],
 )

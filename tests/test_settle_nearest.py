@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from masktron.constraints import Monomial, Relation
 from masktron.settle import nearest as settle_nearest
 from masktron.settle.conditions import Comparison, Disjunct, Rule, met
@@ -62,7 +63,7 @@ def columns(point: Sequence[float]) -> dict[str, NDArray[np.float64]]:
 TARGETS = st.lists(st.floats(-8, 8), min_size=3, max_size=3)
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(linear_cases(), TARGETS, st.sampled_from([Grid(0), Grid(2), Grid(12, digits=9)]))
 def test_no_rounding_of_a_wide_projection_breaks_a_condition(
     conditions: list[Comparison], target: list[float], grid: Grid
@@ -84,7 +85,7 @@ def test_no_rounding_of_a_wide_projection_breaks_a_condition(
             assert all(met(condition, values) for condition in conditions)
 
 
-@settings(max_examples=200)
+@examples(80, full=200)
 @given(linear_cases(), TARGETS)
 def test_no_point_of_the_grid_is_nearer_than_the_projection(
     conditions: list[Comparison], target: list[float]
