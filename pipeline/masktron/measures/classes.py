@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.moments import average, pair_moments, relative_changes, standardise
+from masktron.measures.base import require_comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,7 @@ def biases(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Biases
     Source: class-restricted clustering (2013), section 6.1, equations (14) to (16), after Adam and Wortmann (1989).
     Divisors n and n - 1 of the deviations give the same where no value is missing.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no mean")
+    require_comparable(original, masked, "has no mean")
     known = standardise(original)
     released = standardise(masked, known.origins)
     upper = np.triu_indices(original.shape[1], 1)

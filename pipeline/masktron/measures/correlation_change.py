@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels.moments import ROUNDING, pair_moments, standardise
+from masktron.measures.base import require_comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,7 @@ def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64
     Source: J. Domingo-Ferrer, V. Torra, *A quantitative comparison of disclosure control methods for microdata*
     (2001), who average the absolute differences of the correlation matrices.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no correlation")
+    require_comparable(original, masked, "has no correlation")
     rows, columns = np.triu_indices(original.shape[1], 1)
     before, after = (pair_moments(standardise(file).units).correlations[rows, columns] for file in (original, masked))
     changes = np.abs(np.nan_to_num(after) - before)

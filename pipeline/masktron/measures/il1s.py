@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels.sums import scaled
+from masktron.measures.base import require_comparable
 
 
 def il1s(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -40,10 +40,7 @@ def il1s(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
     Creecy (2002), Disclosure risk assessment in perturbative microdata protection. Two independent values of a
     variable differ by sqrt(2) s, hence the unit.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no distance to others")
+    require_comparable(original, masked, "has no distance to others")
     moved, cells = 0.0, 0
     for before, after in zip(original.T, masked.T, strict=True):
         both = ~(np.isnan(before) | np.isnan(after))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels.sums import scaled
+from masktron.measures.base import require_comparable
 
 
 def information_loss(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -38,8 +38,7 @@ def information_loss(original: NDArray[np.float64], masked: NDArray[np.float64])
     -----
     Source: class-restricted clustering (2013), equations (2) and (3); Domingo-Ferrer and Mateo-Sanz (2002).
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
+    require_comparable(original, masked)
     within = total = 0.0
     for before, after in zip(original.T, masked.T, strict=True):
         known, released = _in_both(before, after)

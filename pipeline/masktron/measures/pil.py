@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
-from masktron.errors import UsageError
 from masktron.kernels.moments import (
     ROUNDING,
     Standardised,
@@ -18,6 +17,7 @@ from masktron.kernels.moments import (
     pair_variations,
     standardise,
 )
+from masktron.measures.base import require_comparable
 
 _LEVELS = np.arange(1, 20) / 20.0
 _REACH = 9.0
@@ -92,10 +92,7 @@ def pil(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Pil:
     Source: Mateo-Sanz, Domingo-Ferrer and Sebé (2005), Probabilistic information loss measures in confidentiality
     protection of continuous microdata; used by edit constraints (2009), second paper, section 5.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no mean")
+    require_comparable(original, masked, "has no mean")
     known = standardise(original)
     released = standardise(masked, known.origins)
     varies = known.deviations > 0

@@ -12,6 +12,7 @@ from masktron.errors import UsageError
 from masktron.kernels.logistic import logistic
 from masktron.kernels.polynomials import basis, factors
 from masktron.kernels.standardise import standardised
+from masktron.measures.base import require_comparable
 from masktron.synthesis.threads import blas_in_one_thread
 
 Terms = Literal["squares", "cubic"]
@@ -214,10 +215,7 @@ def pmse_cart(
 def _compared(
     original: NDArray[np.float64], masked: NDArray[np.float64], sample: int | None, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no place among others")
+    require_comparable(original, masked, "has no place among others")
     if sample is None:
         return original, masked
     if sample < 1:

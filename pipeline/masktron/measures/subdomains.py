@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.moments import Standardised, average, pair_moments, relative_changes, standardise
+from masktron.measures.base import require_comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +117,7 @@ def variations(
     Source: hybrid microdata using microaggregation (2010), section 5.3, which prints fractions, not per cent, in
     tables 2 to 5. Correlations are not among its statistics.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no mean")
+    require_comparable(original, masked, "has no mean")
     if samples < 1 or not 0.0 < share <= 1.0 or seed < 0:
         raise UsageError(f"{samples} samples of a share of {share} with seed {seed} cannot be drawn")
     known = standardise(original)
