@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import masktron
+from cli_runner import SCHEMATRON, write_data
 from masktron.read.rulebook import Rulebook, ValueOf
 from masktron.read.schematron import read_rules
 
@@ -261,3 +263,22 @@ def test_an_identifier_is_one_line(tmp_path: Path) -> None:
         '<assert id="a&#10;error: b" test="A">x</assert><assert id=" " test="B">y</assert></rule></pattern></schema>'
     )
     assert [check.id for check in read_rules(path).checks] == ["a error: b", "rule-2"]
+
+
+def test_what_a_phase_leaves_out_is_told(tmp_path: Path) -> None:
+    """A default phase is easily forgotten: nobody may take the rules of one phase for all."""
+    rules = tmp_path / "r.sch"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}" defaultPhase="p"><phase id="p"><active pattern="x"/></phase>'
+        '<pattern id="x"><rule context="Record"><assert test="A">a</assert></rule></pattern>'
+        '<pattern id="y"><rule context="Record"><assert test="B">b</assert></rule></pattern></schema>'
+    )
+    data = write_data(tmp_path / "d.xml", [{"A": 1}])
+    said = "the phase 'p' is active (defaultPhase; --phase '#ALL' takes all): 1 pattern is not evaluated: y"
+    assert said in masktron.validate(data, rules).notes
+    assert said in masktron.check(data, rules).not_checked
+    assert said in masktron.explain(rules).notes
+    named = masktron.validate(data, rules, phase="p").notes
+    assert "the phase 'p' is active: 1 pattern is not evaluated: y" in named
+    everything = masktron.validate(data, rules, phase="#ALL", allow_unfired=["*"])
+    assert not [note for note in everything.notes if "the phase " in note]

@@ -157,7 +157,6 @@ def test_a_position_without_a_predicate_has_no_meaning(tmp_path: Path, test: str
         ("document(V1)//a", "literal file name"),
         ("document('')//a", "literal file name"),
         ("document('a.xml', .)", "literal file name"),
-        ("document('a.xml') and document('b.xml')", "two documents"),
     ],
 )
 def test_documents(tmp_path: Path, test: str, what: str) -> None:

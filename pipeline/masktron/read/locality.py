@@ -29,9 +29,9 @@ _WORDS = (
     "and or = != < <= > >= eq ne lt le gt ge is << >> + - * div mod idiv | union intersect except , to || if "
     "(string) (integer) (decimal) (float)"
 )
-_OPERATORS = frozenset(_WORDS.split())
-_TYPED = frozenset({"instance", "castable", "cast", "treat"})
-_BINDERS = frozenset({"for", "some", "every", "let"})
+OPERATORS = frozenset(_WORDS.split())
+TYPED = frozenset({"instance", "castable", "cast", "treat"})
+BINDERS = frozenset({"for", "some", "every", "let"})
 _FUNCTION_WORDS = (
     "position last count local-name namespace-uri name string concat starts-with contains substring-before "
     "substring-after substring string-length normalize-space translate boolean not true false number sum floor "
@@ -45,7 +45,7 @@ _FUNCTION_WORDS = (
     "year-from-date month-from-date day-from-date hours-from-time minutes-from-time seconds-from-time "
     "error contains-token pi exp exp10 log log10 pow sqrt sin cos tan asin acos atan atan2 document doc"
 )
-_FUNCTIONS = frozenset(_FUNCTION_WORDS.split())
+FUNCTIONS = frozenset(_FUNCTION_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class _Walk:
         return self._other(token, symbol, parts, level)
 
     def _other(self, token: Any, symbol: str, parts: list[Any], level: int) -> int:  # noqa: PLR0911
-        if symbol in _BINDERS:
+        if symbol in BINDERS:
             return self._bind(parts, level)
-        if symbol in _TYPED:
+        if symbol in TYPED:
             return self(parts[0], level)
         if symbol == "=>":
             return min(self(parts[0], level), self._call(parts[1].symbol, [*parts[1:2], *parts[2]][1:], level))
@@ -101,7 +101,7 @@ class _Walk:
             if level < 1:
                 raise _Leaves(f"the axis {symbol}")
             return level
-        if symbol in _OPERATORS or (symbol == "(" and len(parts) < 2):
+        if symbol in OPERATORS or (symbol == "(" and len(parts) < 2):
             return min((self(part, level) for part in _operands(token)), default=0)
         raise _Leaves(f"'{symbol}', which is not analysed")
 
@@ -116,7 +116,7 @@ class _Walk:
     def _call(self, name: str, arguments: list[Any], level: int, *, cast: bool = False) -> int:
         if name == "current":
             return self._here(self.start)
-        if not cast and name not in _FUNCTIONS:
+        if not cast and name not in FUNCTIONS:
             raise _Leaves(f"the function {name}()")
         if not arguments and name not in ("true", "false", "pi", "error"):
             self._here(level)

@@ -10,6 +10,10 @@ from typing import Any, Literal
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
 
 
+SOFT = frozenset({"warning", "warn", "information", "info", "informational", "hint", "soft"})
+"""Values of ``role`` or ``flag`` (in lower case) that mark a soft edit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a piece of the rulebook was written."""
@@ -42,50 +46,199 @@ class ValueOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Rich:
+    """What Schematron lets an element say about its text: ``see``, ``icon``, ``fpi`` and ``xml:lang``, as written.
+
+    ``lang`` is that of the nearest element around that has one, in the file where the element was written.
+    """
+
+    see: str | None = None
+    icon: str | None = None
+    fpi: str | None = None
+    lang: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """In a message: here begins the text of a diagnostic or property that the check names.
+
+    Attributes
+    ----------
+    kind : str
+    id : str
+    role, scheme : str or None
+        As written; only a property has a scheme.
+    """
+
+    kind: Literal["diagnostic", "property"]
+    id: str
+    role: str | None = None
+    scheme: str | None = None
+    rich: Rich = Rich()
+
+
+type Part = str | ValueOf | Note
+
+
+def softens(name: str, value: str) -> bool:
+    """Tell whether the value of an attribute makes a rule soft; a flag may have several words."""
+    words = value.split() if name == "flag" else [value]
+    return any(word.strip().lower() in SOFT for word in words)
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One assert or report.
 
     Attributes
     ----------
+    message : tuple of str, ValueOf or Note
+        The text of the check, then that of each of its diagnostics and properties with a `Note` before it.
     id : str
         Unique in the rulebook: the first of the assert's id, the rule's id, the pattern's id, name or title,
         numbered where that is not unique; ``rule-N`` where none was given.
     index : int
         Position among all checks of the rulebook, from 0.
     soft : bool
-        Whether ``role`` or ``flag`` marks it as a warning or information: reported, and kept unless told
-        otherwise, but never the reason for an exit code.
+        Whether ``role``, ``flag`` or ``severity`` marks it as a warning or information: reported, and kept unless
+        told otherwise, but never the reason for an exit code.
+    severity : str or None
+        As written (edition 2025).
+    subject : str or None
+        The path from the node of the context to the one that findings point at.
     """
 
     id: str
     index: int
     kind: Literal["assert", "report"]
     test: str
-    message: tuple[str | ValueOf, ...]
+    message: tuple[Part, ...]
     origin: Origin
     role: str | None = None
     flag: str | None = None
     soft: bool = False
+    severity: str | None = None
+    subject: str | None = None
+    rich: Rich = Rich()
+
+    @property
+    def text(self) -> tuple[str | ValueOf, ...]:
+        """The message without diagnostics and properties."""
+        found: list[str | ValueOf] = []
+        for part in self.message:
+            if isinstance(part, Note):
+                break
+            found.append(part)
+        return tuple(found)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The diagnostics and properties, in the order of their texts in the message."""
+        return tuple(part for part in self.message if isinstance(part, Note))
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The attributes that say how grave a failure is, as they are written; those that make a rule soft first."""
+        given = [(softens(name, word), f'{name}="{word}"') for name, word in self._words() if word]
+        return tuple(text for _, text in sorted(given, key=lambda pair: not pair[0]))
+
+    @property
+    def softened_by(self) -> tuple[str, ...]:
+        """The attributes that make the rule soft, as they are written."""
+        return tuple(f'{name}="{word}"' for name, word in self._words() if word and softens(name, word))
+
+    def _words(self) -> tuple[tuple[str, str | None], ...]:
+        return ("role", self.role), ("flag", self.flag), ("severity", self.severity)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A context and the checks that fire there."""
+    """A context and the checks that fire there.
+
+    Attributes
+    ----------
+    context : str
+        The nodes on which the checks are evaluated: of ``visit-each`` those that are visited, and of a phase with
+        ``from`` those in its part of the document.
+    checks : tuple of Check
+        None where the rule only keeps nodes from later rules of the pattern.
+    id : str or None
+        As written.
+    written, visit_each : str
+        The context and ``visit-each`` as they are written; empty where the context is as written, and none is.
+    """
 
     context: str
     lets: tuple[Let, ...]
     checks: tuple[Check, ...]
     origin: Origin
+    id: str | None = None
+    written: str = ""
+    visit_each: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The context as it is written."""
+        return self.written or self.context
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Rules of which a node fires only the first whose context matches it."""
+    """Rules of which a node fires only the first whose context matches it.
+
+    A ``group``, of which a node fires every rule, is a pattern for each of its rules; so are the parts of a pattern
+    between rules that visit other nodes than those of their context.
+
+    Attributes
+    ----------
+    group : bool
+    continues : bool
+        Whether it is a further part of what stands before it.
+    role : str or None
+        As written (edition 2025); reports only name it.
+    """
 
     id: str
     lets: tuple[Let, ...]
     rules: tuple[Rule, ...]
     origin: Origin
+    group: bool = False
+    continues: bool = False
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a schema says of itself, as written; empty where it does not say it. ``phase`` is the active one."""
+
+    title: str = ""
+    version: str = ""
+    edition: str = ""
+    phase: str = ""
+    inactive: str = ""
+    """What its phase leaves out, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file other than the data and the original that rules read by ``document()`` or ``doc()``.
+
+    Attributes
+    ----------
+    name : str
+        What stands between the parentheses of the rules.
+    path : Path or None
+        None where nobody gave the file: then no verdict of a rule that reads it counts.
+    text : str
+        The document, without declaration and document type.
+    sha256 : str
+        Of the bytes of the file, in hexadecimal.
+    """
+
+    name: str
+    path: Path | None
+    text: str = field(repr=False)
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +253,9 @@ class Rulebook:
     lets : tuple of Let
         Schema level and phase level, evaluated at the document root.
     documents : tuple of str
-        The URI of ``document()`` or ``doc()`` in the rules; at most one, bound to the original file.
+        What ``document()`` and ``doc()`` in the rules name, in the order of the rules.
+    beside : tuple of Document
+        Those of them that are files of their own; what is not among them is the original.
     notes : tuple of str
         What was repaired on reading, for the user.
     schema : object
@@ -115,8 +270,15 @@ class Rulebook:
     lets: tuple[Let, ...]
     patterns: tuple[Pattern, ...]
     documents: tuple[str, ...] = ()
+    beside: tuple[Document, ...] = ()
     notes: tuple[str, ...] = ()
+    about: About = About()
     schema: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def reads_original(self) -> bool:
+        """Whether a rule reads the original."""
+        return len(self.documents) > len(self.beside)
 
     def situated(self) -> Iterator[tuple[Pattern, int, Check]]:
         """Yield every check with its pattern and the position of its rule there."""

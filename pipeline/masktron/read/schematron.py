@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +10,13 @@ from types import MappingProxyType
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.read.forbidden import screen
+from masktron.read.forbidden import DocumentCall, screen
 from masktron.read.rulebook import Rulebook, XPathVersion
 from masktron.read.schematron_compile import compile_all, expressions
 from masktron.read.schematron_files import Sources, iso_children, load
 from masktron.read.schematron_resolve import resolve
 from masktron.read.schematron_structure import check_structure, flatten
+from masktron.read.schematron_vocabulary import check_edition, check_included, check_vocabulary
 
 BINDINGS: Mapping[str, XPathVersion] = MappingProxyType(
     {
@@ -58,25 +59,27 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
     schema, sources = load(path)
     binding = schema.get("queryBinding", "").strip()
     version = _version(binding, schema, sources)
+    check_edition(schema, sources)
+    check_included(sources)
+    check_vocabulary(schema, sources)
     flatten(schema)
     check_structure(schema, sources)
-    for attribute in ("diagnostics", "properties", "subject"):
-        if schema.find(f".//*[@{attribute}]") is not None:
-            sources.note(f"{path}: the attribute {attribute!r} is not used in reports")
     namespaces = tuple((ns.get("prefix", ""), ns.get("uri", "")) for ns in iso_children(schema, "ns"))
-    resolved, lets, patterns = resolve(schema, sources, phase)
+    namespaces = tuple(dict.fromkeys(namespaces))
+    resolved, lets, patterns, about = resolve(schema, sources, phase, namespaces)
     rulebook = Rulebook(
         path=path,
         binding=binding or "xslt",
         version=version,
-        namespaces=tuple(dict.fromkeys(namespaces)),
+        namespaces=namespaces,
         lets=lets,
         patterns=patterns,
         notes=tuple(sources.notes),
+        about=about,
         schema=resolved,
     )
     compile_all(rulebook)
-    return replace(rulebook, documents=_documents(rulebook))
+    return replace(rulebook, documents=tuple(dict.fromkeys(call.uri for call in _documents(rulebook))))
 
 
 def _version(binding: str, schema: etree._Element, sources: Sources) -> XPathVersion:
@@ -90,17 +93,7 @@ def _version(binding: str, schema: etree._Element, sources: Sources) -> XPathVer
     return version
 
 
-def _documents(rulebook: Rulebook) -> tuple[str, ...]:
-    """Return the one document that the rules name."""
-    first: dict[str, str] = {}
+def _documents(rulebook: Rulebook) -> Iterator[DocumentCall]:
+    """Yield every call of ``document()`` and ``doc()``."""
     for expression in expressions(rulebook):
-        for call in screen(expression.source, expression.origin, rulebook.namespaces):
-            first.setdefault(call.uri, str(expression.origin))
-            if len(first) > 1:
-                one, other = first
-                raise RulebookError(
-                    f"the rules name two documents, {one!r} (at {first[one]}) and {other!r}",
-                    where=str(expression.origin),
-                    hint="only one can be bound: to the original file",
-                )
-    return tuple(first)
+        yield from screen(expression.source, expression.origin, rulebook.namespaces)

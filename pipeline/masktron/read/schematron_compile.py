@@ -12,19 +12,15 @@ from elementpath.xpath31 import XPath31Parser
 from lxml import etree
 
 from masktron.config import did_you_mean
-from masktron.read.forbidden import STANDARD_NAMESPACES, screen, syntax_error
+from masktron.read.forbidden import STANDARD_NAMESPACES, expanded, screen, syntax_error
+from masktron.read.functions import FUNCTIONS, how_to_declare, in_version, since
 from masktron.read.rulebook import Let, Origin, Rulebook, ValueOf
-from masktron.read.saxon import SaxonError, compile_stylesheet
+from masktron.read.saxon import SaxonError, Stylesheet
 from masktron.read.schematron_lexer import calls, rename_variables, tokenize, variables
 from masktron.read.xpath_advice import advice
 
 XSL = "http://www.w3.org/1999/XSL/Transform"
-_WORDS_1 = (
-    "last position count id local-name namespace-uri name string concat starts-with contains substring-before "
-    "substring-after substring string-length normalize-space translate boolean not true false lang number sum "
-    "floor ceiling round document current generate-id format-number element-available function-available"
-)
-_FUNCTIONS_1 = frozenset(_WORDS_1.split())
+_FUNCTIONS_1 = frozenset(name for name, first in FUNCTIONS.items() if first == "1.0")
 _KEYWORDS_1 = frozenset({"and", "or", "div", "mod", "node", "text", "comment", "processing-instruction"})
 
 
@@ -73,13 +69,49 @@ def compile_all(rulebook: Rulebook) -> None:
     found = tuple(expressions(rulebook))
     for expression in found:
         screen(expression.source, expression.origin, rulebook.namespaces)
+        _check_functions(expression, rulebook)
         _check_variables(expression)
         _check_focus(expression)
     if rulebook.version == "1.0":
         for expression in found:
+            _check_numbers(expression)
             _compile_1(expression, dict(rulebook.namespaces))
     else:
         _compile_2(found, rulebook.namespaces)
+
+
+def _check_functions(expression: Expression, rulebook: Rulebook) -> None:
+    """Refuse functions of a later version than the rulebook declares, whatever the engine knows."""
+    for call in calls(tokenize(expression.source)):
+        space, local = expanded(call.name, dict(rulebook.namespaces))
+        first = since(space, local, call.arguments)
+        if first is None or in_version(rulebook.version, first):
+            continue
+        with_ = (
+            "" if first == since(space, local) else f" with {call.arguments} argument{'s' * (call.arguments != 1)}"
+        )
+        raise syntax_error(
+            expression.source,
+            f"XPath {rulebook.version} has no function {call.name}(){with_}",
+            expression.origin,
+            how_to_declare(f"{call.name}(){with_}", first),
+            rules=expression.rules,
+            at=call.start,
+        )
+
+
+def _check_numbers(expression: Expression) -> None:
+    """Refuse numbers with an exponent: XPath 1.0 (section 3.7) has none, whatever libxml2 reads."""
+    for token in tokenize(expression.source):
+        if token.kind == "number" and "e" in token.text.lower():
+            raise syntax_error(
+                expression.source,
+                f"{token.text} is no number in XPath 1.0",
+                expression.origin,
+                'write it without an exponent, or declare a later XPath: queryBinding="xslt2"',
+                rules=expression.rules,
+                at=token.start,
+            )
 
 
 def _check_variables(expression: Expression) -> None:
@@ -130,12 +162,19 @@ def _compile_1(expression: Expression, namespaces: Mapping[str, str]) -> None:
         if call.name not in _FUNCTIONS_1:
             hint = _function_hint(call.name)
             raise syntax_error(
-                source, f"XPath 1.0 has no function {call.name}()", origin, hint, rules=expression.rules
+                source,
+                f"XPath 1.0 has no function {call.name}()",
+                origin,
+                hint,
+                rules=expression.rules,
+                at=call.start,
             )
     for token, follower in pairwise(tokens):
         if token.kind == "name" and follower.text == "(" and token.text not in _KEYWORDS_1 | _FUNCTIONS_1:
             hint = advice(source) or _function_hint(token.text)
-            raise syntax_error(source, f"XPath 1.0 has no {token.text}()", origin, hint, rules=expression.rules)
+            raise syntax_error(
+                source, f"XPath 1.0 has no {token.text}()", origin, hint, rules=expression.rules, at=token.start
+            )
     for token in tokens:
         prefix, colon, _ = token.text.partition(":")
         if token.kind == "name" and colon and prefix not in namespaces and prefix != "xml":
@@ -171,11 +210,11 @@ def declarations(namespaces: Collection[tuple[str, str]]) -> str:
 
 def _compile_2(found: tuple[Expression, ...], namespaces: tuple[tuple[str, str], ...]) -> None:
     try:
-        compile_stylesheet(_stylesheet(found, namespaces))
+        Stylesheet(_stylesheet(found, namespaces))
     except SaxonError as whole:
         for expression in found:
             try:
-                compile_stylesheet(_stylesheet((expression,), namespaces))
+                Stylesheet(_stylesheet((expression,), namespaces))
             except SaxonError as problem:
                 hint = advice(expression.source) or "Saxon decides XPath 2 and later"
                 raise syntax_error(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,14 +15,17 @@ from masktron.errors import RulebookError
 from masktron.read.parser import parse_tree, scan
 from masktron.read.rulebook import Origin
 from masktron.read.schematron_escapes import bare_sign
+from masktron.read.schematron_prefixes import bindings, new_names, rename
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 ASCC = "http://www.ascc.net/xml/schematron"
 MARK = "{urn:masktron:origin}at"
 """Attribute of every element: the number of its origin in `Sources.origins`."""
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _MAX_FILES = 1000
+_WHOLE = ("schema", "library")
 
 
 @dataclass(slots=True)
@@ -37,6 +40,12 @@ class Sources:
     notes: list[str] = field(default_factory=list)
     binding: str = ""
     files: int = 0
+    edition: str = ""
+    """The edition that the rulebook declares."""
+    bound: dict[str, str] = field(default_factory=dict)
+    """The prefixes of the rulebook with those of all files that it includes."""
+    gone: list[tuple[str, etree._Element]] = field(default_factory=list)
+    """Inclusions, and roots whose children were taken, each with the name of the element that it was in."""
 
     def origin(self, element: etree._Element) -> Origin:
         """Return where an element was written."""
@@ -71,6 +80,12 @@ def load(path: Path) -> tuple[etree._Element, Sources]:
         schema = etree.Element(f"{{{ISO}}}schema", {MARK: root.get(MARK, "")})
         schema.append(root)
         root = schema
+    elif name == "library":
+        raise RulebookError(
+            "the root element is <library>: what it holds is for a schema that extends it",
+            where=str(sources.origin(root)),
+            hint=f'write <extends href="{path.name}"/> in a schema, and name that',
+        )
     elif name != "schema":
         raise RulebookError(
             f"the root element is <{name}>, not a Schematron <schema>",
@@ -78,8 +93,19 @@ def load(path: Path) -> tuple[etree._Element, Sources]:
             hint="name the file with the rules",
         )
     sources.binding = root.get("queryBinding", "")
-    _expand(root, path, ((path.resolve(), ""),), sources)
+    sources.bound.update(bindings(root))
+    _expand(root, _File(path, ((path.resolve(), ""),), {}), sources)
+    _declare(root, sources)
     return root, sources
+
+
+def _declare(root: etree._Element, sources: Sources) -> None:
+    """Declare the prefixes of elements that were included from other schemas."""
+    known = bindings(root)
+    for prefix, uri in sources.bound.items():
+        if prefix not in known:
+            mark = root.get(MARK, "")
+            root.insert(0, etree.Element(f"{{{ISO}}}ns", {"prefix": prefix, "uri": uri, MARK: mark}))
 
 
 def _read(path: Path, shown: str, sources: Sources) -> etree._Element:
@@ -126,21 +152,37 @@ def _to_iso(root: etree._Element, shown: str, sources: Sources) -> None:
     sources.note(f"{shown}: written {said}; read as ISO Schematron")
 
 
-type _Stack = tuple[tuple[Path, str], ...]
+@dataclass(frozen=True, slots=True)
+class _File:
+    """Where an inclusion stands.
+
+    Attributes
+    ----------
+    stack : tuple of (path, fragment)
+        What is being included, outermost first.
+    names : mapping of str to str
+        Other names for prefixes of the file.
+    """
+
+    path: Path
+    stack: tuple[tuple[Path, str], ...]
+    names: Mapping[str, str]
 
 
-def _expand(element: etree._Element, path: Path, stack: _Stack, sources: Sources) -> None:
+def _expand(element: etree._Element, file: _File, sources: Sources) -> None:
     """Put what is included in the place of ``include`` and ``extends href``, in document order."""
     for child in list(element):
         name = _iso_name(child)
         if name == "include":
-            _put(child, [_included(child, path, stack, sources)])
+            sources.gone.append((_iso_name(element), child))
+            _put(child, [_included(child, file, sources)])
         elif name == "extends" and child.get("href") is not None:
             if child.get("rule") is not None:
                 raise RulebookError("extends has both href and rule", where=str(sources.origin(child)))
-            _put(child, _extended(child, element, path, stack, sources))
+            sources.gone.append((_iso_name(element), child))
+            _put(child, _extended(child, element, file, sources))
         else:
-            _expand(child, path, stack, sources)
+            _expand(child, file, sources)
 
 
 def _iso_name(element: etree._Element) -> str:
@@ -158,27 +200,26 @@ def _put(place: etree._Element, children: list[etree._Element]) -> None:
         parent.insert(at + offset, child)
 
 
-def _included(place: etree._Element, path: Path, stack: _Stack, sources: Sources) -> etree._Element:
-    root = _fetch(place, path, stack, sources)
-    if _iso_name(root) == "schema":
+def _included(place: etree._Element, file: _File, sources: Sources) -> etree._Element:
+    root = _fetch(place, file, sources)
+    if _iso_name(root) in _WHOLE:
         raise RulebookError(
-            f'include brings a whole schema ("{place.get("href")}")',
+            f'include brings a whole {_iso_name(root)} ("{place.get("href")}")',
             where=str(sources.origin(place)),
             hint='write <extends href="..."/> instead, or add #ID to include one element of it',
         )
     return root
 
 
-def _extended(
-    place: etree._Element, parent: etree._Element, path: Path, stack: _Stack, sources: Sources
-) -> list[etree._Element]:
-    root = _fetch(place, path, stack, sources)
+def _extended(place: etree._Element, parent: etree._Element, file: _File, sources: Sources) -> list[etree._Element]:
+    root = _fetch(place, file, sources)
     name = _iso_name(parent)
-    if name not in ("schema", "rule") or _iso_name(root) != name:
+    fits = _iso_name(root) in _WHOLE if name in _WHOLE else name == "rule" == _iso_name(root)
+    if not fits:
         raise RulebookError(
             f"<{name}> cannot extend the <{etree.QName(root).localname}> in {place.get('href')}",
             where=str(sources.origin(place)),
-            hint="a schema extends a schema, a rule extends a rule",
+            hint="a schema extends a schema or a library, a rule extends a rule",
         )
     if name == "rule" and root.get("context") is not None:
         raise RulebookError(
@@ -186,36 +227,62 @@ def _extended(
             where=str(sources.origin(root)),
             hint="only a rule without a context can be extended",
         )
-    binding = root.get("queryBinding", "")
-    if name == "schema" and binding and binding != sources.binding:
-        raise RulebookError(
-            f'the extended schema asks for queryBinding="{binding}", the rulebook for "{sources.binding or "xslt"}"',
-            where=str(sources.origin(place)),
-            hint="give both the same queryBinding",
-        )
+    sources.gone.append((name, root))
+    for child in root:
+        if child.get(LANG) is None:
+            child.set(LANG, root.get(LANG, ""))
     return [child for child in root if name == "rule" or _iso_name(child) not in ("title", "p")]
 
 
-def _fetch(place: etree._Element, path: Path, stack: _Stack, sources: Sources) -> etree._Element:
-    """Return the element that an ``href`` names, itself expanded."""
+def _fetch(place: etree._Element, file: _File, sources: Sources) -> etree._Element:
+    """Return the element that an ``href`` names, itself expanded, with its own language and prefixes."""
     href = place.get("href")
     where = str(sources.origin(place))
     if href is None:
         raise RulebookError(f"{_iso_name(place)} has no href", where=where)
-    target, fragment = _target(href, path, where, sources)
-    if (target.resolve(), fragment) in stack:
+    target, fragment = _target(href, file.path, where, sources)
+    if (target.resolve(), fragment) in file.stack:
         raise RulebookError(f"{href} includes itself", where=where, hint="break the cycle")
     shown = str(sources.shown / target.resolve().relative_to(sources.folder))
-    root = _read(target, shown, sources)
-    if fragment:
-        root = _by_id(root, fragment, href, where)
+    top = _read(target, shown, sources)
+    names = _bound(top, file.names, where, sources)
+    root = _by_id(top, fragment, href, where) if fragment else top
+    if root.get(LANG) is None:
+        root.set(LANG, next((e.get(LANG, "") for e in root.iterancestors() if e.get(LANG) is not None), ""))
     holder = etree.Element("holder")
     if root.getparent() is None:
         holder.append(root)
     if _iso_name(root) in ("include", "extends"):
         raise RulebookError(f"{href} holds nothing but another inclusion", where=where)
-    _expand(root, target, (*stack, (target.resolve(), fragment)), sources)
+    _expand(root, _File(target, (*file.stack, (target.resolve(), fragment)), names), sources)
     return root
+
+
+def _bound(top: etree._Element, names: Mapping[str, str], where: str, sources: Sources) -> Mapping[str, str]:
+    """Give the prefixes of a file other names where the rulebook binds them otherwise, and check its query binding.
+
+    A file without a schema around its elements has the prefixes of the one that includes it.
+    """
+    if _iso_name(top) in _WHOLE:
+        binding = top.get("queryBinding", "").strip()
+        if binding and binding.lower() != (sources.binding.strip().lower() or "xslt"):
+            raise RulebookError(
+                f'the extended schema asks for queryBinding="{binding}", the rulebook for '
+                f'"{sources.binding or "xslt"}"',
+                where=where,
+                hint="give both the same queryBinding",
+            )
+        names = new_names(bindings(top), sources.bound)
+    failed = rename(top, names)
+    if failed is not None:
+        prefix = next(p for p in names if any(f"{p}:" in str(value) for value in failed.attrib.values()))
+        raise RulebookError(
+            f"the prefix {prefix!r} is {sources.bound[names[prefix]]} here and {sources.bound[prefix]} in the "
+            "rulebook, and this is no XPath in which it could be renamed",
+            where=str(sources.origin(failed)),
+            hint="bind different prefixes",
+        )
+    return names
 
 
 def _by_id(root: etree._Element, fragment: str, href: str, where: str) -> etree._Element:

@@ -44,16 +44,24 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A name followed by ``(``, or by ``#`` and an arity; ``literal`` is the text of a single literal argument."""
+    """A name followed by ``(``, or by ``#`` and an arity; ``literal`` is the text of a single literal argument.
+
+    ``arguments`` is how many there are as written: a call behind ``=>`` has one more.
+    """
 
     name: str
     start: int
     end: int
     literal: str | None
+    arguments: int = 0
 
 
 class LexicalError(ValueError):
-    """A string, comment or bracket of the expression is not closed."""
+    """A string, comment or bracket of the expression is not closed; ``at`` is where it stands."""
+
+    def __init__(self, what: str, at: int) -> None:
+        super().__init__(what)
+        self.at = at
 
 
 @functools.lru_cache(maxsize=512)
@@ -66,7 +74,7 @@ def tokenize(expression: str) -> tuple[Token, ...]:
         A literal or comment is not closed, or brackets do not pair.
     """
     tokens: list[Token] = []
-    opened: list[str] = []
+    opened: list[Token] = []
     at = 0
     while at < len(expression):
         if expression.startswith("(:", at):
@@ -74,7 +82,7 @@ def tokenize(expression: str) -> tuple[Token, ...]:
             continue
         match = _TOKEN.match(expression, at)
         if match is None or match.lastgroup is None:  # pragma: no cover - the last alternative takes any character
-            raise LexicalError(f"unexpected {expression[at]!r}")
+            raise LexicalError(f"unexpected {expression[at]!r}", at)
         kind, at = match.lastgroup, match.end()
         if kind == "space":
             continue
@@ -82,7 +90,7 @@ def tokenize(expression: str) -> tuple[Token, ...]:
         _pair(token, opened)
         tokens.append(token)
     if opened:
-        raise LexicalError(f"{opened[-1]!r} is not closed")
+        raise LexicalError(f"{opened[-1].text!r} is not closed", opened[-1].start)
     return tuple(tokens)
 
 
@@ -92,18 +100,18 @@ def _after_comment(expression: str, start: int) -> int:
         depth += 1 if match[0] == "(:" else -1
         if depth == 0:
             return match.end()
-    raise LexicalError("a comment is not closed")
+    raise LexicalError("a comment is not closed", start)
 
 
-def _pair(token: Token, opened: list[str]) -> None:
+def _pair(token: Token, opened: list[Token]) -> None:
     if token.kind != "symbol":
         return
     if token.text in "\"'":
-        raise LexicalError("a string literal is not closed")
+        raise LexicalError("a string literal is not closed", token.start)
     if token.text in _PAIRS.values():
-        opened.append(token.text)
-    elif token.text in _PAIRS and (not opened or opened.pop() != _PAIRS[token.text]):
-        raise LexicalError(f"{token.text!r} closes nothing")
+        opened.append(token)
+    elif token.text in _PAIRS and (not opened or opened.pop().text != _PAIRS[token.text]):
+        raise LexicalError(f"{token.text!r} closes nothing", token.start)
 
 
 def literal_value(text: str) -> str:
@@ -121,9 +129,25 @@ def calls(tokens: tuple[Token, ...]) -> Iterator[Call]:
             continue
         single = follower == "(" and [t.kind for t in tokens[i + 2 : i + 4]] == ["literal", "symbol"]
         if single and tokens[i + 3].text == ")":
-            yield Call(token.text, token.start, tokens[i + 3].end, literal_value(tokens[i + 2].text))
+            yield Call(token.text, token.start, tokens[i + 3].end, literal_value(tokens[i + 2].text), 1)
         else:
-            yield Call(token.text, token.start, tokens[i + 1].end, None)
+            before = i > 0 and tokens[i - 1].text == "=>"
+            yield Call(token.text, token.start, tokens[i + 1].end, None, _arguments(tokens, i + 1) + before)
+
+
+def _arguments(tokens: tuple[Token, ...], at: int) -> int:
+    """Count the arguments behind an opening parenthesis, or read the arity behind ``#``."""
+    if tokens[at].text == "#":
+        arity = tokens[at + 1].text if at + 1 < len(tokens) else ""
+        return int(arity) if arity.isdecimal() else 0
+    depth, count = 1, 0
+    for token in tokens[at + 1 :]:
+        sign = token.text if token.kind == "symbol" else ""
+        if not depth - (sign in _PAIRS):
+            return count
+        count = max(count, 1) + (depth == 1 and sign == ",")
+        depth += (sign in _PAIRS.values()) - (sign in _PAIRS)
+    return count
 
 
 def variables(tokens: tuple[Token, ...]) -> frozenset[str]:

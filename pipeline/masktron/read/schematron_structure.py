@@ -12,31 +12,15 @@ from masktron.errors import RulebookError
 from masktron.read.rulebook import Origin
 from masktron.read.schematron_files import ISO, MARK, Sources, iso_children
 
-_CHILDREN: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "schema": frozenset({"title", "ns", "p", "let", "phase", "pattern", "diagnostics", "properties"}),
-        "phase": frozenset({"p", "let", "active"}),
-        "pattern": frozenset({"title", "p", "let", "rule", "param"}),
-        "rule": frozenset({"p", "let", "assert", "report", "extends"}),
-        "assert": frozenset({"value-of", "name", "emph", "dir", "span"}),
-        "report": frozenset({"value-of", "name", "emph", "dir", "span"}),
-        "diagnostics": frozenset({"diagnostic"}),
-        "properties": frozenset({"property"}),
-        "let": frozenset(),
-        "ns": frozenset(),
-        "param": frozenset(),
-        "value-of": frozenset(),
-        "name": frozenset(),
-        "extends": frozenset(),
-    }
-)
 _REQUIRED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "ns": ("prefix", "uri"),
         "let": ("name", "value"),
         "phase": ("id",),
         "active": ("pattern",),
-        "param": ("name", "value"),
+        "param": ("name",),
+        "diagnostic": ("id",),
+        "property": ("id",),
         "assert": ("test",),
         "report": ("test",),
         "value-of": ("select",),
@@ -44,7 +28,8 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _NAME = re.compile(r"[^\W\d][\w.\-·]*(:[^\W\d][\w.\-·]*)?\Z")
-_MAY_BE_EMPTY = frozenset({("param", "value")})
+SETS = ("pattern", "group")
+"""The elements that hold rules which may fire."""
 
 
 def name_of(element: etree._Element) -> str:
@@ -65,15 +50,56 @@ def check_structure(schema: etree._Element, sources: Sources) -> None:
     RulebookError
         With file and line of the first offence.
     """
-    _check_children(schema, sources)
+    for element in schema.iter(f"{{{ISO}}}*"):
+        _check_required(element, sources)
     _check_ids(schema, sources)
     _check_scopes(schema, sources)
-    for pattern in iso_children(schema, "pattern"):
+    for pattern in iso_children(schema, *SETS):
         _check_pattern(pattern, schema, sources)
+    for rules in iso_children(schema, "rules"):
+        for rule in iso_children(rules, "rule"):
+            _check_shared_rule(rule, schema, sources)
+    for param in iso_children(schema, "param"):
+        if not param.get("value", "").strip():
+            raise RulebookError("a <param> of the schema has no value", where=str(sources.origin(param)))
     for active in schema.iter(f"{{{ISO}}}active"):
-        wanted = active.get("pattern")
-        if all(p.get("id") != wanted for p in iso_children(schema, "pattern")):
-            raise RulebookError(f"no pattern has the id {wanted!r}", where=str(sources.origin(active)))
+        _check_active(active, schema, sources)
+    for check in schema.iter(f"{{{ISO}}}assert", f"{{{ISO}}}report"):
+        for kind, plural in (("diagnostic", "diagnostics"), ("property", "properties")):
+            _check_notes(check, kind, plural, schema, sources)
+
+
+def _check_active(active: etree._Element, schema: etree._Element, sources: Sources) -> None:
+    wanted = active.get("pattern")
+    named = next((p for p in iso_children(schema, *SETS) if p.get("id") == wanted), None)
+    if named is None:
+        raise RulebookError(f"no pattern has the id {wanted!r}", where=str(sources.origin(active)))
+    if is_true(named, "abstract"):
+        raise RulebookError(
+            f"the {name_of(named)} {wanted!r} is abstract and cannot be active",
+            where=str(sources.origin(active)),
+            hint="name its instances",
+        )
+
+
+def _check_notes(check: etree._Element, kind: str, plural: str, schema: etree._Element, sources: Sources) -> None:
+    known = [e.get("id", "") for e in schema.iter(f"{{{ISO}}}{kind}")]
+    for wanted in check.get(plural, "").split():
+        # a parameter is looked up where it has its value
+        if wanted not in known and not wanted.startswith("$"):
+            raise RulebookError(
+                f"no <{kind}> has the id {wanted!r}",
+                where=str(sources.origin(check)),
+                hint=f"there are: {', '.join(known) or 'none'}",
+            )
+
+
+def _check_shared_rule(rule: etree._Element, schema: etree._Element, sources: Sources) -> None:
+    if not is_true(rule, "abstract"):
+        raise RulebookError(
+            "a rule in <rules> is not abstract", where=str(sources.origin(rule)), hint='write abstract="true"'
+        )
+    _check_rule(rule, schema, sources)
 
 
 def flatten(schema: etree._Element) -> None:
@@ -86,56 +112,23 @@ def flatten(schema: etree._Element) -> None:
                 etree.strip_tags(check, *tags)
 
 
-def _check_children(element: etree._Element, sources: Sources) -> None:
+def _check_required(element: etree._Element, sources: Sources) -> None:
     name = name_of(element)
-    where = str(sources.origin(element))
     for attribute in _REQUIRED.get(name, ()):
         value = element.get(attribute)
-        if value is None or (not value.strip() and (name, attribute) not in _MAY_BE_EMPTY):
+        if value is None or not value.strip():
             fault = "has no" if value is None else "has an empty"
             hint = ""
             if name == "let":
                 hint = 'write <let name="..." value="..."/>; a value given as content is not supported'
-            raise RulebookError(f"<{name}> {fault} {attribute} attribute", where=where, hint=hint)
-    if element.get("documents") is not None:
-        raise RulebookError(
-            "pattern/@documents is not supported",
-            where=where,
-            hint="rules are about the data file; document() reaches the original",
-        )
-    if name == "let" and element.get("as") is not None:
-        raise RulebookError("let/@as is not supported", where=where, hint="cast in the value instead")
-    allowed = _CHILDREN.get(name)
-    if allowed is None:
-        return
-    for child in element:
-        _check_allowed(child, name, allowed, sources)
-        if etree.QName(child).namespace == ISO:
-            _check_children(child, sources)
-
-
-def _check_allowed(child: etree._Element, parent: str, allowed: frozenset[str], sources: Sources) -> None:
-    qname = etree.QName(child)
-    if qname.namespace != ISO and parent in ("assert", "report"):
-        return
-    if qname.namespace != ISO:
-        prefix = f"{child.prefix}:" if child.prefix else ""
-        raise RulebookError(
-            f"<{prefix}{qname.localname}> is foreign to Schematron and not supported",
-            where=str(sources.origin(child)),
-            hint="rules may use XPath and <let> only",
-        )
-    if qname.localname not in allowed:
-        raise RulebookError(
-            f"<{qname.localname}> is not allowed in <{parent}>",
-            where=str(sources.origin(child)),
-            hint=f"allowed are {', '.join(sorted(allowed))}" if allowed else "it must be empty",
-        )
+            raise RulebookError(
+                f"<{name}> {fault} {attribute} attribute", where=str(sources.origin(element)), hint=hint
+            )
 
 
 def _check_ids(schema: etree._Element, sources: Sources) -> None:
     seen: dict[str, Origin] = {}
-    for element in schema.iter():
+    for element in schema.iter(f"{{{ISO}}}*"):
         identifier = element.get("id")
         if identifier is None:
             continue
@@ -149,9 +142,10 @@ def _check_ids(schema: etree._Element, sources: Sources) -> None:
 
 
 def _check_scopes(schema: etree._Element, sources: Sources) -> None:
-    for scope in schema.iter(*(f"{{{ISO}}}{n}" for n in ("schema", "phase", "pattern", "rule"))):
+    for scope in schema.iter(*(f"{{{ISO}}}{n}" for n in ("schema", "phase", *SETS, "rule"))):
         seen: dict[str, Origin] = {}
-        for let in expanded(scope, schema, sources, "let"):
+        lets = "let", *(("param",) if scope is schema else ())
+        for let in expanded(scope, schema, sources, *lets):
             name = let.get("name", "").strip()
             if not _NAME.match(name):
                 raise RulebookError(f"{name!r} is not a name for a variable", where=str(sources.origin(let)))
@@ -175,11 +169,12 @@ def _check_scopes(schema: etree._Element, sources: Sources) -> None:
 def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: Sources) -> None:
     where = str(sources.origin(pattern))
     target = pattern.get("is-a")
+    _check_parameters(pattern, sources)
     if is_true(pattern, "abstract"):
         if not pattern.get("id"):
-            raise RulebookError("an abstract pattern has no id", where=where)
+            raise RulebookError(f"an abstract {name_of(pattern)} has no id", where=where)
         if target is not None:
-            raise RulebookError("a pattern is abstract and an instance (is-a) at once", where=where)
+            raise RulebookError(f"a {name_of(pattern)} is abstract and an instance (is-a) at once", where=where)
     if target is not None:
         _check_instance(pattern, target, schema, sources)
     elif next(iso_children(pattern, "param"), None) is not None and not is_true(pattern, "abstract"):
@@ -188,24 +183,60 @@ def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: Sou
         _check_rule(rule, schema, sources)
 
 
+def _check_parameters(pattern: etree._Element, sources: Sources) -> None:
+    names: set[str] = set()
+    for param in iso_children(pattern, "param"):
+        name = param.get("name", "").strip()
+        if name in names:
+            raise RulebookError(f"the parameter {name!r} is given twice", where=str(sources.origin(param)))
+        names.add(name)
+    for let in pattern.iter(f"{{{ISO}}}let") if is_true(pattern, "abstract") else ():
+        if let.get("name", "").strip() in names:
+            raise RulebookError(
+                f"${let.get('name')} is a variable and a parameter of one {name_of(pattern)}",
+                where=str(sources.origin(let)),
+                hint="give them different names",
+            )
+
+
 def _check_instance(pattern: etree._Element, target: str, schema: etree._Element, sources: Sources) -> None:
     where = str(sources.origin(pattern))
-    abstract = [p.get("id", "") for p in iso_children(schema, "pattern") if is_true(p, "abstract")]
+    name = name_of(pattern)
+    abstract = {p.get("id", ""): p for p in iso_children(schema, name) if is_true(p, "abstract")}
     if target not in abstract:
         raise RulebookError(
-            f"is-a names no abstract pattern: {target!r}",
+            f"is-a names no abstract {name}: {target!r}",
             where=where,
-            hint=f"abstract patterns here: {', '.join(abstract) or 'none'}",
+            hint=f"abstract {name}s here: {', '.join(abstract) or 'none'}",
         )
     extra = next(iso_children(pattern, "rule", "let"), None)
     if extra is not None:
         raise RulebookError(
             f"an instance (is-a) holds a <{name_of(extra)}>", where=str(sources.origin(extra)), hint="only params"
         )
-    names = [p.get("name", "") for p in iso_children(pattern, "param")]
-    for name in names:
-        if names.count(name) > 1:
-            raise RulebookError(f"the parameter {name!r} is given twice", where=where)
+    _check_given(pattern, abstract[target], sources)
+
+
+def _check_given(pattern: etree._Element, abstract: etree._Element, sources: Sources) -> None:
+    """Refuse parameters that the abstract pattern does not declare, and the lack of those that it does."""
+    given = {p.get("name", "").strip(): p for p in iso_children(pattern, "param")}
+    declared = {p.get("name", "").strip(): p for p in iso_children(abstract, "param")}
+    for name, param in given.items():
+        if declared and name not in declared:
+            raise RulebookError(
+                f"{abstract.get('id')!r} declares no parameter {name!r}",
+                where=str(sources.origin(param)),
+                hint=f"it declares {', '.join(declared)}",
+            )
+        if param.get("value") is None and declared.get(name, param).get("value") is None:
+            raise RulebookError(f"the parameter {name!r} has no value", where=str(sources.origin(param)))
+    for name, param in declared.items():
+        if name not in given and param.get("value") is None:
+            raise RulebookError(
+                f"the parameter {name!r} of {abstract.get('id')!r} has no value",
+                where=str(sources.origin(pattern)),
+                hint=f'write <param name="{name}" value="..."/>',
+            )
 
 
 def _check_rule(rule: etree._Element, schema: etree._Element, sources: Sources) -> None:
@@ -216,11 +247,32 @@ def _check_rule(rule: etree._Element, schema: etree._Element, sources: Sources) 
             raise RulebookError("an abstract rule has a context", where=where)
         if not rule.get("id"):
             raise RulebookError("an abstract rule has no id", where=where)
+        if rule.get("visit-each") is not None:
+            raise RulebookError(
+                "an abstract rule has visit-each", where=where, hint="put it on the rule that has the context"
+            )
     elif context is None or not context.strip():
         raise RulebookError("a rule has no context", where=where, hint='write <rule context="Record">')
+    if rule.get("visit-each") is not None and not rule.get("visit-each", "").strip():
+        raise RulebookError("visit-each is empty", where=where)
+    for extends in iso_children(rule, "extends"):
+        _check_reach(extends, rule, schema, sources)
     marks = [child.get(MARK) for child in expanded(rule, schema, sources, "assert", "report")]
     if len(set(marks)) < len(marks):
         raise RulebookError("a rule extends the same rule twice", where=where)
+
+
+def _check_reach(extends: etree._Element, rule: etree._Element, schema: etree._Element, sources: Sources) -> None:
+    """Refuse an abstract rule of another pattern: only those of ``rules`` are there for all."""
+    home = _abstract_rule(extends, schema, sources).getparent()
+    if home is None or home is rule.getparent() or name_of(home) == "rules":
+        return
+    raise RulebookError(
+        f"extends names the abstract rule {extends.get('rule')!r} of another {name_of(home)}, "
+        f"at {sources.origin(home)}",
+        where=str(sources.origin(extends)),
+        hint="put it into this pattern, or into <rules> of the schema",
+    )
 
 
 def expanded(

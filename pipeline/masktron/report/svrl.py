@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
 from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
+from masktron.read.rulebook import Check, Note, Pattern, Rich, Rule, Rulebook
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
 
@@ -23,7 +23,7 @@ class SvrlReport:
     finding has the standard attributes and, as ``property-reference``, what SVRL has no attribute for: the record
     (from 1), its key, line and column, the rule where its id is no name, the values of the variables, the kind where
     it is an error, and whether it is a rounding artefact. An error of the engine is a failed assert. Without values
-    there is one element for each rule that fails, located at the records as a whole.
+    there is one element for each rule that fails, located at the records as a whole, without diagnostics.
 
     Parameters
     ----------
@@ -41,6 +41,8 @@ class SvrlReport:
         self._rulebook = rulebook
         self._layout = layout
         self._heads = [_head(check) for check in rulebook.checks]
+        self._texts = [_opened(check.rich) for check in rulebook.checks]
+        self._notes = [check.notes for check in rulebook.checks]
         # an identifier that SVRL cannot have as an attribute
         self._named = ["" if is_name(c.id) else _property("rule", xml_text(c.id)) for c in rulebook.checks]
         self._taken = [0] * len(self._heads)
@@ -53,14 +55,18 @@ class SvrlReport:
     def add(self, finding: Finding) -> None:
         """Take a finding; those of one check come in the order of the records."""
         self._taken[finding.check] += 1
-        self._spool.add(finding.check, _element(finding, self._heads[finding.check], self._named[finding.check]))
+        at = finding.check
+        told = "".join(_told(note, text) for note, text in zip(self._notes[at], finding.notes, strict=False))
+        head, named = self._heads[at], self._named[at]
+        self._spool.add(at, _element(finding, head, named, self._texts[at], told))
 
     def finish(self, result: ValidateResult) -> None:
         """Write the report."""
         self._stream.writelines(self._lines(result))
 
     def _lines(self, result: ValidateResult) -> Iterator[bytes]:
-        yield f'<?xml version="1.0" encoding="UTF-8"?>\n<svrl:schematron-output xmlns:svrl="{SVRL}">\n'.encode()
+        yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
+        yield f'<svrl:schematron-output xmlns:svrl="{SVRL}"{_about(self._rulebook)}>\n'.encode()
         for text in _summary(result, self._taken):
             yield _text(text).encode()
         for prefix, uri in self._rulebook.namespaces:
@@ -68,7 +74,8 @@ class SvrlReport:
             yield f"<svrl:ns-prefix-in-attribute-values {named}/>\n".encode()
         results = {check.index: rule for check, rule in zip(self._rulebook.checks, result.rules, strict=True)}
         for pattern in self._rulebook.patterns:
-            yield f"<svrl:active-pattern {_active(pattern)}/>\n".encode()
+            if not pattern.continues:
+                yield f"<svrl:active-{'group' if pattern.group else 'pattern'} {_active(pattern)}/>\n".encode()
             for rule in pattern.rules:
                 yield from self._rule(rule, results, safe=result.release_safe)
         yield b"</svrl:schematron-output>\n"
@@ -76,7 +83,10 @@ class SvrlReport:
     def _rule(self, rule: Rule, results: dict[int, RuleResult], *, safe: bool) -> Iterator[bytes]:
         if not any(results[check.index].fired or results[check.index].errors for check in rule.checks):
             return
-        yield f'<svrl:fired-rule context="{xml_text(rule.context)}"{_marks(rule)}/>\n'.encode()
+        context = f' context="{xml_text(rule.shown)}"'
+        context += f' visit-each="{xml_text(rule.visit_each)}"' if rule.visit_each else ""
+        named = f' id="{rule.id}"' if rule.id is not None and is_name(rule.id) else ""
+        yield f"<svrl:fired-rule{named}{context}{_marks(rule)}/>\n".encode()
         for check in rule.checks:
             if safe:
                 yield self._counted(check, results[check.index]).encode()
@@ -89,7 +99,7 @@ class SvrlReport:
             return ""
         path = "".join(f"/{_step(tag)}" for tag in self._layout.record_path) if self._layout else "/"
         name = "successful-report" if check.kind == "report" and rule.failed else "failed-assert"
-        text = _text(f"{counts_text(rule)}: {rule_text(check)}")
+        text = f"{self._texts[check.index]}{xml_text(f'{counts_text(rule)}: {rule_text(check)}')}</svrl:text>\n"
         head, named = self._heads[check.index], self._named[check.index]
         return f'<svrl:{name}{head}{xml_text(path)}">{named}{text}</svrl:{name}>\n'
 
@@ -107,8 +117,20 @@ def _summary(result: ValidateResult, listed: Sequence[int]) -> Iterator[str]:
         yield f"{rule.id} ({rule.origin}): {counts}{allowed}{capped}"
 
 
+def _about(rulebook: Rulebook) -> str:
+    """Return what the schema says of itself, as attributes; a phase without a name that SVRL can have is left out."""
+    about = rulebook.about
+    phase = about.phase if is_name(about.phase) else ""
+    named = (("title", about.title), ("phase", phase), ("schemaVersion", about.version))
+    return _attributes((*named, ("schematronEdition", about.edition)))
+
+
+def _attributes(named: Iterable[tuple[str, str | None]]) -> str:
+    return "".join(f' {name}="{xml_text(value)}"' for name, value in named if value)
+
+
 def _active(pattern: Pattern) -> str:
-    name = f'name="{xml_text(pattern.id)}"'
+    name = f'name="{xml_text(pattern.id)}"' + _attributes([("role", pattern.role)])
     return f'id="{pattern.id}" {name}' if is_name(pattern.id) else name
 
 
@@ -126,11 +148,24 @@ def _marks(rule: Rule) -> str:
 def _head(check: Check) -> str:
     """Return what all findings of a check begin with, up to the location."""
     marks = (("id", check.id if is_name(check.id) else None), ("test", check.test))
-    named = (*marks, ("role", check.role), ("flag", check.flag))
+    named = (*marks, ("role", check.role), ("flag", check.flag), ("severity", check.severity))
     return "".join(f' {name}="{xml_text(value)}"' for name, value in named if value is not None) + ' location="'
 
 
-def _element(finding: Finding, head: str, named: str) -> str:
+def _opened(rich: Rich) -> str:
+    """Return the start of a text with its language and references."""
+    named = (("xml:lang", rich.lang), ("see", rich.see), ("icon", rich.icon), ("fpi", rich.fpi))
+    return f"<svrl:text{_attributes(named)}>"
+
+
+def _told(note: Note, text: str) -> str:
+    """Return a diagnostic or property of a finding."""
+    named = _attributes(((note.kind, note.id), ("role", note.role), ("scheme", note.scheme)))
+    name = f"svrl:{note.kind}-reference"
+    return f"<{name}{named}>{_opened(note.rich)}{xml_text(text)}</svrl:text></{name}>"
+
+
+def _element(finding: Finding, head: str, named: str, text: str, told: str) -> str:
     name = "successful-report" if finding.kind == "successful-report" else "failed-assert"
     properties = named + _property("line", str(finding.line))
     if finding.column:
@@ -146,7 +181,7 @@ def _element(finding: Finding, head: str, named: str) -> str:
     if finding.values:
         properties += _property("values", xml_text(values_text(finding.values)))
     location, message = xml_text(finding.location), xml_text(finding.message)
-    return f'<svrl:{name}{head}{location}">{properties}<svrl:text>{message}</svrl:text></svrl:{name}>\n'
+    return f'<svrl:{name}{head}{location}">{told}{properties}{text}{message}</svrl:text></svrl:{name}>\n'
 
 
 def _property(name: str, value: str) -> str:
