@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,20 @@ def work(task):
     yield "begun"
     time.sleep(60)
 """
+DEAF = """
+import os
+import masktron.cli
+from masktron.write.atomic import atomic_path
+def deaf(*_):
+    with atomic_path("first.csv"):
+        pass
+    with atomic_path("second.csv"):
+        print(os.getpid())
+        print("ready", flush=True)
+        sum(range(10 ** 12))
+masktron.cli._check_outputs = deaf
+"""
+"""One loop in C for an hour, as kernels and engines have them, in which Python hears no signal."""
 PRELUDE = """
 import sys, time
 def wait(*_, **__):
@@ -59,25 +75,36 @@ def wait(*_, **__):
 
 
 def interrupted(
-    folder: Path, script: str, number: int, *arguments: object, ignored: bool = False
+    folder: Path, script: str, number: int, *arguments: object, ignored: bool = False, whom: str = "all"
 ) -> tuple[int, list[str], list[str]]:
-    """Run the command line until it is ready, signal all its processes; return its code and what both streams say."""
+    """Run the command line until it is ready, signal its processes; return its code and what both streams say.
+
+    `whom` is ``all``, ``first`` (the process that was started), or ``worker``, whose number the script says.
+    """
     # whatever runs the tests may ignore signals
-    first = f"import signal; signal.signal({int(number)}, signal.SIG_{'IGN' if ignored else 'DFL'})"
+    heard = signal.SIGTERM if number == signal.SIGKILL else number
+    first = f"import signal; signal.signal({int(heard)}, signal.SIG_{'IGN' if ignored else 'DFL'})"
     (folder / "slow.py").write_text(SLOW)
     (folder / "run.py").write_text(first + PRELUDE + script + "\nfrom masktron.__main__ import start\nstart()\n")
 
     process = subprocess.Popen(
         [sys.executable, str(folder / "run.py"), *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=folder,
     )  # fmt: skip
     with process:
         assert process.stdout is not None
         said = []
-        while (line := process.stdout.readline().strip()) not in {"ready", ""}:
-            said.append(line)
-        os.killpg(process.pid, number)
-        out, err = process.communicate(timeout=30)
+        try:
+            while (line := process.stdout.readline().strip()) not in {"ready", ""}:
+                said.append(line)
+            if whom == "all":
+                os.killpg(process.pid, number)
+            else:
+                os.kill(process.pid if whom == "first" else int(said[0]), number)
+            out, err = process.communicate(timeout=30)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     return process.returncode, [*said, *out.splitlines()], err.splitlines()
 
 
@@ -99,6 +126,46 @@ def test_while_another_process_computes(tmp_path: Path) -> None:
     assert (code, err) == (130, ["interrupted; nothing was written"])
     with pytest.raises(ProcessLookupError):
         os.kill(int(member), 0)
+
+
+@pytest.mark.parametrize("whom", ["all", "first"])
+@pytest.mark.parametrize(("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_where_python_hears_no_signal(tmp_path: Path, number: signal.Signals, says: str, whom: str) -> None:
+    begun = time.monotonic()
+    code, (worker,), err = interrupted(tmp_path, DEAF, number, "methods", whom=whom)
+    assert (code, err) == (128 + number, [f"{says}; written before that: first.csv"])
+    assert gone(int(worker))
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["first.csv"]
+    assert list(tmp_path.glob(".masktron-*")) == []
+    assert time.monotonic() - begun < 20  # the loop takes hours
+
+
+def test_a_worker_that_is_killed_from_outside_is_told(tmp_path: Path) -> None:
+    code, _, err = interrupted(tmp_path, DEAF, signal.SIGKILL, "methods", whom="worker")
+    assert code == 137
+    assert err == [
+        "error: the process was ended by SIGKILL; written before that: first.csv",
+        "  -> most likely the system ran out of memory",
+    ]
+    assert list(tmp_path.glob(".masktron-*")) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems end no process with another")
+def test_a_worker_ends_with_the_process_that_watches_it(tmp_path: Path) -> None:
+    code, (worker,), err = interrupted(tmp_path, DEAF, signal.SIGKILL, "methods", whom="first")
+    assert (code, err) == (-signal.SIGKILL, [])
+    assert gone(int(worker))
+
+
+def gone(number: int) -> bool:
+    """Tell whether a process ends within two seconds."""
+    for _ in range(40):
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_what_was_written_before_is_named(tmp_path: Path) -> None:
@@ -135,6 +202,23 @@ def test_a_signal_that_python_dropped_is_told_at_the_end(tmp_path: Path, capsys:
     assert signal.getsignal(signal.SIGTERM) is former
 
 
+def test_a_signal_in_a_callback_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    class Thing:
+        pass
+
+    hook = sys.unraisablehook
+    thing = Thing()
+    begun = time.monotonic()
+    with pytest.raises(SystemExit) as caught, stoppable():
+        _kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+        del thing
+        time.sleep(30)
+    assert caught.value.code == 143
+    assert time.monotonic() - begun < 5
+    assert capfd.readouterr().err == "terminated; nothing was written\n"
+    assert sys.unraisablehook is hook
+
+
 def test_an_interrupt_in_this_process(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -142,3 +226,12 @@ def test_an_interrupt_in_this_process(capsys: pytest.CaptureFixture[str], monkey
     monkeypatch.setattr("masktron.cli._check_outputs", interrupt)
     done = Runner(capsys)("methods")
     assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
+
+
+def test_no_memory_in_this_process(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("masktron.cli._check_outputs", full)
+    done = Runner(capsys)("methods")
+    assert (done.code, done.err.splitlines()[0]) == (6, "error: out of memory")

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError
 from masktron.write import atomic, scratch
 from masktron.write.atomic import atomic_path, publishing
@@ -278,3 +281,53 @@ def test_an_interrupted_process_leaves_nothing(tmp_path):
         assert process.wait(30) != 0
     assert _files(tmp_path) == ["out.xml"]
     assert target.read_text() == "old"
+
+
+@contextmanager
+def full_after(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size, as if the disk were full."""
+    resource = pytest.importorskip("resource", reason="sizes of files are limited on POSIX systems only")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "size", "at_fault"),
+    [
+        ({"--csv": 9000, "--junit": 1000}, 2000, "--csv"),
+        ({"--csv": 9000, "--sarif": 9000, "--junit": 1000}, 100_000, ""),
+        ({"--svrl": 9000, "--junit": 1000}, 2000, "--svrl"),
+        ({"--json": 9000, "--junit": 1000}, 2000, "--json"),
+        ({"--sarif": 9000, "--junit": 1000}, 2000, "--sarif"),
+    ],
+)
+def test_a_full_disk_is_blamed_on_the_report_that_it_stops(
+    tmp_path: Path, options: dict[str, int], size: int, at_fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Runner(capsys)
+    data = write_data(tmp_path / "d.xml", [{"A": -i} for i in range(1, 60)])
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    words = [word for option in options for word in (option, tmp_path / f"out{option}")]
+    with full_after(size):
+        outcome = run("validate", data, "-r", rules, *words)
+    assert outcome.code == (4 if at_fault else 1)
+    if at_fault:
+        assert f"out{at_fault}: the output cannot be written: " in outcome.err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["d.xml", "r.sch"]
+
+
+@pytest.mark.parametrize(("size", "at_fault"), [(1000, "m.xml"), (3000, "m.manifest.json")])
+def test_a_full_disk_is_blamed_on_the_file_of_a_release(
+    tmp_path: Path, size: int, at_fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_data(tmp_path / "d.xml", numbers())
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    with full_after(size):
+        outcome = Runner(capsys)("mask", data, "-r", rules, "-o", tmp_path / "m.xml")
+    assert outcome.code == 4
+    assert f"{at_fault}: the output cannot be written: " in outcome.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.xml", "r.sch"]

@@ -5,11 +5,13 @@ import signal
 import sys
 from contextlib import suppress
 
-from masktron.stopping import Stopped, stoppable
+from masktron.stopping import Killed, Stopped, heeded, stoppable
+from masktron.supervisor import supervised
 
 
 def start() -> None:
     """Run the command line as a process of its own, which a signal finds prepared before anything heavy is loaded."""
+    supervised(heeded(), Killed)
     try:
         # what comes when all is done changes nothing any more
         with stoppable(afterwards=signal.SIG_IGN):

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
+
+from masktron.supervisor import listening, tell_stopped
 
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "ended with its terminal"}
 _SETTLING = 2.0
 """Seconds in which more signals change nothing: whoever sends one to a group of processes often sends two."""
+_AGAIN = 0.02
+"""Seconds after which a signal comes again that Python has dropped."""
+
+
+def heeded() -> tuple[signal.Signals, ...]:
+    """Return the signals that end a run: not those that whoever started the process had it ignore."""
+    numbers = [signal.Signals[name] for name in _SAID if name in signal.Signals.__members__]  # Windows has no SIGHUP
+    # a shell has what it runs in the background ignore SIGINT; but who sends one, wants this to end
+    return tuple(n for n in numbers if n == signal.SIGINT or signal.getsignal(n) is not signal.SIG_IGN)
 
 
 class Stopped(SystemExit):
@@ -27,23 +41,39 @@ class _Signals:
         self.received: int | None = None
         self._since = 0.0
         self._former: dict[signal.Signals, Any] = {}
+        self._hook: Callable[[Any], Any] | None = None
 
     def install(self) -> None:
         """Listen; what whoever started the process had it ignore, as ``nohup`` does a hangup, stays ignored."""
         if threading.current_thread() is not threading.main_thread():
             return
-        for name in _SAID:
-            if name not in signal.Signals.__members__:  # Windows has no SIGHUP
-                continue
-            number = signal.Signals[name]
-            # a shell has what it runs in the background ignore SIGINT; but who sends one, wants this to end
-            if name == "SIGINT" or signal.getsignal(number) is not signal.SIG_IGN:
-                self._former[number] = signal.signal(number, self._stop)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._dropped
+        for number in heeded():
+            self._former[number] = signal.signal(number, self._stop)
+        listening(self._former)
 
     def put_back(self, instead: signal.Handlers | None) -> None:
         """Listen no longer."""
+        if self._hook is not None:
+            sys.unraisablehook = self._hook
+            self._hook = None
         for number, former in self._former.items():
             signal.signal(number, signal.SIG_DFL if former is None else former if instead is None else instead)
+
+    def _dropped(self, unraisable: Any) -> None:
+        """Send a signal again where Python drops what is raised and says so: in callbacks, and where objects end."""
+        hook, received = self._hook, self.received
+        if received is None or not isinstance(unraisable.exc_value, SystemExit):
+            (hook or sys.__unraisablehook__)(unraisable)
+            return
+        self._since = -math.inf
+        again = threading.Timer(_AGAIN, self._again, (received,))
+        again.daemon = True
+        again.start()
+
+    def _again(self, received: int) -> None:
+        if self._hook is not None:  # the run has not ended meanwhile
+            os.kill(os.getpid(), received)
 
     def _stop(self, received: int, _frame: FrameType | None) -> None:
         now = time.monotonic()
@@ -68,12 +98,13 @@ def stoppable(*, afterwards: signal.Handlers | None = None) -> Iterator[None]:
         With 128 and the number of the signal.
     """
     signals = _Signals()
-    signals.install()
     try:
-        from masktron.write.atomic import publishing  # noqa: PLC0415 -- from here on, a signal finds us prepared
+        from masktron.write.atomic import publishing  # noqa: PLC0415 -- takes a while
 
         with publishing() as published:
             try:
+                # one that was waiting for this comes at once
+                signals.install()
                 yield
             except Stopped:
                 raise
@@ -97,14 +128,34 @@ def _interrupted(error: BaseException) -> int | None:
 
 
 def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
-    from masktron.report.text import printable  # noqa: PLC0415
-
-    what = (
-        f"written before that: {', '.join(printable(name.replace('\n', ' ')) for name in written)}"
-        if written
-        else "nothing was written"
-    )
-    with suppress(OSError, ValueError):  # the terminal may be gone, or standard error closed
-        sys.stderr.write(f"{_SAID[signal.Signals(number).name]}; {what}\n")
-        sys.stderr.flush()
+    line = Killed().line(number, written, asked=True)
+    if not tell_stopped(number, line):
+        with suppress(OSError, ValueError):  # the terminal may be gone, or standard error closed
+            sys.stderr.write(line)
+            sys.stderr.flush()
     raise Stopped(128 + number) from None
+
+
+class Killed:
+    """What is done for a process that had to be killed, or was: `masktron.supervisor.Afterwards`."""
+
+    def line(self, number: int, written: tuple[str, ...], *, asked: bool) -> str:
+        """Say what ended the run, and which outputs are in their place."""
+        from masktron.report.text import printable  # noqa: PLC0415
+
+        what = (
+            f"written before that: {', '.join(printable(name.replace('\n', ' ')) for name in written)}"
+            if written
+            else "nothing was written"
+        )
+        name = signal.Signals(number).name
+        if asked:
+            return f"{_SAID[name]}; {what}\n"
+        why = "most likely the system ran out of memory" if name == "SIGKILL" else "please report this"
+        return f"error: the process was ended by {name}; {what}\n  -> {why}\n"
+
+    def clean(self, folder: Path, *, folders: bool) -> None:
+        """Remove what a killed process has left in a folder."""
+        from masktron.write.scratch import remove_abandoned  # noqa: PLC0415
+
+        remove_abandoned(folder, folders=folders)

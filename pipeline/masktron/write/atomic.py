@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from masktron.errors import DocumentError
+from masktron.supervisor import tell_folder, tell_output
 from masktron.write.scratch import is_at, locked_file, remove_abandoned
 
 _OUTPUT_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
@@ -31,7 +34,8 @@ class Published:
 
     def expect(self, target: str, final: Path, temporary: Path) -> None:
         """Take note of an output that is about to get its name."""
-        self._found.append(_Publication(target, final, temporary.stat()))
+        self._found.append(one := _Publication(target, final, temporary.stat()))
+        tell_output(one.target, one.final, one.identity)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,6 +96,7 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
     if final.exists() and not final.is_file():
         raise DocumentError("the output exists and is not a plain file", where=str(target), hint="name a file")
     remove_abandoned(final.parent)
+    tell_folder(final.parent)
     try:
         temporary, descriptor = locked_file(final)
     except OSError as problem:
@@ -113,6 +118,47 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+@contextmanager
+def blamed(target: str | Path) -> Iterator[None]:
+    """Blame what cannot be written meanwhile on one output, where others are open as well.
+
+    Raises
+    ------
+    DocumentError
+        The disk is full, or will not take more.
+    """
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in _OUTPUT_TROUBLE:
+            raise
+        raise _unwritable(target, problem) from problem
+
+
+class _Blamed(io.FileIO):
+    """A file whose errors name the output that it will be, whatever else is open when its buffer is written."""
+
+    def __init__(self, path: Path, target: str | Path) -> None:
+        super().__init__(path, "wb")
+        self._target = target
+
+    def write(self, data: Any, /) -> int:
+        """Write some bytes."""
+        with blamed(self._target):
+            return super().write(data)
+
+
+def open_part(path: Path, target: str | Path) -> io.BufferedWriter:
+    """Open a path of `atomic_path` for writing; what cannot be written is blamed on its target.
+
+    Raises
+    ------
+    DocumentError
+        When it is written to, flushed or closed: as `blamed`.
+    """
+    return io.BufferedWriter(_Blamed(path, target))
 
 
 def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from masktron.supervisor import tell_folder
+
 if sys.platform != "win32":
     import fcntl
 
@@ -79,6 +81,7 @@ def private_folder() -> Iterator[Path]:
     Those that killed runs have left are removed before.
     """
     remove_abandoned(Path(tempfile.gettempdir()), folders=True)
+    tell_folder(Path(tempfile.gettempdir()), folders=True)
     while True:
         with tempfile.TemporaryDirectory(prefix="masktron-", suffix=".scratch") as name:
             folder = Path(name)
