@@ -30,6 +30,7 @@ $(STAMP): pyproject.toml
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/masktron doctor --warm
 	@touch $@
 
 demo: $(STAMP)  ## validate, mask and check two samples, and say where the results lie

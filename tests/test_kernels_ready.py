@@ -7,9 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ import masktron
 from masktron.evaluation.across.selection import Key
 from masktron.evaluation.across.texts import spans
 from masktron.evaluation.columns.xpath2_source import BatchSource
-from masktron.kernels import compiling, ready
+from masktron.kernels import kept, ready
 from masktron.read.keys import KeyTable
 from masktron.read.plain import iter_batches, survey_plain
 from masktron.read.records import Coded
@@ -32,6 +30,15 @@ def run(code: str, **environment: str) -> list[str]:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
     )
     return done.stdout.split()
+
+
+def only_in(folder: Path) -> str:
+    """Code that lets kernels be kept in this folder alone, whatever was compiled beside the package."""
+    return (
+        "from masktron.kernels import kept; "
+        f"kept.InTreeCacheLocator.get_cache_path = lambda self: {str(folder)!r}; "
+        "kept._Implementation._locator_classes = (kept.InTreeCacheLocator,); "
+    )
 
 
 def called_from_outside() -> set[str]:
@@ -54,11 +61,11 @@ def test_every_kernel_that_is_called_is_among_those_that_the_user_is_told_of() -
 @pytest.mark.full
 def test_kernels_that_were_compiled_are_ready_in_the_next_run(tmp_path: Path) -> None:
     code = (
-        "from masktron.kernels.ready import *; from masktron.kernels.ready import ENTRIES; "
+        f"{only_in(tmp_path)}from masktron.kernels.ready import *; from masktron.kernels.ready import ENTRIES; "
         "print(kernels_ready(), kernels_kept()); compile_kernels(); print(kernels_ready())"
     )
     for expected in (["False", "True", "True"], ["True", "True", "True"]):
-        assert run(code, NUMBA_CACHE_DIR=str(tmp_path)) == expected
+        assert run(code) == expected
 
 
 def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
@@ -72,7 +79,7 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
         batch.texts(1)
         BatchSource(batch).order(1, 2)
         BatchSource(batch).order(1, "é")
-        keys.number(*spans(batch, Key("node", (2,)), "1.0").only(None))
+        keys.number(*spans(batch, Key("node", (2,))).only(None))
     assert len(keys) == 3
     new = {"V1": Coded(np.array(["1", None], dtype=object), np.arange(90) % 2)}
     for order in (None, np.arange(90)[::-1]):
@@ -92,45 +99,102 @@ def test_what_is_compiled_ahead_has_the_types_of_what_is_called(tmp_path: Path) 
     assert run(code) == ["[]"]
 
 
-def test_kernels_are_compiled_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refusing(**options: object) -> Callable[[object], object]:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(compiling, "njit", refusing)
-    assert compiling.kernel(len) is len
-
-
 def test_it_is_known_whether_a_kernel_has_to_be_compiled(tmp_path: Path) -> None:
-    code = (
+    code = only_in(tmp_path) + (
         "import numpy as np; from masktron.kernels.compiling import is_compiled; "
         "from masktron.kernels.scanner import line_breaks; from masktron.kernels.ready import kernels_ready; "
         "print(is_compiled(line_breaks)); line_breaks(np.zeros(3, np.uint8), 0, 3); print(is_compiled(line_breaks)); "
         "print(kernels_ready())"
     )
     for expected in (["False", "True", "False"], ["True", "True", "False"]):
-        assert run(code, NUMBA_CACHE_DIR=str(tmp_path)) == expected
+        assert run(code) == expected
 
 
 def test_no_kernel_insists_on_a_cache() -> None:
     """A container without a home has no folder that numba could write to."""
     code = (
-        "from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []; "
-        "from masktron.kernels.ready import kernels_kept, kernels_ready; print(kernels_kept(), kernels_ready())"
+        "from masktron.kernels import kept; kept._Implementation._locator_classes = (kept._ReadOnlyLocator,); "
+        "import numpy as np; from masktron.kernels.texts import code_texts; "
+        "from masktron.kernels.ready import kernels_folder, kernels_kept; "
+        "octets, places, codes = np.zeros(1, np.uint8), np.zeros(0, np.int64), np.full(1, -1, np.int32); "
+        "print(code_texts(octets, places, places, octets[:0], codes, codes, codes), kernels_kept(), kernels_folder())"
     )
-    assert run(code) == ["False", "False"]
+    assert run(code)[-2:] == ["False", "None"]
 
 
-def test_an_archive_is_asked_for_its_age(tmp_path: Path) -> None:
-    """A module in it is no file of its own."""
-    archive = tmp_path / "package.zip"
-    archive.touch()
-    (tmp_path / "module.function-1.nbi").touch()
-    code = SimpleNamespace(co_filename=str(archive / "module.py"))
-    function = SimpleNamespace(__code__=code, __name__="function")
-    kernel = SimpleNamespace(signatures=[], py_func=function, stats=SimpleNamespace(cache_path=str(tmp_path)))
-    os.utime(archive, (1, 1))
-    assert compiling.is_compiled(kernel)
-    os.utime(archive, (1 << 33, 1 << 33))
-    assert not compiling.is_compiled(kernel)
+def package_of(folder: Path, constant: int) -> None:
+    """Write a module of kernels that takes a constant from another."""
+    (folder / "inner.py").write_text(
+        f"from numba import njit\n@njit\ndef constant() -> int:\n    return {constant}\n"
+    )
+    (folder / "outer.py").write_text(
+        "from masktron.kernels.compiling import kernel\nfrom masktron.kernels.inner import constant\n"
+        "@kernel\ndef outer() -> int:\n    return constant() + 1\n"
+    )
+
+
+def test_a_kernel_is_compiled_anew_where_another_module_changed_from_which_it_takes_code(tmp_path: Path) -> None:
+    """numba compares the file of the function alone."""
+    package = tmp_path / "package"
+    package.mkdir()
+    code = (
+        f"import masktron.kernels; masktron.kernels.__path__.append({str(package)!r}); "
+        "import pkgutil; read = pkgutil.get_data; from pathlib import Path; "
+        f"pkgutil.get_data = lambda name, file: p.read_bytes() if (p := Path({str(package)!r}, file)).is_file() "
+        "else read(name, file); "
+        "from masktron.kernels.compiling import is_compiled; from masktron.kernels.outer import outer; "
+        "print(is_compiled(outer), outer(), sum(outer.stats.cache_hits.values()))"
+    )
+    for constant, expected in ((1, "False 2 0"), (1, "True 2 1"), (2, "False 3 0")):
+        package_of(package, constant)
+        assert run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == expected.split()
+
+
+def test_what_lies_beside_the_package_serves_who_cannot_write_there(tmp_path: Path) -> None:
+    """Nor is a file that cannot be read, or is damaged, the end of a run."""
+    code = (
+        "import numpy as np; from masktron.kernels import kept; shared, own = {!r}, {!r}; "
+        "kept.InTreeCacheLocator.get_cache_path = lambda self: shared; "
+        "kept._Implementation._locator_classes = (kept.UserProvidedCacheLocator,); "
+        "from masktron.kernels.compiling import is_compiled; from masktron.kernels.scanner import line_breaks; "
+        "print(is_compiled(line_breaks), line_breaks(np.zeros(3, np.uint8), 0, 3), "
+        "sum(line_breaks.stats.cache_hits.values()))"
+    )
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    assert run(code.format(str(shared), str(own)), NUMBA_CACHE_DIR=str(own)) == ["False", "0", "0"]
+    (kept_in,) = own.iterdir()
+    for file in kept_in.iterdir():
+        file.rename(shared / file.name)
+    kept_in.rmdir()
+    other = tmp_path / "other"
+    assert run(code.format(str(shared), str(other)), NUMBA_CACHE_DIR=str(other)) == ["True", "0", "1"]
+    for file in shared.glob("*.nb?"):
+        file.write_bytes(file.read_bytes()[:20])
+    assert run(code.format(str(shared), str(other)), NUMBA_CACHE_DIR=str(other)) == ["False", "0", "0"]
+
+
+def test_modules_of_kernels_import_others_in_the_form_that_their_cache_looks_for() -> None:
+    """Else a change would go unnoticed."""
+    for path in (PACKAGE / "kernels").glob("*.py"):
+        text = path.read_bytes()
+        if b"@kernel" not in text:
+            continue
+        nodes = list(ast.walk(ast.parse(text)))
+        named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+        plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        ours = {name for name in named | plain if name.startswith("masktron")}
+        assert ours == {match.decode() for match in kept._IMPORTED.findall(text)}, path.name
+        assert all(name.startswith("masktron.kernels.") for name in ours), path.name
+
+
+def test_every_kernel_that_python_calls_belongs_to_a_family_that_is_compiled_ahead(tmp_path: Path) -> None:
+    """`doctor --warm` would leave something to a run otherwise."""
+    code = only_in(tmp_path) + ("from masktron.kernels.warm import *; print(missing() == FAMILIES)")
+    assert run(code) == ["True"]
+    modules = {path.stem for path in (PACKAGE / "kernels").glob("*.py") if b"@kernel" in path.read_bytes()}
+    loaded = (
+        "import sys; from masktron.kernels.warm import *; [family.is_ready() for family in FAMILIES]; "
+        "print(*(name.rpartition('.')[2] for name in sys.modules if name.startswith('masktron.kernels.')))"
+    )
+    assert modules <= set(run(loaded))

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from numba import njit
 
+from masktron.kernels.kept import KernelCache
+
 
 def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function at its first call; it runs without the interpreter's lock.
-
-    numba refuses to cache where neither the package nor the user has a folder that can be written to, as in a
-    container without a home; the function is then compiled anew in each process.
-    """
-    compiled: Callable[P, R]
-    try:
-        compiled = njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        compiled = njit(nogil=True)(function)
-    return compiled
+    """Compile a function at its first call, or take the form that is kept; it runs without the interpreter's lock."""
+    compiled: Any = njit(nogil=True)(function)
+    compiled._cache = KernelCache(function)
+    result: Callable[P, R] = compiled
+    return result
 
 
 def is_compiled(dispatcher: Any) -> bool:
-    """Tell whether the first call will find the compiled form of a function, made after its source last changed."""
-    if dispatcher.signatures:
-        return True
-    source = Path(dispatcher.py_func.__code__.co_filename)
-    folder = dispatcher.stats.cache_path
-    if folder is None or not Path(folder).is_dir():
-        return False
-    name = f"{source.stem}.{dispatcher.py_func.__name__}-"
-    written = [path.stat().st_mtime for path in Path(folder).iterdir() if path.name.startswith(name)]
-    # a package may be an archive, which is then the file that changes
-    changed = next(path for path in (source, *source.parents) if path.exists()).stat().st_mtime
-    return bool(written) and max(written) >= changed
+    """Tell whether the first call will find a compiled form, made of the source as it is, for this processor."""
+    return bool(dispatcher.signatures) or dispatcher._cache.holds(dispatcher.targetctx)
 
 
 def said_of_compiling(*, kept: bool) -> str:
@@ -43,6 +28,12 @@ def said_of_compiling(*, kept: bool) -> str:
     return f"compiling, {'once' if kept else 'in each run, as no folder for it can be written to'}"
 
 
+def folder_of(dispatcher: Any) -> str | None:
+    """Return the folder in which the compiled form of a function is kept, if it is."""
+    return str(dispatcher._cache.cache_path) if is_kept(dispatcher) else None
+
+
 def is_kept(dispatcher: Any) -> bool:
     """Tell whether the compiled form of a function outlives the process."""
-    return dispatcher.stats.cache_path is not None
+    kept: bool = dispatcher._cache.is_kept
+    return kept

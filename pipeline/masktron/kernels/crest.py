@@ -127,11 +127,14 @@ def cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> Labels:
 
 def compiles_first(n: int) -> bool:
     """Tell whether the partition of n records would have to wait for code to be compiled."""
-    if n < COMPILED_FROM:
-        return False
-    from masktron.kernels.crest_tree import tree_ready  # noqa: PLC0415 -- loads the compiler
+    return n >= COMPILED_FROM and not tree_ready()
 
-    return not tree_ready()
+
+def tree_ready() -> bool:
+    """Tell whether compiled code is at hand."""
+    from masktron.kernels import crest_tree  # noqa: PLC0415 -- loads the compiler
+
+    return crest_tree.tree_ready()
 
 
 def compile_tree() -> None:

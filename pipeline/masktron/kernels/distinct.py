@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+
+HASHED_FROM = 20_000
+"""Values from which on pandas numbers them: to load it takes longer than to sort fewer."""
 
 
 def codes_of(column: NDArray[Any]) -> NDArray[np.int32]:
@@ -23,7 +26,7 @@ def codes_of(column: NDArray[Any]) -> NDArray[np.int32]:
     ndarray of int32, shape (n,)
         From 0; -1 for None and NaN.
     """
-    return pd.factorize(column)[0].astype(np.int32)
+    return factorized(column)[0].astype(np.int32)
 
 
 def alike(columns: Iterable[NDArray[np.int32]], n: int) -> tuple[NDArray[np.intp], int]:
@@ -46,8 +49,42 @@ def alike(columns: Iterable[NDArray[np.int32]], n: int) -> tuple[NDArray[np.intp
     for column in columns:
         # both factors are at most 2**31, so that the product fits
         pairs = codes * (int(column.max(initial=-1)) + 2) + column + 1
-        codes, seen = pd.factorize(pairs)
-        count = len(seen)
+        codes, distinct = factorized(pairs)
+        count = len(distinct)
         if count == n:
             break
     return codes, count
+
+
+def factorized(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Number distinct values by first appearance, as `pandas.factorize` does.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Texts as objects, or numbers.
+
+    Returns
+    -------
+    codes : ndarray of intp, shape (n,)
+        From 0; -1 for None and NaN.
+    distinct : ndarray
+        In the order of the codes.
+    """
+    if len(values) >= HASHED_FROM:
+        import pandas as pd  # noqa: PLC0415 -- loads for a third of a second
+
+        return pd.factorize(values)
+    if values.dtype == object:
+        places: dict[Any, int] = {}
+        missing = (value is None or (isinstance(value, float) and math.isnan(value)) for value in values)
+        codes = [
+            -1 if none else places.setdefault(value, len(places)) for value, none in zip(values, missing, strict=True)
+        ]
+        return np.array(codes, dtype=np.intp), np.array(list(places), dtype=object)
+    found, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    known = ~np.isnan(found)
+    order = first[known].argsort()
+    rank = np.full(len(found), -1, dtype=np.intp)
+    rank[known] = order.argsort()
+    return rank[inverse], found[known][order]

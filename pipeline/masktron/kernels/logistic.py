@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 _STEPS = 200
 _SHORTEST = 1e-12
@@ -80,7 +79,7 @@ def logistic(
         step = _newton(here, careful)
         decrement = float(step @ here.gradient)
         if decrement <= 4 * len(labels) * _REMAINING**2:
-            return expit(here.odds), True
+            return _chances(here.odds), True
         since += 1
         if decrement < left:
             nearest, left, since = here, decrement, 0
@@ -94,12 +93,12 @@ def logistic(
             there = _at(blocks, labels, coefficients + part * step, careful)
         if -_wrong(there.odds, labels).max() >= _APART:
             return labels.astype(np.float64), True
-        made = float(np.sqrt(np.square(expit(there.odds) - expit(here.odds)).mean()))
+        made = float(np.sqrt(np.square(_chances(there.odds) - _chances(here.odds)).mean()))
         coefficients += part * step
         here = there
         if made <= part * _MADE:
-            return expit(here.odds), True
-    return expit(nearest.odds), left <= near
+            return _chances(here.odds), True
+    return _chances(nearest.odds), left <= near
 
 
 def _part(here: _Point, there: _Point, labels: NDArray[np.bool_]) -> float:
@@ -136,7 +135,7 @@ def _at(
         own = slice(start, start + values.shape[1])
         start = own.stop
         odds[own] = coefficients @ values
-        chance, other = expit(odds[own]), expit(-odds[own])
+        chance, other = _chances(odds[own]), _chances(-odds[own])
         # labels - chance, without cancellation where a chance is near 1
         gradient += values @ np.where(labels[own], other, -chance)
         if careful:
@@ -162,3 +161,10 @@ def _newton(here: _Point, careful: bool) -> NDArray[np.float64]:
         return np.zeros_like(here.gradient)
     along: NDArray[np.float64] = (directions @ here.gradient / np.maximum(sizes, _FLOOR * sizes[0])) @ directions
     return along
+
+
+def _chances(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import expit  # noqa: PLC0415 -- loads slowly
+
+    chances: NDArray[np.float64] = expit(odds)
+    return chances

@@ -80,11 +80,14 @@ def outside_in(rest: Ungrouped, k: int) -> NDArray[np.intp]:
 
 def compiles_first(n: int, k: int) -> bool:
     """Tell whether the partition of n records would have to wait for code to be compiled."""
-    if not _many(n, k):
-        return False
-    from masktron.kernels.mdav_tree import tree_ready  # noqa: PLC0415 -- loads the compiler
+    return _many(n, k) and not tree_ready()
 
-    return not tree_ready()
+
+def tree_ready() -> bool:
+    """Tell whether compiled code is at hand."""
+    from masktron.kernels import mdav_tree  # noqa: PLC0415 -- loads the compiler
+
+    return mdav_tree.tree_ready()
 
 
 def compile_tree() -> None:

@@ -48,12 +48,15 @@ def spanning_tree(points: NDArray[np.float64]) -> Tree:
 
 def compiles_first(n: int) -> bool:
     """Tell whether the tree of n records would have to wait for code to be compiled."""
-    if n < COMPILED_FROM:
-        return False
+    return n >= COMPILED_FROM and not tree_ready()
+
+
+def tree_ready() -> bool:
+    """Tell whether compiled code is at hand."""
     from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads the compiler
     from masktron.kernels.mst_prim import prim  # noqa: PLC0415
 
-    return not is_compiled(prim)
+    return is_compiled(prim)
 
 
 def compile_tree() -> None:

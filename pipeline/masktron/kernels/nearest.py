@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 _SURE = 1 << 16
 """Points without ties that are handled together."""
@@ -75,6 +74,8 @@ def nearest_places(
     Nearest
         Each point in one of them.
     """
+    from scipy.spatial import cKDTree  # noqa: PLC0415 -- loads for a quarter of a second
+
     tree = cKDTree(places)
     depth = min(depth, len(places))
     reach, near = tree.query(points, k=list(range(1, depth + 2)), workers=workers)

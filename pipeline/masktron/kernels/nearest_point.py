@@ -39,12 +39,15 @@ class Outcome(IntEnum):
 
 def compiles_first(n: int) -> bool:
     """Tell whether projections of n rows may have to wait for code to be compiled."""
-    if n < COMPILED_FROM // COMMON:
-        return False
+    return n >= COMPILED_FROM // COMMON and not rows_ready()
+
+
+def rows_ready() -> bool:
+    """Tell whether compiled code is at hand."""
     from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads the compiler
     from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415
 
-    return not is_compiled(project_rows)
+    return is_compiled(project_rows)
 
 
 def compile_rows() -> None:

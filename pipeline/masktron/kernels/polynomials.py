@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 TOLERANCE = 1e-7
@@ -132,6 +131,8 @@ def basis(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Basis
     varying = np.flatnonzero(lengths > TOLERANCE * np.hypot(lengths, np.sqrt(n) * np.abs(means[:, 0])))
     if not varying.size:
         return none
+    import scipy.linalg  # noqa: PLC0415 -- loads slowly
+
     upper, order = scipy.linalg.qr(upper[:, varying] / lengths[varying], mode="r", pivoting=True)
     rank = int(np.count_nonzero(np.abs(np.diag(upper)) > TOLERANCE))
     inverse = scipy.linalg.solve_triangular(upper[:rank, :rank], np.eye(rank))

@@ -6,7 +6,7 @@ import numpy as np
 
 from masktron.kernels.assembling import assemble, gather, lay_out
 from masktron.kernels.bytewise import order_cells
-from masktron.kernels.compiling import is_compiled, is_kept
+from masktron.kernels.compiling import folder_of, is_compiled, is_kept
 from masktron.kernels.keys import intern, reslot, tally
 from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.scanner import byte_classes, scan_records, table_of
@@ -24,6 +24,11 @@ def kernels_ready() -> bool:
 def kernels_kept() -> bool:
     """Tell whether kernels that are compiled now need not be compiled again in the next run."""
     return all(is_kept(kernel) for kernel in ENTRIES)
+
+
+def kernels_folder() -> str | None:
+    """Return where kernels that are compiled now are kept, or None."""
+    return folder_of(scan_records)
 
 
 def compile_kernels() -> None:

@@ -58,11 +58,14 @@ def univariate(values: NDArray[np.float64], k: int, *, of: int = 0) -> NDArray[n
 
 def compiles_first(n: int) -> bool:
     """Tell whether the partition of n numbers would have to wait for code to be compiled."""
-    if n < COMPILED_FROM:
-        return False
-    from masktron.kernels.univariate_path import path_ready  # noqa: PLC0415 -- loads the compiler
+    return n >= COMPILED_FROM and not path_ready()
 
-    return not path_ready()
+
+def path_ready() -> bool:
+    """Tell whether compiled code is at hand."""
+    from masktron.kernels import univariate_path  # noqa: PLC0415 -- loads the compiler
+
+    return univariate_path.path_ready()
 
 
 def compile_path() -> None:

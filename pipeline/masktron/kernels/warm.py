@@ -1,0 +1,162 @@
+"""All kernels compiled ahead, once per machine: ``masktron doctor --warm``, ``python -m masktron.kernels.warm``.
+
+Kernels that share code are compiled together, in a process for each such family, as many at a time as there are
+cores. What is compiled already is only found to be so.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from masktron.kernels.cores import usable_cores
+from masktron.kernels.ready import kernels_folder, kernels_kept
+from masktron.processes import interpreter
+from masktron.progress import Told, untold
+
+if sys.platform != "win32":
+    import fcntl
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Kernels that are compiled together.
+
+    Attributes
+    ----------
+    name : str
+        What they do, as users are told.
+    module : str
+        In `masktron.kernels`.
+    ready, compile : str
+        Functions of the module: whether they are compiled, and compiling them.
+    """
+
+    name: str
+    module: str
+    ready: str
+    compile: str
+
+    def is_ready(self) -> bool:
+        """Tell whether nothing of it has to be compiled."""
+        return bool(self._function(self.ready)())
+
+    def compile_all(self) -> None:
+        """Compile it in this process."""
+        self._function(self.compile)()
+
+    def _function(self, name: str) -> Callable[[], object]:
+        found: Callable[[], object] = getattr(import_module(f"masktron.kernels.{self.module}"), name)
+        return found
+
+
+FAMILIES = (
+    Family("reading and writing large files", "ready", "kernels_ready", "compile_kernels"),
+    Family("groups", "mdav", "tree_ready", "compile_tree"),
+    Family("linkage", "linkage", "links_ready", "compile_links"),
+    Family("exchange of records", "exchange", "exchange_ready", "compile_exchange"),
+    Family("class-restricted groups", "crest", "tree_ready", "compile_tree"),
+    Family("nearest points", "nearest_point", "rows_ready", "compile_rows"),
+    Family("spanning trees", "mst", "tree_ready", "compile_tree"),
+    Family("groups of one variable", "univariate", "path_ready", "compile_path"),
+)
+"""Those that take longest stand first."""
+
+
+class CompilingError(Exception):
+    """A process that compiles failed; with what it wrote."""
+
+
+def missing() -> tuple[Family, ...]:
+    """Return the families that a run would have to compile."""
+    return tuple(family for family in FAMILIES if not family.is_ready())
+
+
+def warm(families: tuple[Family, ...], told: Told = untold, *, workers: int | None = None) -> None:
+    """Compile families.
+
+    Parameters
+    ----------
+    families : tuple of Family
+    told : callable, optional
+        Called with how many are done, and how many there are.
+    workers : int, optional
+        Processes at the same time; by default as many as there are cores.
+
+    Raises
+    ------
+    CompilingError
+        It does not compile.
+    """
+    with ThreadPoolExecutor(max_workers=workers or usable_cores()) as threads:
+        waiting = [threads.submit(_in_a_process, family) for family in families]
+        told(0, len(families))
+        for done, one in enumerate(as_completed(waiting), 1):
+            one.result()
+            told(done, len(families))
+
+
+def _in_a_process(family: Family) -> None:
+    """Compile a family in a process that ends with this one; in this one where it can start none like itself."""
+    if (executable := interpreter()) is None:
+        family.compile_all()
+        return
+    bound = f"from masktron.processes import end_with; end_with({os.getpid()})"
+    command = _ourselves(executable, f"FAMILIES[{FAMILIES.index(family)}].compile_all()", first=bound)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 -- ourselves
+    if done.returncode:
+        raise CompilingError(f"{family.name}: {done.stderr.strip() or f'ended with {done.returncode}'}")
+
+
+def _ourselves(executable: str, statement: str, *, first: str = "pass") -> list[str]:
+    """Command of a process that finds this module where it was found here, and carries out a statement in it."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; {first}; from {__name__} import *; {statement}"
+    return [executable, "-c", code]
+
+
+def begin_in_background() -> None:
+    """Compile what is missing in a process that outlives this one, of the lowest priority, which says nothing.
+
+    For a machine on which nobody compiled ahead: the first run compiles what it needs, this the rest. Nothing is
+    begun where it could not be kept, or where the environment has ``MASKTRON_NO_BACKGROUND``.
+    """
+    if sys.platform == "win32" or os.environ.get("MASKTRON_NO_BACKGROUND"):
+        return
+    if (executable := interpreter()) is None or not kernels_kept() or not missing():
+        return
+    environment = {**os.environ, "MASKTRON_NO_BACKGROUND": "1"}
+    nobody = subprocess.DEVNULL
+    process = subprocess.Popen(  # noqa: S603 -- ourselves
+        _ourselves(executable, "alone()"),
+        stdin=nobody,
+        stdout=nobody,
+        stderr=nobody,
+        env=environment,
+        start_new_session=True,
+    )
+    # it is not waited for
+    process.returncode = 0
+
+
+def alone() -> None:
+    """Compile what is missing, unless another process of this user or package does."""
+    folder = kernels_folder()
+    if folder is None or sys.platform == "win32":
+        return
+    os.nice(19)
+    with (Path(folder) / "masktron-compiling.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        warm(missing(), workers=1)
+
+
+if __name__ == "__main__":
+    warm(missing())
