@@ -213,8 +213,11 @@ runs every row on the engines. An engine is pyschematron (which evaluates with e
 Saxon (XPath 2.0 and later, and 1.0 in its backwards compatible mode).
 
 "true" and "false" are the answers to the test or to the assert `a`; "error" is an exception, of the parser or of the
-evaluation. masktron decides XPath 1.0 with libxml2 and later versions with Saxon; pyschematron is the second
-opinion, and a row that recognises a rule explains why the two differ.
+evaluation. masktron decides XPath 1.0 by its Recommendation and later versions with Saxon; pyschematron is the second
+opinion, and a row that recognises a rule explains why the two differ. libxml2 evaluates XPath 1.0, but for the
+conversions between numbers and texts, which are masktron's where libxml2 departs from the Recommendation. What
+libxml2 alone would have said is a note with its count in `validate` and `check`; `mask` writes only what it accepts.
+Contexts that XSLT 1.0 cannot decide in linear time are Saxon's in its backwards compatible mode, with its departures.
 """
 CONTENTS = "\n## Rows\n"
 

@@ -193,7 +193,7 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
         os.utime(path, ns=(1, 1))
 
     by_crew(path, book, layout, asking(sample=0), processes=1, told=touch)
-    assert again == list(ENGINES)
+    assert sorted(again) == sorted(ENGINES)  # Saxon is asked in a thread of its own
 
 
 def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
@@ -430,3 +430,45 @@ def test_places_are_those_of_the_records(tmp_path: Path) -> None:
         found, records = places(frame, [0, 7, 8, 59, 60], size)
         assert records == 60
         assert [whole[begin:end].strip() for begin, end in found] == [record(at) for at in (0, 7, 8, 59)]
+
+
+def test_pyschematron_works_while_another_engine_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    book, heard, real = rules(tmp_path), threading.Event(), opinions.count
+
+    def count(*given: Any, **options: Any) -> Counts:
+        assert heard.wait(60), "nobody else was asked"
+        return real(*given, **options)
+
+    def told(part: opinions.Part, _done: int) -> None:
+        if part is None:
+            heard.set()
+
+    monkeypatch.setattr(opinions, "count", count)
+    found = ask(path, book, layout, asking(), told=told)
+    assert found.sampled is not None
+    assert found.sampled.records.tolist() == asking().positions.tolist()
+
+
+def test_an_engine_that_stops_takes_pyschematron_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(*_: Any, progress: Callable[[int], None], **options: Any) -> None:
+        try:
+            while True:
+                progress(0)
+                begun.set()
+                time.sleep(0.001)
+        finally:
+            ended.set()
+
+    def broken(*_: Any, **options: Any) -> Counts:
+        assert begun.wait(60)
+        raise DocumentError("broken")
+
+    monkeypatch.setattr(opinions, "evaluate_with_pyschematron", endless)
+    monkeypatch.setattr(opinions, "count", broken)
+    with pytest.raises(DocumentError, match="broken"):
+        ask(path, rules(tmp_path), layout, asking())
+    assert ended.is_set()

@@ -92,7 +92,7 @@ def in_passes(
         table.frame,
         table.batches,
         compile_program,
-        original=original,
+        original=original or path,
         beside=beside,
         memo=memo,
         **options,
@@ -120,7 +120,7 @@ def compare(
         options = {"limit": limit, "shown": shown, "keep_verdicts": True}
         sunk: list[Finding] = []
         expected_sunk: list[Finding] = []
-        expected = evaluate(path, book, layout, original=other, sink=expected_sunk.append, **options)
+        expected = evaluate(path, book, layout, original=other or path, sink=expected_sunk.append, **options)
         found = in_passes(book, path, size, other, sink=sunk.append, **options)
     assert found.records == expected.records
     for name in ("fired", "failed", "errors", "judged"):

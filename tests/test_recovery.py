@@ -7,15 +7,22 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from lxml import etree
 
-from masktron.errors import RulebookError
-from masktron.evaluation import exact, runner
-from masktron.evaluation.engines import EngineError, InternalEngineError, Program
+from masktron.errors import MasktronError, RulebookError
+from masktron.evaluation import exact, parallel, runner
+from masktron.evaluation.engines import EngineError, EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.parallel import count
+from masktron.evaluation.runner import SlowRuleError
+from masktron.evaluation.stylesheet import EngineName
+from masktron.processes import rule_seconds, rules_within
 from masktron.read.layout import survey
-from masktron.read.saxon import silenced
+from masktron.read.records import Layout
+from masktron.read.rulebook import Rulebook
+from masktron.read.saxon_engine import silenced
 from masktron.read.schematron import read_rules
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2"><pattern>
@@ -71,8 +78,8 @@ def test_counts_over_the_file_are_the_same(tmp_path: Path) -> None:
 def test_an_error_that_stays_names_its_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = runner.compile_program
 
-    def compiled(text: str, *arguments: object, careful: bool = False) -> Program:
-        program = made(text, *arguments, careful=careful)  # type: ignore[arg-type]
+    def compiled(text: str, *arguments: object, careful: bool = False, **options: bool) -> Program:
+        program = made(text, *arguments, careful=careful, **options)  # type: ignore[arg-type]
         if careful:
 
             class Broken:
@@ -85,6 +92,83 @@ def test_an_error_that_stays_names_its_rule(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(runner, "compile_program", compiled)
     with pytest.raises(RulebookError, match=r"2 to 4.*it stops all the same"):
         _evaluated(tmp_path, RECORDS, 7)
+
+
+TWO = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="slow" test="count(//V8[. &gt; 5]) &lt; 3">a</assert><assert id="b" test="sum(//V8) &gt;= 0">b</assert>
+</rule></pattern></schema>"""
+
+
+def _two(folder: Path) -> tuple[Path, Rulebook, Layout]:
+    data, rules = folder / "data.xml", folder / "rules.sch"
+    data.write_text("<Data>" + "<Record><V8>1e1</V8></Record>" * 3 + "</Data>")
+    rules.write_text(TWO)
+    return data, read_rules(rules), survey(data, record="Record")[0]
+
+
+class _Spied:
+    """A program that says within how many seconds it was asked, and may refuse before."""
+
+    def __init__(self, program: Program, asked: list[float], refuse: Exception | None = None) -> None:
+        self.program = program
+        self.asked = asked
+        self.refuse = refuse
+
+    def run(self, root: etree._Element) -> str:
+        self.asked.append(rule_seconds())
+        if self.refuse is not None:
+            raise self.refuse
+        return self.program.run(root)
+
+
+def test_a_run_has_the_time_of_all_its_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, list[float]] = {"libxml2": [], "recommended": []}
+    made = runner.compile_program
+
+    def compiled(text: str, engine: EngineName, *arguments: Any, **options: bool) -> Any:
+        return _Spied(made(text, engine, *arguments, **options), asked[engine])
+
+    monkeypatch.setattr(runner, "compile_program", compiled)
+    data, book, layout = _two(tmp_path)
+    with rules_within(7):
+        assert exact.evaluate(data, book, layout, engine="auto").failed.tolist() == [0, 3]
+    assert set(asked["libxml2"]) == {14.0}
+    assert len(asked["recommended"]) == 2, "verdicts and messages"
+    assert set(asked["recommended"]) == {14.0}
+    plain: list[float] = []
+    monkeypatch.setattr(parallel, "compile_program", lambda *args, **kw: _Spied(made(*args, **kw), plain))
+    with rules_within(7):
+        count(data, book, layout, engine="unaided", small=0)
+    assert plain == [14.0]
+
+
+@pytest.mark.parametrize("refused", ["slow", "b"])
+def test_a_slow_rule_is_not_blamed_for_the_error_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    made = runner.compile_program
+
+    def compiled(text: str, engine: EngineName, *arguments: Any, **options: bool) -> Any:
+        slow, other = "count(//V8" in text, "sum(//V8" in text
+        refuse: EngineError | None = EngineError("no such thing")
+        if slow and not other:
+            refuse = EngineTimeError()
+        elif not slow and refused == "slow":
+            refuse = None
+        return _Spied(made(text, engine, *arguments, **options), [], refuse)
+
+    monkeypatch.setattr(runner, "compile_program", compiled)
+    data, book, layout = _two(tmp_path)
+    with pytest.raises(MasktronError) as caught:
+        exact.evaluate(data, book, layout, engine="unaided")
+    if refused == "b":
+        assert isinstance(caught.value, RulebookError)
+        assert "(b)" in caught.value.where
+        assert "no such thing" in str(caught.value)
+    else:
+        assert isinstance(caught.value, SlowRuleError)
+        assert "(slow)" in caught.value.where
+        assert "on the whole document" in str(caught.value)
 
 
 def test_saxon_prints_no_trace_where_it_is_asked_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +209,7 @@ def test_the_command_line_is_heard_while_saxon_is_not(tmp_path: Path) -> None:
     program = """
 import os, sys
 from masktron.cli import main
-from masktron.read.saxon import silenced
+from masktron.read.saxon_engine import silenced
 try:
     main()
 except SystemExit:

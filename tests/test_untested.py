@@ -149,6 +149,49 @@ def test_a_rule_behind_one_that_takes_all_its_nodes(data: Path, tmp_path: Path) 
     assert masktron.validate(data, rulebook(tmp_path / "r.sch", wide, narrow)).valid
 
 
+def visiting(path: Path, *rules: str, extra: str = "") -> Path:
+    path.write_text(f'<schema xmlns="{SCHEMATRON}">{extra}<pattern>{"".join(rules)}</pattern></schema>')
+    return path
+
+
+def test_of_a_rule_that_visits_other_nodes_nothing_is_claimed(data: Path, tmp_path: Path) -> None:
+    """The context that is evaluated has the conditions of earlier rules in it; users see the one that they wrote."""
+    first = '<rule context="Record[Id >= 0]"><assert id="first" test="A + B = T"/></rule>'
+    second = '<rule context="Record" visit-each="A"><assert id="second" test=". >= 0"/></rule>'
+    rules = visiting(tmp_path / "r.sch", first, second)
+    said, hint, misnamed = reason(data, rules, "second")
+    assert said.endswith("fires on nothing: nothing is left that it could visit (context Record, visit-each A)")
+    assert hint.startswith("look at the rules before it in its pattern")
+    assert not misnamed
+    (_, explained) = masktron.explain(rules, data=data).rules
+    assert explained.context == "Record"
+    # what an earlier rule asks for in vain is no fault of the one that visits
+    first = '<rule context="Record[Nothing = 1]"><assert id="first" test="A + B = T"/></rule>'
+    rules = visiting(tmp_path / "r.sch", first, second)
+    found = masktron.validate(data, rules).rules
+    assert [(rule.untested is None, rule.fired) for rule in found] == [(False, 0), (True, 30)]
+    masktron.mask(
+        data, rules, out=tmp_path / "out.xml", roles={"Id": "key"}, nominal=["Sex"], allow_unfired=["first"], k=3
+    )
+    rules = visiting(
+        tmp_path / "r.sch", '<rule context="Record" visit-each="a"><assert id="r" test=". >= 0"/></rule>'
+    )
+    said, hint, misnamed = reason(data, rules, "r")
+    assert said.endswith("the file has no element a (context Record, visit-each a)")
+    assert misnamed
+
+
+def test_the_part_of_a_phase_is_named(data: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "r.sch"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><phase id="p" from="//Record[Id = 99]"><active pattern="one"/></phase>'
+        '<pattern id="one"><rule context="A"><assert id="r" test=". >= 0"/></rule></pattern></schema>'
+    )
+    (rule,) = masktron.validate(data, rules, phase="p").rules
+    assert rule.untested is not None
+    assert rule.untested.what.endswith("satisfies its context A, in the part of the file that the phase takes")
+
+
 def test_a_misspelt_field_is_told_by_the_first_command(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = rulebook(
         tmp_path / "r.sch", GOOD, ("range", "Record", "not(Aa &lt; 0)"), ("other", "Record", "Bb &lt; 5")
@@ -365,3 +408,72 @@ def test_looking_for_a_reason_grows_with_the_rules_and_not_with_their_pairs(
     result = masktron.validate(data, rules, allow_unfired=["*"])
     assert len(result.tested.untested) == 40
     assert evaluated == [1, 40]
+
+
+def soft_rule(path: Path, extra: str = "") -> Path:
+    """Write a rulebook with one soft rule on a misspelt field."""
+    rule = '<rule context="Record"><assert id="soft" role="warning" test="Aa > 3">m</assert></rule>'
+    path.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern>{rule}</pattern>{extra}</schema>'.replace("> 3", "&gt; 3")
+    )
+    return path
+
+
+def test_a_check_that_tests_no_rule_proves_nothing(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = soft_rule(tmp_path / "r.sch")
+    outcome = run("check", data, "-r", rules)
+    assert outcome.code == 1
+    assert "no rule was tested" in outcome.out
+    assert "0 of 1 rule tested; not tested: soft" in outcome.out
+    # the same where the other rule lacks its document, which may be so
+    reading = "<assert id='nace' test=\"A = document('nace.xml')//c\">m</assert>"
+    soft_rule(rules, f'<pattern><rule context="Record">{reading}</rule></pattern>')
+    result = masktron.check(data, rules, allow_unfired=["nace"])
+    assert not result.complies
+    assert any("no rule was tested" in problem for problem in result.problems)
+    # every rule of the rulebook counts, also one that nobody could evaluate
+    assert str(result.tested) == "0 of 2 rules tested; not tested: soft, nace"
+    assert result.as_dict()["tested"]["rules"] == 2
+
+
+def test_a_misspelt_minus_is_told_once_and_how_to_write_it(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = write_rules(tmp_path / "r.sch", "number(T-A) = B", "Aa > 3 and Bb > 3")
+    text = "XPath reads one name, not a difference: write T - A with blanks"
+    for words in (("validate", data, "-r", rules), ("check", data, "-r", rules), ("explain", rules, "--data", data)):
+        said = " ".join(run(*words).out.split())
+        assert text in said
+        assert "T-A is one name" not in said
+        # what no other line tells stays: the second field of a rule
+        assert ("reads 'Aa'" in said) + ("no field Aa" in said) <= 1
+        assert ("reads 'Bb'" in said) + ("no field Bb" in said) <= 1
+        assert "reads 'Aa'" in said or "reads 'Bb'" in said
+    outcome = run("mask", data, "-r", rules, "-o", tmp_path / "out.xml", "--role", "Id=key", "--nominal", "Sex")
+    assert (outcome.code, text in outcome.err) == (3, True)
+    # every problem that would stop `mask` has a line of its own, and its hint another
+    lines = run("explain", rules, "--data", data).out.split("mask would stop:")[1].strip().split("\n")
+    assert [line.startswith("  ->") for line in lines] == [False, True, False, True]
+
+
+def test_without_records_nothing_is_said_of_fields_and_engines(tmp_path: Path, run: Runner) -> None:
+    (tmp_path / "e.xml").write_text("<Data></Data>")
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "T-A >= 0")
+    for command in ("validate", "check"):
+        outcome = run(command, tmp_path / "e.xml", "-r", rules, "--record", "Record", "--allow-empty")
+        assert outcome.code == 0
+        assert "no field" not in outcome.out
+        assert "one name" not in outcome.out
+        assert "0 records, for" not in outcome.out
+
+
+def test_soft_rules_are_told_apart(data: Path, tmp_path: Path, run: Runner) -> None:
+    checks = (
+        '<assert id="hard" test="A &lt; 0">m</assert><assert id="idle" test="Nope = 1">m</assert>'
+        '<report id="soft" flag="info" test="A &lt; 5000">m</report>'
+    )
+    rules = tmp_path / "r.sch"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record">{checks}</rule></pattern></schema>'
+    )
+    assert "not tested: idle; 30 warnings of soft rules" in run("validate", data, "-r", rules).out
+    assert "violations, 30 warnings of soft rules; does not comply" in run("check", data, "-r", rules).out
+    assert "no record satisfies all of hard, soft (soft)" in run("explain", rules).out

@@ -67,7 +67,9 @@ def _exact(engine: exact.EngineChoice) -> Tier:
 
 def tiers(version: str) -> Mapping[str, Tier]:
     """Return the ways of evaluation that are compared; the first is the reference of the others."""
-    other: dict[str, Tier] = {"saxon": _exact("saxon")} if version == "1.0" else {}
+    other: dict[str, Tier] = {}
+    if version == "1.0":
+        other = {"saxon": _exact("saxon"), "libxml2": _exact("unaided")}
     # it needs what this module defines
     from differential.by_columns import columns
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from differential import by_libxml2, by_masktron, by_xquery
+from differential import by_libxml2, by_masktron, by_recommendation, by_xquery
 from differential.case import Case, Check, Pattern, Rule
 from differential.deviations import Difference, explained, refusal
 from differential.told import ERROR, NOT_FIRED, Told
@@ -68,9 +68,9 @@ def compare(case: Case, folder: Path) -> tuple[Case, Compared]:
     if files is None:
         return case, result
     result.checks = len(case.checks)
-    oracle = by_libxml2.evaluate(case) if case.version == "1.0" else by_xquery.evaluate(case)
+    oracle = by_recommendation.evaluate(case) if case.version == "1.0" else by_xquery.evaluate(case)
     result.oracle = oracle
-    name = "libxml2 by node" if case.version == "1.0" else "xquery"
+    name = "recommendation" if case.version == "1.0" else "xquery"
     saxon = by_masktron.by_saxon(files.rulebook, files.layout) if case.version == "1.0" else frozenset()
     reference: Evaluation | None = None
     for tier, evaluate in by_masktron.tiers(case.version).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lxml import etree
@@ -50,8 +50,37 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """An error that reading the rulebook has to end in.
+
+    Attributes
+    ----------
+    what : str
+        A part of what the error says.
+    at : str
+        The file that it names, with a line.
+    """
+
+    what: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Conformance:
-    """A case, for one version of XPath."""
+    """A case, for one version of XPath.
+
+    Attributes
+    ----------
+    covers : tuple of str
+        The elements and attributes of Schematron that it is about.
+    files : mapping of str to str
+        What the rulebook includes, by name.
+    phase : str or None
+    svrl, notes : tuple of str
+        XPath that has to be true of the report, and parts of notes that have to be given.
+    refused : Refused or None
+        In the place of all expectations.
+    """
 
     name: str
     version: Version
@@ -61,12 +90,20 @@ class Conformance:
     expected: tuple[Expected, ...]
     excused: tuple[str, ...] = ()
     """Tiers that depart from it, as ``docs/engines.md`` says."""
+    covers: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    phase: str | None = None
+    svrl: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    refused: Refused | None = None
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write data and rulebook; return their paths."""
         data, rules = folder / "data.xml", folder / "rules.sch"
         data.write_bytes(self.data)
         rules.write_text(self.schema, encoding="utf-8")
+        for name, text in self.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
         return data, rules
 
 
@@ -80,15 +117,33 @@ def read(path: Path) -> list[Conformance]:
     data, schema = _inside(root, "data"), root.find(f"{{{ISO}}}schema")
     assert schema is not None
     says = " ".join((root.findtext("says") or "").split())
+    as_it_stands = schema.get("queryBinding")
+    files = {str(e.get("name")): etree.tostring(e[0], encoding="unicode", with_tail=False) for e in root.iter("file")}
     cases = []
-    for expect in root.iterfind("expect"):
+    for expect in root.iter("expect", "refused"):
+        versions = expect.get("versions")
         for version in BINDINGS:
-            if version in str(expect.get("versions")).split():
-                schema.set("queryBinding", BINDINGS[version])
-                text = etree.tostring(schema, encoding="unicode", with_tail=False)
-                expected = tuple(_expected(check) for check in expect.iterfind("check"))
-                excused = tuple(str(expect.get("not") or "").split())
-                cases.append(Conformance(path.stem, version, says, text, data, expected, excused))
+            if version not in (versions or "1.0").split():
+                continue
+            schema.set("queryBinding", BINDINGS[version] if versions else str(as_it_stands))
+            refused = Refused(str(expect.get("what")), str(expect.get("at"))) if expect.tag == "refused" else None
+            cases.append(
+                Conformance(
+                    path.stem,
+                    version,
+                    says,
+                    etree.tostring(schema, encoding="unicode", with_tail=False),
+                    data,
+                    tuple(_expected(check) for check in expect.iterfind("check")),
+                    tuple(str(expect.get("not") or "").split()),
+                    tuple(str(root.get("covers") or "").split()),
+                    files,
+                    expect.get("phase"),
+                    tuple(str(e.get("test")) for e in expect.iterfind("svrl")),
+                    tuple(str(e.get("text")) for e in expect.iterfind("note")),
+                    refused,
+                )
+            )
     return cases
 
 

@@ -19,7 +19,7 @@ def computed(operator: str, left: Number, right: Number) -> Number:  # noqa: PLR
     Raises
     ------
     Unclear
-        A division by zero, which XPath has many rules for.
+        A division by zero or of what is not finite, which XPath has many rules for.
     """
     match operator:
         case "+":
@@ -28,7 +28,7 @@ def computed(operator: str, left: Number, right: Number) -> Number:  # noqa: PLR
             return left - right
         case "*":
             return left * right
-    if not right or math.isnan(left) or math.isnan(right):
+    if not right or not (math.isfinite(left) and math.isfinite(right)):
         raise Unclear
     if operator == "div":
         return left / right

@@ -14,7 +14,6 @@ from fractions import Fraction
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.tree import NEAR, Items, TreeEvaluation, Untyped
-from masktron.read.lexical import libxml2_number
 from masktron.read.records import Layout
 from masktron.read.rulebook import Let, Pattern, Rule, Rulebook
 from masktron.read.xpath import Scope, translate
@@ -111,8 +110,6 @@ class Artefacts:
         said = doubles.truth(asked.test)
         if not doubles.doubtful or TreeEvaluation(fields, Fraction, self._old).truth(asked.test) is not asked.wanted:
             return False
-        if said is asked.wanted and self._old:
-            said = TreeEvaluation(fields, libxml2_number, self._old).truth(asked.test)
         # where the doubles say what the rule wants, nothing that is known here made it fail
         return said is not asked.wanted
 

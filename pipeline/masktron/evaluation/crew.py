@@ -1,8 +1,7 @@
 """Processes of this interpreter that share tasks, for work that holds the lock of the interpreter.
 
-`multiprocessing` is not used: a started process would import the script that called masktron once more, which runs a
-script without ``if __name__ == "__main__"`` again. A member of a crew imports masktron and nothing else. It ends with
-its standard input, so that none outlives a parent that was killed.
+A member of a crew imports masktron and nothing else. It ends with its parent, and with its standard input, so that
+none outlives a parent that was killed; and it is ended where a task takes too long.
 """
 
 from __future__ import annotations
@@ -13,15 +12,16 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
-_BEGIN = (
-    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from masktron.evaluation.crew import serve; serve()"
-)
+from masktron.processes import end, pipe, rule_seconds, send, started
+
+_LOOKING = 1.0
+_STARTING = 5.0
+"""Seconds for what a process loads and compiles."""
 
 
 class CrewError(Exception):
@@ -66,6 +66,8 @@ class Crew:
         self._threads: list[threading.Thread] = []
         self._answers: queue.SimpleQueue[tuple[Any, str, Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
+        self._begun: dict[int, float] = {}
+        """When a member began what it does, or gave its last answer."""
         self._dropped: set[int] = set()
         try:
             for _ in range(size):
@@ -104,7 +106,7 @@ class Crew:
             thread.start()
         ended = 0
         while ended < len(self._threads):
-            task, kind, answer = self._answers.get()
+            task, kind, answer = self._answer()
             match kind:
                 case "ended":
                     ended += 1
@@ -113,18 +115,38 @@ class Crew:
                 case "crashed":
                     raise RuntimeError(f"a process that masktron started failed:\n{answer}")
                 case "refused":
-                    self._dropped.add(task.lane)
                     yield task, RefusedError(answer)
                 case _:
                     yield task, answer
+
+    def _answer(self) -> tuple[Any, str, Any]:
+        """Wait for the next answer.
+
+        Raises
+        ------
+        CrewError
+            A member has said nothing for longer than a rule may take: who has the last word finds out which rule.
+        """
+        while True:
+            try:
+                return self._answers.get(timeout=_LOOKING)
+            except queue.Empty:
+                since = time.monotonic() - rule_seconds() - _STARTING
+                if any(begun < since for begun in list(self._begun.values())):
+                    raise CrewError("a task takes too long") from None
 
     def _lead(self, member: subprocess.Popen[bytes], waiting: Iterator[Task]) -> None:
         """Hand tasks to a member, in a thread of its own, and pass on what it answers."""
         try:
             while (task := self._next(waiting)) is not None:
-                _send(_pipe(member.stdin), task)
-                while (said := pickle.load(_pipe(member.stdout)))[0] != "done":  # noqa: S301 - our own process
+                self._begun[member.pid] = time.monotonic()
+                send(pipe(member.stdin), task)
+                while (said := pickle.load(pipe(member.stdout)))[0] != "done":  # noqa: S301 - our own process
+                    self._begun[member.pid] = time.monotonic()
+                    if said[0] == "refused":
+                        self._dropped.add(task.lane)
                     self._answers.put((task, *said))
+                del self._begun[member.pid]
         except (OSError, EOFError, pickle.UnpicklingError, ValueError) as problem:
             self._answers.put((None, "lost", f"a process ended: {problem}"))
         except Exception:  # noqa: BLE001 - raised again where answers are read
@@ -143,49 +165,18 @@ class Crew:
         for thread in self._threads:
             thread.join()
         for member in self._members:
-            member.wait()
-            for pipe in (member.stdin, member.stdout):
-                _closed(pipe)
+            end(member)
         self._members, self._threads = [], []
 
 
 def _started(opening: Callable[[], Work]) -> subprocess.Popen[bytes]:
-    # In a session of its own: Ctrl-C is for the parent, which ends the members. -P: no module of this folder.
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise OSError("masktron runs in a program that is no interpreter")
-    command = [sys.executable, "-P", "-c", _BEGIN]
-    member = subprocess.Popen(  # noqa: S603 - this interpreter, with a text of ours
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-    )
+    member = started("masktron.evaluation.crew:serve")
     try:
-        _send(_pipe(member.stdin), sys.path)
-        _send(_pipe(member.stdin), opening)
+        send(pipe(member.stdin), opening)
     except BaseException:
-        member.kill()
-        member.wait()
-        for pipe in (member.stdin, member.stdout):
-            _closed(pipe)
+        end(member)
         raise
     return member
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        raise OSError("no pipe")
-    return stream
-
-
-def _closed(stream: IO[bytes] | None) -> None:
-    try:
-        _pipe(stream).close()
-    except BrokenPipeError:
-        # what was not yet sent to a process that has ended
-        return
-
-
-def _send(stream: IO[bytes], what: object) -> None:
-    pickle.dump(what, stream)
-    stream.flush()
 
 
 def serve() -> None:
@@ -201,12 +192,12 @@ def serve() -> None:
                 try:
                     work = work or opening()
                     for answer in work(task):
-                        _send(answers, ("answer", answer))
+                        send(answers, ("answer", answer))
                 except RefusedError as refusal:
-                    _send(answers, ("refused", str(refusal)))
+                    send(answers, ("refused", str(refusal)))
                 except Exception:  # noqa: BLE001 - the parent raises it again
-                    _send(answers, ("crashed", traceback.format_exc()))
-                _send(answers, ("done", None))
+                    send(answers, ("crashed", traceback.format_exc()))
+                send(answers, ("done", None))
         except (EOFError, BrokenPipeError):
             # nobody is there any more; without the ends of engines that have much to take down
             os._exit(0)

@@ -1,4 +1,4 @@
-"""The values that the original holds, for rules that ask a field to take one of them."""
+"""The values that the original or another document holds, for rules that ask a field to take one of them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from lxml import etree
 
 from masktron.classify.forms import domain_atoms
 from masktron.constraints import Form, InDomain
-from masktron.errors import DocumentError, RulebookError
-from masktron.read.parser import parse_tree
+from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.read.parser import parse_text, parse_tree
 from masktron.read.rulebook import Rulebook
-from masktron.read.saxon import processor, silenced
+from masktron.read.saxon import SaxonError, values
 
 
-def domain_values(forms: Collection[Form], rulebook: Rulebook, original: Path) -> Mapping[InDomain, frozenset[str]]:
-    """Return the texts of the nodes that every `InDomain` atom of some forms names, in the original.
+def domain_values(
+    forms: Collection[Form], rulebook: Rulebook, original: Path | None
+) -> Mapping[InDomain, frozenset[str]]:
+    """Return the texts of the nodes that every `InDomain` atom of some forms names, in its document.
 
     Parameters
     ----------
     forms : collection of Form
     rulebook : Rulebook
-        Its binding and namespaces read the paths.
-    original : Path
-        What ``document()`` means; it is opened only where an atom asks for it.
+        Its binding and namespaces read the paths; it holds the documents that are not the original.
+    original : Path, optional
+        It is opened only where an atom asks for it.
 
     Raises
     ------
@@ -34,13 +36,21 @@ def domain_values(forms: Collection[Form], rulebook: Rulebook, original: Path) -
     RulebookError
         A path cannot be evaluated.
     """
-    atoms = domain_atoms(forms)
-    if not atoms:
-        return {}
-    tree = parse_tree(original, DocumentError)
     namespaces = {prefix: uri for prefix, uri in rulebook.namespaces if prefix}
-    texts = _libxml2(tree, atoms, namespaces) if rulebook.version == "1.0" else _saxon(tree, atoms, namespaces)
-    return dict(zip(atoms, texts, strict=True))
+    read = _libxml2 if rulebook.version == "1.0" else _saxon
+    beside = {one.name: one.text for one in rulebook.beside}
+    found: dict[InDomain, frozenset[str]] = {}
+    asked = domain_atoms(forms)
+    for source in dict.fromkeys(atom.source for atom in asked):
+        atoms = [atom for atom in asked if atom.source == source]
+        if source in beside:
+            tree = parse_text(beside[source].encode()).getroottree()
+        elif original is None:
+            raise UsageError(f"the rules read {source!r}, and no original is given", where=str(rulebook.path))
+        else:
+            tree = parse_tree(original, DocumentError)
+        found |= zip(atoms, read(tree, atoms, namespaces), strict=True)
+    return found
 
 
 def _libxml2(
@@ -60,25 +70,18 @@ def _libxml2(
 def _saxon(
     tree: etree._ElementTree, atoms: Collection[InDomain], namespaces: Mapping[str, str]
 ) -> list[frozenset[str]]:
-    from saxonche import PySaxonApiError  # noqa: PLC0415 -- a library of 60 MB, for rules of XPath 2 and later only
-
-    engine = processor().new_xpath_processor()
-    for prefix, uri in namespaces.items():
-        engine.declare_namespace(prefix, uri)
-    engine.set_context(xdm_item=processor().parse_xml(xml_text=etree.tostring(tree.getroot(), encoding="unicode")))
+    text = etree.tostring(tree.getroot(), encoding="unicode")
     found = []
     for atom in atoms:
         try:
-            with silenced():
-                values = engine.evaluate(f"distinct-values(({atom.path}) ! string())")
-        except PySaxonApiError as error:
+            found.append(frozenset(values(text, namespaces, f"distinct-values(({atom.path}) ! string())")))
+        except SaxonError as error:
             raise _unreadable(atom, str(error)) from None
-        found.append(frozenset(str(item) for item in values or ()))
     return found
 
 
 def _unreadable(atom: InDomain, message: str) -> RulebookError:
     return RulebookError(
-        f"the path {atom.path} does not select values of the original: {message}",
+        f"the path {atom.path} does not select values of {atom.source!r}: {message}",
         hint="write the path from the root of the document, as in document('original.xml')//Record/V1",
     )

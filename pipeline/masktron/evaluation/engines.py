@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from lxml import etree
 
-from masktron.errors import DocumentError, RulebookError
+from masktron.errors import DocumentError, UsageError
+from masktron.evaluation.libxml2 import Transform, TransformError
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
+from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_name
+from masktron.processes import interpreter, is_member, rule_seconds
+from masktron.read import saxon
 from masktron.read.encoding import Encoding
+from masktron.read.engine_process import AnsweredError, EngineProcess, TooLongError
 from masktron.read.parser import parse_tree, tree_parser
-from masktron.read.saxon import SaxonError, careful_processor, compile_stylesheet, processor, silenced
+from masktron.read.rulebook import Document, Rulebook
 
-if TYPE_CHECKING:
-    from saxonche import PyXdmNode
-
-_BASE_URL = "/masktron/rules.xsl"
-_lxml: Any = etree
-"""lxml without its type stubs, which do not know the XSLT classes."""
+APART = 200_000
+"""Characters of a document from which on libxml2 has a process for it: to start one takes a tenth of a second."""
 
 
 class EngineError(Exception):
@@ -29,6 +32,13 @@ class EngineError(Exception):
 
 class InternalEngineError(EngineError):
     """An engine stopped by a fault of its own: what it was asked has an answer, and may be asked in another way."""
+
+
+class EngineTimeError(EngineError):
+    """An engine was ended since it took longer than a rule may."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it took more than {rule_seconds():g} s")
 
 
 class Program(Protocol):
@@ -107,10 +117,66 @@ class Original:
         return self._text
 
 
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What ``document()`` and ``doc()`` in the rules return.
+
+    Attributes
+    ----------
+    original : Original or None
+        None where no rule reads it.
+    beside : tuple of Document
+        As in the rulebook.
+    """
+
+    original: Original | None
+    beside: tuple[Document, ...] = ()
+
+    @classmethod
+    def of(cls, rulebook: Rulebook, original: Path | Original | None, *, known: bool = False) -> Documents | None:
+        """Return the documents of a rulebook; None where it names none.
+
+        Parameters
+        ----------
+        original : Path or Original, optional
+        known : bool
+            As for `Original`.
+
+        Raises
+        ------
+        UsageError
+            A rule reads the original, and nobody gave it.
+        DocumentError
+            The original cannot be read.
+        """
+        if not rulebook.documents:
+            return None
+        if not rulebook.reads_original:
+            return cls(None, rulebook.beside)
+        if original is None:
+            named = {one.name for one in rulebook.beside}
+            name = next(name for name in rulebook.documents if name not in named)
+            raise UsageError(
+                f"the rules read {name!r}, and no original is given",
+                where=str(rulebook.path),
+                hint="name the original file",
+            )
+        return cls(original if isinstance(original, Original) else Original(original, known=known), rulebook.beside)
+
+    def texts(self, *, saxon: bool) -> dict[str, Callable[[], str]]:
+        """Return by the name in stylesheets what returns the text of each document."""
+        found: dict[str, Callable[[], str]] = {
+            beside_name(place, saxon=saxon): partial(getattr, one, "text") for place, one in enumerate(self.beside)
+        }
+        if self.original is not None:
+            found[ORIGINAL if saxon else ORIGINAL_URI] = partial(getattr, self.original, "text")
+        return found
+
+
 def describe(engine: EngineName) -> str:
     """Return the name and version of an engine."""
     if engine == "saxon":
-        return str(processor().version).removesuffix(" from Saxonica")
+        return saxon.version()
     return f"libxml2 {_dotted(etree.LIBXML_VERSION)} (libxslt {_dotted(etree.LIBXSLT_VERSION)})"
 
 
@@ -138,55 +204,48 @@ class Guard:
 
 
 def compile_program(
-    text: str, engine: EngineName, original: Original | None = None, *, careful: bool = False
+    text: str,
+    engine: EngineName,
+    documents: Documents | None = None,
+    *,
+    careful: bool = False,
+    whole: bool = False,
+    walks: bool = False,
 ) -> Program:
     """Compile a stylesheet of ours.
 
     Parameters
     ----------
     text : str
-    engine : {"libxml2", "saxon"}
-    original : Original, optional
+    engine : {"recommended", "libxml2", "saxon"}
+    documents : Documents, optional
     careful : bool
         Whether Saxon optimises nothing, so that some of its internal errors do not arise.
+    whole : bool
+        Whether it is for whole documents, which can take libxml2 the square of their size.
+    walks : bool
+        Whether it may take that, or more, so that small documents can take long, too.
 
     Raises
     ------
     EngineError
         The engine does not take an expression in it.
     """
-    return _Saxon(text, original, careful=careful) if engine == "saxon" else _Libxml2(text, original)
-
-
-class _OriginalResolver(_lxml.Resolver):  # type: ignore[misc]
-    """Answers for the original and for nothing else."""
-
-    def __init__(self, original: Original | None) -> None:
-        self.original = original
-
-    def resolve(self, system_url: str, public_id: str, context: Any) -> Any:
-        """Return the original; refuse everything else, which the screening of rules has refused before."""
-        if self.original is None or not system_url.endswith(f"/{ORIGINAL_URI}"):
-            raise RulebookError(f"a rule asks for the document {system_url!r}, which is not the original")
-        return self.resolve_string(self.original.text, context)
+    if engine == "saxon":
+        return _Saxon(text, documents, careful=careful)
+    numbers = engine == "recommended"
+    if whole:
+        return _Libxml2Apart(text, documents, numbers=numbers, least=0 if walks else APART)
+    return _Libxml2(text, documents, numbers=numbers)
 
 
 class _Libxml2:
-    def __init__(self, text: str, original: Original | None) -> None:
-        parser = etree.XMLParser(no_network=True, resolve_entities=False)
-        parser.resolvers.add(_OriginalResolver(original))
-        # even what the resolver answers needs the right to read files
-        access = _lxml.XSLTAccessControl(
-            read_file=original is not None,
-            write_file=False,
-            create_dir=False,
-            read_network=False,
-            write_network=False,
-        )
+    def __init__(self, text: str, documents: Documents | None, *, numbers: bool) -> None:
+        self._documents = {} if documents is None else documents.texts(saxon=False)
         try:
-            self._transform = _lxml.XSLT(etree.fromstring(text, parser, base_url=_BASE_URL), access_control=access)
-        except etree.XSLTParseError as error:
-            raise EngineError(_messages(error)) from None
+            self._transform = Transform(text, self._documents, numbers=numbers)
+        except TransformError as error:
+            raise EngineError(str(error)) from None
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
         return self.run(self.parse(document, encoding, guard))
@@ -205,68 +264,78 @@ class _Libxml2:
 
     def run(self, root: etree._Element) -> str:
         try:
-            result = self._transform(root)
-        except etree.XSLTApplyError as error:
-            raise EngineError(_messages(error)) from None
-        if len(self._transform.error_log):
-            raise EngineError(str(self._transform.error_log[0].message))
-        return str(result)
+            return self._transform(root)
+        except TransformError as error:
+            raise EngineError(str(error)) from None
 
 
-def _messages(error: etree.LxmlError) -> str:
-    return str(error).strip() or "libxslt stopped without a message"
+class _Libxml2Apart(_Libxml2):
+    """libxml2 for whole documents: those of some size go to another process, which is ended where it takes long."""
+
+    def __init__(self, text: str, documents: Documents | None, *, numbers: bool, least: int) -> None:
+        super().__init__(text, documents, numbers=numbers)
+        self._given = (text, numbers)
+        self._least = least
+
+    def run(self, root: etree._Element) -> str:
+        document = etree.tostring(root, encoding="unicode")
+        if len(document) < self._least or is_member() or interpreter() is None:
+            return super().run(root)
+        documents = {name: text() for name, text in self._documents.items()}
+        try:
+            return str(_APART.engine.within(rule_seconds(), "run", *self._given, documents, document))
+        except AnsweredError as error:
+            raise EngineError(str(error)) from None
+        except TooLongError:
+            raise EngineTimeError from None
+
+
+class _Apart(threading.local):
+    """The process of a thread."""
+
+    def __init__(self) -> None:
+        self.engine = EngineProcess("libxml2", "masktron.evaluation.libxml2:serve")
+
+
+_APART = _Apart()
 
 
 class _Saxon:
-    def __init__(self, text: str, original: Original | None, *, careful: bool) -> None:
-        self._processor = careful_processor() if careful else processor()
+    def __init__(self, text: str, documents: Documents | None, *, careful: bool) -> None:
+        named = {} if documents is None else documents.texts(saxon=True)
+        asked = {name: document() for name, document in named.items() if f"${name}" in text}
         try:
-            self._executable = compile_stylesheet(text, careful=careful)
-        except SaxonError as error:
+            self._stylesheet = saxon.Stylesheet(text, careful=careful, documents=asked)
+        except saxon.SaxonError as error:
             raise EngineError(error.first) from None
-        if original is not None and f"${ORIGINAL}" in text:
-            self._executable.set_parameter(ORIGINAL, self._processor.parse_xml(xml_text=original.text))
 
     def run(self, root: etree._Element) -> str:
-        return self.run_parsed(self._parsed(etree.tostring(root, encoding="unicode"), EngineError))
+        return self._answer(self._stylesheet.run, etree.tostring(root, encoding="unicode"))
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
         return self.run_parsed(self.parse(document, encoding, guard))
 
-    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> PyXdmNode:
+    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> saxon.Document:
         try:
             text = document[len(encoding.bom) :].decode(encoding.codec)
+            # the declaration speaks of bytes
+            parsed = saxon.Document(text[len(encoding.declaration) :], guard.test, dict(guard.prefixes))
         except UnicodeDecodeError as problem:
             raise NotFramedError(str(problem)) from None
-        # the declaration speaks of bytes
-        node = self._parsed(text[len(encoding.declaration) :], NotFramedError)
-        if not self._passes(node, guard):
+        except saxon.SaxonError as problem:
+            raise NotFramedError(problem.first) from None
+        if not parsed.passed:
             raise NotFramedError(guard.test)
-        return node
+        return parsed
 
-    def run_parsed(self, node: PyXdmNode) -> str:
-        from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
+    def run_parsed(self, document: saxon.Document) -> str:
+        return self._answer(self._stylesheet.run_parsed, document)
 
+    @staticmethod
+    def _answer[T](ask: Callable[[T], str], document: T) -> str:
         try:
-            with silenced():
-                return str(self._executable.transform_to_string(xdm_node=node) or "")
-        except PySaxonApiError as error:
-            problem = SaxonError(str(error))
-            raise (InternalEngineError if problem.internal else EngineError)(problem.first) from None
-
-    def _parsed(self, text: str, error: type[Exception]) -> PyXdmNode:
-        from saxonche import PySaxonApiError  # noqa: PLC0415 - heavy
-
-        try:
-            with silenced():
-                return self._processor.parse_xml(xml_text=text)
-        except PySaxonApiError as problem:
-            raise error(SaxonError(str(problem)).first) from None
-
-    def _passes(self, node: PyXdmNode, guard: Guard) -> bool:
-        xpath = self._processor.new_xpath_processor()
-        for prefix, uri in guard.prefixes:
-            xpath.declare_namespace(prefix, uri)
-        xpath.set_context(xdm_item=node)
-        with silenced():
-            return bool(xpath.effective_boolean_value(guard.test))
+            return ask(document)
+        except saxon.SaxonError as error:
+            raise (InternalEngineError if error.internal else EngineError)(error.first) from None
+        except TooLongError:
+            raise EngineTimeError from None

@@ -15,8 +15,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
-from masktron.evaluation.engines import Original
+from masktron.evaluation.engines import Documents, Original
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.positions import starts_in_file
 from masktron.evaluation.report_reader import (
@@ -29,7 +28,7 @@ from masktron.evaluation.report_reader import (
     read_report,
     records_of,
 )
-from masktron.evaluation.runner import EngineChoice, Runner, described, engines_of, runs_of
+from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, described, engines_of, runs_of
 from masktron.evaluation.tally import Sink, Tally
 from masktron.read.locality import locality
 from masktron.read.microdata import Chunk, Spans, iter_chunks, record_spans
@@ -63,10 +62,9 @@ def evaluate(
     rulebook : Rulebook
     layout : Layout
     original : Path, optional
-        What ``document()`` in the rules returns; the file itself by default.
-    engine : {"auto", "libxml2", "saxon"}
-        ``auto`` takes libxml2 for XPath 1.0, and Saxon for later versions and for contexts that XSLT 1.0 cannot
-        decide in linear time. ``saxon`` evaluates XPath 1.0 in its 1.0 mode.
+        What ``document()`` in the rules returns, but for documents that the rulebook binds to other files.
+    engine : {"auto", "unaided", "libxml2", "saxon"}
+        See `EngineChoice`. ``saxon`` evaluates XPath 1.0 in its 1.0 mode.
     limit : int or None
         Number of findings that are kept of each check, all without it; counts are exact all the same.
     chunk : int
@@ -94,36 +92,38 @@ def evaluate(
     DocumentError
         The file or the original cannot be read.
     UsageError
-        The chosen engine does not know the rulebook's XPath version.
+        The chosen engine does not know the rulebook's XPath version, or a rule reads the original and there is none.
     """
     path = Path(path)
     reasons = locality(rulebook, layout)
     if not all(reasons):
         reasons = locality(rulebook, layout, outside_names(path, layout))
-    document = Original(original or path) if rulebook.documents else None
+    documents = Documents.of(rulebook, original)
     runs = runs_of(engines_of(rulebook, layout, engine), reasons, range(len(rulebook.checks)))
-    runners = [Runner(run, rulebook, layout, document) for run in runs]
+    runners = [Runner(run, rulebook, layout, documents) for run in runs]
     tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
+    spans = record_spans(path, layout)
     local = [r for r in runners if not r.run.whole]
     if local:
-        for piece in iter_chunks(path, layout, chunk):
+        for piece in iter_chunks(path, layout, chunk, spans=spans):
             _evaluate_chunk(piece, local, tally, shown)
             if progress is not None:
                 progress(tally.records)
     whole = [r for r in runners if r.run.whole]
     if whole:
-        evaluate_whole(path, whole, tally, shown)
+        evaluate_whole(path, whole, tally, shown, spans)
         if progress is not None:
             progress(tally.records)
-    return tally.evaluation(described((run.engine for run in runs), rulebook))
+    used = described((run.engine for run in runs), rulebook)
+    return tally.evaluation(f"{used}{CORRECTED}" if tally.departed else used)
 
 
 def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: Tally, shown: Shown) -> None:
     verdicts = tally.blank(len(piece.spans))
     wanted: list[tuple[Runner, NDArray[np.int64]]] = []
     for runner in runners:
-        events = runner.events(piece.root, len(piece.spans))
+        events = runner.events(piece.root, len(piece.spans), range(piece.first, piece.first + len(piece.spans)))
         tally.count(events)
         if verdicts is not None:
             events.fill(verdicts)
@@ -157,11 +157,13 @@ def report_rows(wanted: Iterable[tuple[Runner, list[Place]]], tally: Tally, show
     tally.add(findings)
 
 
-def evaluate_whole(path: Path, runners: Sequence[Runner], tally: Tally, shown: Shown) -> None:
-    """Evaluate checks on the whole document, after those that look inside records."""
+def evaluate_whole(
+    path: Path, runners: Sequence[Runner], tally: Tally, shown: Shown, spans: Spans | None = None
+) -> None:
+    """Evaluate checks on the whole document, after those that look inside records; `spans` where they are known."""
     root = parse_tree(path).getroot()
     layout = runners[0].layout
-    spans = record_spans(path, layout)
+    spans = record_spans(path, layout) if spans is None else spans
     verdicts = tally.judged_all(len(spans))
     for runner in runners:
         events = runner.events(root, len(spans))
@@ -196,9 +198,9 @@ class BatchEvaluator:
     layout : Layout
     checks : collection of int, optional
         Indices of the checks to evaluate; by default those that look only inside their record.
-    original : Path or Original, optional
-        What ``document()`` returns; needed if a chosen check reads it.
-    engine : {"auto", "libxml2", "saxon"}
+    original : Path, Original or Documents, optional
+        What ``document()`` returns; needed if a rule reads it.
+    engine : {"auto", "unaided", "libxml2", "saxon"}
     """
 
     def __init__(
@@ -207,26 +209,18 @@ class BatchEvaluator:
         layout: Layout,
         *,
         checks: Collection[int] | None = None,
-        original: Path | Original | None = None,
+        original: Path | Original | Documents | None = None,
         engine: EngineChoice = "auto",
     ) -> None:
-        if rulebook.documents and original is None:
-            raise UsageError(
-                f"the rules read {rulebook.documents[0]!r}, and no original is given",
-                where=str(rulebook.path),
-                hint="name the original file",
-            )
         if checks is None:
             checks = [i for i, reason in enumerate(locality(rulebook, layout)) if not reason]
-        document = original if isinstance(original, Original) else None
-        if rulebook.documents and isinstance(original, Path):
-            document = Original(original)
+        documents = original if isinstance(original, Documents) else Documents.of(rulebook, original)
         local = ("",) * len(rulebook.checks)
         self.checks = frozenset(checks)
         self._layout = layout
         self._width = len(rulebook.checks)
         self._runners = [
-            Runner(run, rulebook, layout, document)
+            Runner(run, rulebook, layout, documents)
             for run in runs_of(engines_of(rulebook, layout, engine), local, self.checks)
         ]
 

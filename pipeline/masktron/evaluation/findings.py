@@ -50,6 +50,8 @@ class Finding:
         record has it. Confidential.
     artefact : bool
         Whether the check holds in exact decimals: it fails for the rounding of doubles alone.
+    notes : tuple of str
+        The texts of the diagnostics and properties that the check names, in their order. Confidential.
     """
 
     check: int
@@ -62,6 +64,7 @@ class Finding:
     key: str | None = None
     values: tuple[tuple[str, str | None], ...] = ()
     artefact: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,21 @@ class HandedBack:
     check: int
     reason: str
     whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A check of XPath 1.0 on which libxml2, reading or writing numbers in its way, says something else.
+
+    Attributes
+    ----------
+    refused, accepted : int
+        Records that libxml2 alone refuses, and those that it alone accepts.
+    """
+
+    check: int
+    refused: int
+    accepted: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +114,8 @@ class Evaluation:
         Name and version of the engine that decided.
     records : int
     handed_back : tuple of HandedBack
+    departures : tuple of Departure
+        As far as it is known. Over columns it is not for checks that make numbers of texts, or texts of numbers.
     """
 
     verdicts: NDArray[np.uint8] | None
@@ -106,6 +126,7 @@ class Evaluation:
     engine: str
     records: int
     handed_back: tuple[HandedBack, ...] = ()
+    departures: tuple[Departure, ...] = ()
 
     @property
     def judged(self) -> NDArray[np.uint8]:

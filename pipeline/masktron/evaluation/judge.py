@@ -9,7 +9,7 @@ true or false) is its own code; the tests compare the decisions with those of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, cast
 
 from elementpath import DocumentNode, ElementNode, ElementPathError, TextNode, XPathContext, XPathNode, XPathToken
@@ -28,6 +28,7 @@ from pyschematron.direct_mode.xml_validation.queries.xpath import (
 )
 
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.repeats import MOST, Contents, Key, constants, fields_read
 
 CRASHES: tuple[type[Exception], ...] = (
     ElementPathError,
@@ -146,6 +147,11 @@ class _CheckValidator(stock._CheckValidator):
         except CRASHES as error:
             self.refusal = describe(error)
 
+    @property
+    def token(self) -> XPathToken | None:
+        """The test as it is evaluated; None where elementpath cannot parse it."""
+        return None if self.refusal else cast(Any, self._check_query)._xpath_token
+
     def decide(self, context: Any) -> tuple[Verdict, str]:
         """Return the verdict on the context node, with the error that made it one."""
         if self.refusal:
@@ -166,7 +172,16 @@ class _RuleValidator(stock._RuleValidator):
 
     def __init__(self, schema: Schema, query_parser: Any, rule: Any, *, render: bool) -> None:
         self._render = render
+        self._reads: frozenset[str] | None = None
+        self._known: dict[Key, list[tuple[int, Verdict, str]]] = {}
         super().__init__(schema, query_parser, rule)
+
+    def remember(self, known: frozenset[str]) -> None:
+        """From now on decide once what repeats itself; ``known`` are the variables around that never change."""
+        tests = [check.token for check in self._check_validators]
+        self._reads = fields_read(
+            _bound(self._variable_evaluators), [test for test in tests if test is not None], known
+        )
 
     def _get_check_validators(self) -> list[Any]:
         return [
@@ -193,8 +208,18 @@ class _RuleValidator(stock._RuleValidator):
             cache[key] = found
         return found
 
-    def decide(self, here: Any) -> list[tuple[int, Verdict, str]]:
+    def decide(self, here: Any, contents: Contents) -> list[tuple[int, Verdict, str]]:
         """Return the index, the verdict and the error of each check on the node of an evaluation context."""
+        key = None if self._reads is None else contents.key(here.get_context_item(), self._reads)
+        if key is None:
+            return self._decided(here)
+        if (known := self._known.get(key)) is None:
+            known = self._decided(here)
+            if len(self._known) < MOST:
+                self._known[key] = known
+        return known
+
+    def _decided(self, here: Any) -> list[tuple[int, Verdict, str]]:
         try:
             inner = stock._get_context_with_variables(self._variable_evaluators, here)
         except CRASHES as error:
@@ -239,7 +264,7 @@ class _PatternValidator(stock._PatternValidator):
         return none.union(*(cache[rule.key(parent, context)] for rule in self._rule_validators))
 
     def decide(
-        self, node: Any, context: Any, cache: _Matches, here: dict[int, Any]
+        self, node: Any, context: Any, cache: _Matches, here: dict[int, Any], contents: Contents
     ) -> list[tuple[int, Verdict, str]]:
         """Return the decisions of the first rule that matches the node; ``here`` holds contexts made for the node."""
         first: list[tuple[int, Verdict, str]] | None = None
@@ -253,26 +278,25 @@ class _PatternValidator(stock._PatternValidator):
             if matched:
                 if id(context) not in here:
                     here[id(context)] = context.with_context_item(node)
-                decisions = rule.decide(here[id(context)])
+                decisions = rule.decide(here[id(context)], contents)
                 first = decisions if first is None else first
         return first or []
 
 
 class _Factory(DefaultQueryProcessorFactory):
-    """pyschematron's processors, with the original file for ``document()`` and ``doc()``."""
+    """pyschematron's processors, with what ``document()`` and ``doc()`` return."""
 
-    def __init__(self, document: DocumentNode | None, uri: str) -> None:
+    def __init__(self, documents: Mapping[str, DocumentNode]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._document = document
-        self._uri = uri
+        self._documents = dict(documents)
 
     def get_schema_query_processor(self, schema: Schema) -> QueryProcessor:
         processor = super().get_schema_query_processor(schema)
         parser = cast(ElementPathXPathQueryParser, processor.get_query_parser())
-        document, documents = self._document, None
-        if document is not None and isinstance(parser._parser, XPath2Parser):
-            bind_document(parser._parser, lambda _: document)
-            documents = {self._uri: document}
+        documents = None
+        if self._documents and isinstance(parser._parser, XPath2Parser):
+            bind_document(parser._parser, lambda name: self._documents[_name(name)])
+            documents = dict(self._documents)
         namespaces = {ns.prefix: ns.uri for ns in schema.namespaces}
         return XPathQueryProcessor(parser, _Context(namespaces=namespaces, documents=documents))
 
@@ -284,32 +308,40 @@ class Judge(stock.SimpleSchematronXMLValidator):
     ----------
     schema : Schema
         Resolved; the ``fpi`` of each check is ``masktron:INDEX``.
-    document : DocumentNode, optional
-        What ``document(uri)`` and ``doc(uri)`` return.
-    uri : str
-        The URI that the rules use for it.
+    documents : mapping of str to DocumentNode, optional
+        What ``document(name)`` and ``doc(name)`` return.
     """
 
     _pattern_validators: list[Any]
 
-    def __init__(self, schema: Schema, document: DocumentNode | None = None, uri: str = "") -> None:
+    def __init__(self, schema: Schema, documents: Mapping[str, DocumentNode] | None = None) -> None:
         rules = [rule for pattern in cast(Any, schema.patterns) for rule in pattern.rules]
         self._render = any("@" in rule.context.query or "attribute" in rule.context.query for rule in rules)
         self._crashed: dict[int, str] = {}
         self._pattern_validators = []
         try:
-            super().__init__(schema, query_processor_factory=_Factory(document, uri))
+            super().__init__(schema, query_processor_factory=_Factory(documents or {}))
         except CRASHES as error:
             self._give_up_all(schema, describe(error))
             return
-        if document is not None:
+        if not self._render:
+            self._remember_repeats()
+        if documents:
             for query in self._query_parser._query_cache.values():
-                _remember(query._xpath_token, document)
+                _remember(query._xpath_token, list(documents.values()))
 
     @property
     def crashed(self) -> dict[int, str]:
         """Checks that cannot be judged at all, as a context or variable fails, with the error; so far."""
         return self._crashed | {k: v for pattern in self._pattern_validators for k, v in pattern.crashed.items()}
+
+    def _remember_repeats(self) -> None:
+        """Ask once about what nodes have in common; not where evaluating has an effect, see `_PatternValidator`."""
+        outer = constants(_bound(self._variable_evaluators), frozenset())
+        for pattern in self._pattern_validators:
+            known = constants(_bound(pattern._variable_evaluators), outer)
+            for rule in pattern._rule_validators:
+                rule.remember(known)
 
     def _get_pattern_validators(self) -> list[Any]:
         built: list[_PatternValidator] = []
@@ -344,6 +376,7 @@ class Judge(stock.SimpleSchematronXMLValidator):
             return
         scopes = list(self._scopes(context))
         cache: _Matches = {}
+        contents = Contents()
         matched: dict[int, frozenset[int]] = {}  # by parent: what any rule finds, once all were asked
         for node in tree.iter_lazy():
             if isinstance(node, TextNode):
@@ -352,7 +385,7 @@ class Judge(stock.SimpleSchematronXMLValidator):
                 continue
             here: dict[int, Any] = {}
             for pattern, scope in scopes:
-                for index, verdict, problem in pattern.decide(node, scope, cache, here):
+                for index, verdict, problem in pattern.decide(node, scope, cache, here, contents):
                     yield node, index, verdict, problem
             if id(node.parent) not in matched:
                 found = (pattern.found(node.parent, scope, cache) for pattern, scope in scopes)
@@ -367,6 +400,13 @@ class Judge(stock.SimpleSchematronXMLValidator):
                 self._pattern_validators.remove(pattern)
 
 
+def _bound(evaluators: dict[str, Any]) -> Iterator[tuple[str, XPathToken | None]]:
+    """Yield variables with what is evaluated for them; None for a text."""
+    for name, evaluator in evaluators.items():
+        query = isinstance(evaluator, stock._QueryVariableEvaluator)
+        yield name, evaluator._value._xpath_token if query else None
+
+
 def bind_document(parser: XPath2Parser, callback: Callable[[Any], Any]) -> None:
     """Add ``document(uri)`` to a parser.
 
@@ -376,8 +416,13 @@ def bind_document(parser: XPath2Parser, callback: Callable[[Any], Any]) -> None:
     parser.external_function(callback, "document").label = "function"
 
 
-def _remember(expression: XPathToken, document: DocumentNode) -> None:
-    """Let every path that starts at the bound document, and at nothing else, be followed only once.
+def _name(argument: Any) -> str:
+    """Return the name that a literal gives; elementpath hands it over alone or as a sequence of one."""
+    return str(argument[0] if isinstance(argument, list) else argument)
+
+
+def _remember(expression: XPathToken, documents: Sequence[DocumentNode]) -> None:
+    """Let every path that starts at a document of the rules, and at nothing else, be followed only once.
 
     ``$original//Record/V1`` selects the same nodes for every record, and walking there takes elementpath longer than
     everything else.
@@ -387,7 +432,7 @@ def _remember(expression: XPathToken, document: DocumentNode) -> None:
             head = _head(token)
             variables = sum(part.symbol == "$" for part in token.iter())
             if head.symbol in ("document", "doc") or (head.symbol == "$" and variables == 1):
-                cast(Any, token).select = _once(token, head, document)
+                cast(Any, token).select = _once(token, head, documents)
 
 
 def _head(token: XPathToken) -> XPathToken:
@@ -396,18 +441,21 @@ def _head(token: XPathToken) -> XPathToken:
     return token
 
 
-def _once(token: XPathToken, head: XPathToken, document: DocumentNode) -> Callable[..., Iterator[Any]]:
+def _once(token: XPathToken, head: XPathToken, documents: Sequence[DocumentNode]) -> Callable[..., Iterator[Any]]:
     select = token.select
-    known: list[Any] = []
+    known: dict[int, list[Any]] = {}
 
     def selected(context: XPathContext | None = None) -> Iterator[Any]:
         start = head.evaluate(context)
-        if start is not document and start != [document]:
+        if isinstance(start, list) and len(start) == 1:
+            start = start[0]
+        at = next((place for place, document in enumerate(documents) if start is document), None)
+        if at is None:
             yield from select(context)
             return
-        if not known:
-            known.append(list(select(context)))
-        yield from known[0]
+        if at not in known:
+            known[at] = list(select(context))
+        yield from known[at]
 
     return selected
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from masktron.read.columns import Batch, Cell
 
 type Key = tuple[int, tuple[bytes | None, ...]]
-type Counts = tuple[int, int, int]
-"""Nodes of a record on which a check was evaluated, failed, and raised an error."""
+type Counts = tuple[int, int, int, int, int]
+"""Nodes of a record on which a check was evaluated, failed, and raised an error; whether libxml2 alone refuses the
+record, and accepts it."""
 
 
 class Memo:

@@ -11,10 +11,15 @@ What cannot be done like that, and every error, is left to `masktron.evaluation.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +41,13 @@ from masktron.evaluation.parallel import (
 )
 from masktron.evaluation.recount import recount as recounting
 from masktron.evaluation.recount.tasks import Asked, Hand, Reading, Task, asked_of
-from masktron.evaluation.runner import EngineChoice, Run, described, usual_engine
+from masktron.evaluation.runner import EngineChoice, Run, described
+from masktron.evaluation.stylesheet import EngineName
+from masktron.processes import interpreter
+from masktron.read.engine_process import EngineProcess
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
+from masktron.read.saxon import engine
 from masktron.read.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
 
 MOST_PROCESSES = 4
@@ -48,7 +57,7 @@ CHUNK = 25
 _SAMPLE = -1
 """The lane of the sample; the others are the places of the engines in what was asked."""
 
-type Part = EngineChoice | Literal["auto across", "saxon across", "libxml2 across"] | None
+type Part = EngineChoice | Literal["auto across", "unaided across", "saxon across", "libxml2 across"] | None
 """What engines are asked in: an engine, the recount of an engine across records, None for pyschematron."""
 type Told = Callable[[Part, int], None]
 """Called with a part and the number of records that it has judged."""
@@ -76,7 +85,7 @@ class Question:
 
     Attributes
     ----------
-    engines : tuple of {"auto", "libxml2", "saxon"}
+    engines : tuple of {"auto", "unaided", "libxml2", "saxon"}
         Those that judge every record.
     aside : frozenset of int
         Checks that are not put to engines as they are written, but recounted; see `masktron.evaluation.recount`.
@@ -124,6 +133,7 @@ def ask(
     *,
     original: Path | None = None,
     found: Found | None = None,
+    ahead: Ahead | None = None,
     told: Told | None = None,
 ) -> Opinions:
     """Ask engines about every record of a file, and pyschematron about some.
@@ -135,6 +145,8 @@ def ask(
     question : Question
     found : Found, optional
         What `by_processes` has found out about the same question; by default it is called.
+    ahead : Ahead, optional
+        Saxon, asked before about the same records and with nothing left out.
     told : callable, optional
         Progress; engines take turns.
 
@@ -150,42 +162,169 @@ def ask(
     """
     tell = told or _nobody
     found = found or by_processes(path, rulebook, layout, question, original=original, told=tell)
-    counts = []
-    for lane, choice in enumerate(question.engines):
-        if lane in found.counts:
-            summed, runs = found.counts[lane]
-            engine = described((run.engine for run in runs), rulebook)
-            counts.append(replace(summed, engine=engine, left=dict.fromkeys(question.aside, "")))
-        elif len(question.aside) == len(rulebook.checks):
-            nothing = Sum(len(rulebook.checks)).counts(question.records, engine_name(rulebook, layout, choice))
-            counts.append(replace(nothing, left=dict.fromkeys(question.aside, "")))
-        else:
-            counts.append(
-                count(
+    with _Sampling(path, rulebook, layout, question, original, tell, found.sampled) as sampling:
+        counts = []
+        here = [lane for lane in range(len(question.engines)) if lane not in found.counts]
+        with ExitStack() as stack:
+            begun = {"saxon": ahead} if ahead is not None and not question.aside else {}
+            if len(here) > 1 and "saxon" in question.engines and not begun and interpreter() is not None:
+                # it has a process of its own, beside which libxml2 works here
+                begun["saxon"] = stack.enter_context(
+                    Ahead(path, rulebook, layout, original=original, leave_out=question.aside, told=tell)
+                )
+            for lane, choice in enumerate(question.engines):
+                if lane in found.counts:
+                    summed, runs = found.counts[lane]
+                    engine = described((run.engine for run in runs), rulebook)
+                    counts.append(replace(summed, engine=engine, left=dict.fromkeys(question.aside, "")))
+                elif len(question.aside) == len(rulebook.checks):
+                    nothing = Sum(len(rulebook.checks)).counts(
+                        question.records, engine_name(rulebook, layout, choice)
+                    )
+                    counts.append(replace(nothing, left=dict.fromkeys(question.aside, "")))
+                elif choice in begun:
+                    counts.append(begun[choice].counts())
+                else:
+                    counts.append(_counted(path, rulebook, layout, original, choice, question.aside, tell))
+        if question.aside:
+            recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
+            counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
+        return Opinions(tuple(counts), sampling.opinion())
+
+
+def _counted(
+    path: Path,
+    rulebook: Rulebook,
+    layout: Layout,
+    original: Path | None,
+    choice: EngineChoice,
+    aside: frozenset[int],
+    tell: Told,
+) -> Counts:
+    return count(
+        path,
+        rulebook,
+        layout,
+        original=original,
+        engine=choice,
+        leave_out=aside,
+        progress=lambda done: tell(choice, done),
+    )
+
+
+class LeftError(Exception):
+    """Nobody waits for what is under way any more."""
+
+
+class Ahead:
+    """Saxon at work on a file, in a thread that waits for its process, while this one does something else.
+
+    Parameters
+    ----------
+    path, rulebook, layout, original
+        As for `masktron.evaluation.exact.evaluate`.
+    leave_out : frozenset of int
+        As for `masktron.evaluation.parallel.count`.
+    told : callable, optional
+        Progress.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        rulebook: Rulebook,
+        layout: Layout,
+        *,
+        original: Path | None,
+        leave_out: frozenset[int] = frozenset(),
+        told: Told | None = None,
+    ) -> None:
+        self._left = threading.Event()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-saxon")
+        self._engine: EngineProcess | None = None
+
+        def heard(part: Part, done: int) -> None:
+            if self._left.is_set():
+                raise LeftError
+            (told or _nobody)(part, done)
+
+        def work() -> Counts:
+            self._engine = engine()
+            if self._left.is_set():
+                raise LeftError
+            return _counted(path, rulebook, layout, original, "saxon", leave_out, heard)
+
+        self._begun = self._pool.submit(copy_context().run, work)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.set()
+        if self._engine is not None and not self._begun.done():
+            # its thread waits for an answer, which may take as long as a rule may
+            self._engine.abandon()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def counts(self) -> Counts:
+        """Return what Saxon counts.
+
+        Raises
+        ------
+        RulebookError, DocumentError, UsageError
+            As `masktron.evaluation.parallel.count`.
+        """
+        return self._begun.result()
+
+
+class _Sampling:
+    """pyschematron at work in a thread, as long as no other process has its opinion: other engines wait for none."""
+
+    def __init__(
+        self,
+        path: Path,
+        rulebook: Rulebook,
+        layout: Layout,
+        question: Question,
+        original: Path | None,
+        tell: Told,
+        found: Opinion | None,
+    ) -> None:
+        self._found = found
+        self._left = threading.Event()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-sample")
+        self._begun: Future[Opinion] | None = None
+        if question.sample and found is None:
+
+            def heard(done: int) -> None:
+                if self._left.is_set():
+                    raise LeftError
+                tell(None, done)
+
+            self._begun = self._pool.submit(
+                copy_context().run,
+                partial(
+                    evaluate_with_pyschematron,
                     path,
                     rulebook,
                     layout,
+                    records=question.positions,
+                    chunk=CHUNK,
                     original=original,
-                    engine=choice,
-                    leave_out=question.aside,
-                    progress=lambda done, choice=choice: tell(choice, done),  # type: ignore[misc]
-                )
+                    progress=heard,
+                ),
             )
-    if question.aside:
-        recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
-        counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
-    sampled = found.sampled
-    if question.sample and sampled is None:
-        sampled = evaluate_with_pyschematron(
-            path,
-            rulebook,
-            layout,
-            records=question.positions,
-            chunk=CHUNK,
-            original=original,
-            progress=lambda done: tell(None, done),
-        )
-    return Opinions(tuple(counts), sampled)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def opinion(self) -> Opinion | None:
+        """Return the opinion; None where nobody asked for it."""
+        return self._found if self._begun is None else self._begun.result()
 
 
 def _recounted(
@@ -207,8 +346,15 @@ def _recount_of(asked: Asked, question: Question, size: int, tell: Told) -> reco
         part: Any = f"{question.engines[place]} across"
         tell(part, done)
 
-    engines = [usual_engine(asked.rulebook) if choice == "auto" else choice for choice in question.engines]
+    engines = [_asked_as(choice, asked.rulebook) for choice in question.engines]
     return recounting.Recount(asked, engines, size, told)
+
+
+def _asked_as(choice: EngineChoice, rulebook: Rulebook) -> EngineName:
+    """Return the engine that recounts; in XPath 1.0 libxml2 as it is."""
+    if choice == "saxon" or rulebook.version != "1.0":
+        return "saxon"
+    return "libxml2"
 
 
 def _nobody(_part: Part, _records: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from importlib.metadata import version
 from operator import or_
 from pathlib import Path
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
 from masktron.evaluation.deviations import Deviation, explanations
-from masktron.evaluation.engines import Guard
+from masktron.evaluation.engines import Documents, Guard
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.judge import Judge
-from masktron.evaluation.traits import Oddity, Reading, names, oddity, read
+from masktron.evaluation.traits import Oddity, Reading, names, oddities_of, oddity, read
+from masktron.evaluation.unasked import unasked, without
 from masktron.read.locality import locality
 from masktron.read.microdata import iter_chunks
-from masktron.read.parser import parse_tree, tree_parser
+from masktron.read.parser import parse_text, parse_tree, tree_parser
 from masktron.read.records import Layout
 from masktron.read.rulebook import Check, Rulebook, XPathVersion
 
@@ -33,6 +34,11 @@ _BINDINGS: Mapping[XPathVersion, str] = MappingProxyType(
     {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}
 )
 """The bindings under which pyschematron knows the versions; it is particular about their spelling."""
+
+_LEXEMES = 100_000
+"""Values whose oddities are remembered: a masked file repeats them."""
+_MOST_TOGETHER = 5_000
+"""Records that are read at a time, of which pyschematron sees some."""
 
 type Places = dict[Any, int]
 """Record elements of a chunk and the position of each among the judged records."""
@@ -166,9 +172,9 @@ def evaluate_with_pyschematron(
     records : range or ndarray of intp, optional
         Positions of the records to judge; all by default.
     chunk : int
-        Records in each document that pyschematron sees.
+        Records in each document that pyschematron sees; where only some are to be judged, about as many of these.
     original : Path, optional
-        What ``document()`` and ``doc()`` in the rules return; by default the file itself.
+        What ``document()`` and ``doc()`` return, where a rule reads the original.
     progress : callable, optional
         Called with the number of records judged so far.
 
@@ -186,9 +192,11 @@ def evaluate_with_pyschematron(
             hint="Read it with read_rules.",
         )
     tally = _Tally(rulebook, layout)
-    judge = _judge(rulebook, original or path)
+    judge = _judge(rulebook, original)
     complete = True
-    for root, first, count in ((c.root, c.first, len(c.lines)) for c in iter_chunks(path, layout, chunk)):
+    # of a sample, as many records in a document as of a whole file
+    together = chunk if records is None else min(chunk * _apart(records), max(chunk, _MOST_TOGETHER))
+    for root, first, count in ((c.root, c.first, len(c.lines)) for c in iter_chunks(path, layout, together)):
         wanted = _wanted(records, first, count)
         complete = complete and len(wanted) == count
         if len(wanted):
@@ -197,6 +205,11 @@ def evaluate_with_pyschematron(
             if progress is not None:
                 progress(len(tally))
     return tally.opinion(judge.crashed, complete=complete)
+
+
+def _apart(records: range | NDArray[np.intp]) -> int:
+    """Return how far records stand apart in the mean, at least 1."""
+    return max(1, (int(records[-1]) + 1) // len(records)) if len(records) else 1
 
 
 class NotSampledError(Exception):
@@ -247,15 +260,21 @@ def evaluate_cut(
 
 
 def _schema(rulebook: Rulebook) -> Any:
-    return rulebook.schema.with_updated(query_binding=_BINDINGS[rulebook.version])
+    return without(rulebook.schema, unasked(rulebook)).with_updated(query_binding=_BINDINGS[rulebook.version])
 
 
-def _judge(rulebook: Rulebook, original: Path) -> Judge:
+def _judge(rulebook: Rulebook, original: Path | None) -> Judge:
     schema = _schema(rulebook)
-    if not rulebook.documents:
+    # elementpath knows no document() in XPath 1.0
+    documents = None if rulebook.version == "1.0" else Documents.of(rulebook, original, known=True)
+    if documents is None:
         return Judge(schema)
-    document = get_node_tree(root=parse_tree(original))
-    return Judge(schema, cast(DocumentNode, document), rulebook.documents[0])
+    texts = {one.name: one.text for one in documents.beside}
+    trees = {name: get_node_tree(root=etree.ElementTree(parse_text(text.encode()))) for name, text in texts.items()}
+    if original is not None and documents.original is not None:
+        tree = get_node_tree(root=parse_tree(original))
+        trees |= {name: tree for name in rulebook.documents if name not in texts}
+    return Judge(schema, {name: cast(DocumentNode, tree) for name, tree in trees.items()})
 
 
 def _wanted(records: range | NDArray[np.intp] | None, first: int, count: int) -> NDArray[np.intp]:
@@ -287,11 +306,13 @@ class _Tally:
     def __init__(self, rulebook: Rulebook, layout: Layout) -> None:
         self._checks = len(rulebook.checks)
         self._beyond = {index: why for index, why in enumerate(locality(rulebook, layout)) if why}
+        self._beyond |= unasked(rulebook)
         self._verdicts: list[NDArray[np.uint8]] = []
         self._records: list[NDArray[np.intp]] = []
         self._oddities: list[Mapping[str, Oddity]] = []
         self._counts = np.zeros((len(Verdict), self._checks), dtype=np.int64)
         self._problems: dict[int, str] = {}
+        self._of_lexeme = functools.lru_cache(_LEXEMES)(oddities_of)
 
     def __len__(self) -> int:
         return len(self._oddities)
@@ -310,7 +331,7 @@ class _Tally:
                 self._problems.setdefault(index, error)
         self._verdicts.append(verdicts)
         self._records.append(positions)
-        self._oddities += (oddity(record) for record in places)
+        self._oddities += (oddity(record, self._of_lexeme) for record in places)
 
     def opinion(self, crashed: Mapping[int, str], *, complete: bool) -> Opinion:
         """Return what was collected, without the checks that need the whole file."""
@@ -413,7 +434,7 @@ def _differences(
 def _flags(oddities: Iterable[Mapping[str, Oddity]], fields: frozenset[str] | None) -> Oddity:
     """Return the flags of the values that a check reads, in all the records."""
     found = [flags for o in oddities for name, flags in o.items() if fields is None or name in fields]
-    return reduce(or_, found, Oddity.NONE)
+    return functools.reduce(or_, found, Oddity.NONE)
 
 
 def _reason(known: tuple[Deviation, ...], flags: Oddity, *, failed: bool) -> Deviation | None:

@@ -21,10 +21,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.engines import EngineError, Guard, NotFramedError, Original, Program, compile_program
+from masktron.evaluation.engines import Documents, EngineError, Guard, NotFramedError, Program, compile_program
+from masktron.evaluation.events import Events
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.runner import EngineChoice, Events, Run, described, engines_of, runs_of
+from masktron.evaluation.runner import EngineChoice, Run, described, engines_of, runs_of, time_for
 from masktron.evaluation.stylesheet import Selection, stylesheet
 from masktron.kernels.cores import usable_cores
 from masktron.read.locality import locality
@@ -131,7 +132,7 @@ def count(
     path = Path(path)
     frame = framed(path, layout) if path.stat().st_size > small else None
     if frame is not None:
-        whole = _Whole(frame, rulebook, layout, Original(original or path) if rulebook.documents else None)
+        whole = _Whole(frame, rulebook, layout, Documents.of(rulebook, original))
         try:
             counts = whole.count(engine, threads or cores(), size, frozenset(leave_out), progress)
             return replace(counts, left=dict.fromkeys(leave_out, ""))
@@ -202,7 +203,7 @@ def runs_on(
 
 
 def slice_judge(
-    frame: Frame, rulebook: Rulebook, layout: Layout, run: Run, original: Original | None = None
+    frame: Frame, rulebook: Rulebook, layout: Layout, run: Run, documents: Documents | None = None
 ) -> Judge:
     """Compile a run for slices of a file, for one thread.
 
@@ -213,7 +214,7 @@ def slice_judge(
     NotFramedError, NotSlicedError
         What stands around the records does not suit, or has records itself.
     """
-    program = _program(rulebook, layout, run, original)
+    program = _program(rulebook, layout, run, documents)
     test, prefixes = framed_test(frame, layout)
     guard = Guard(test, tuple(prefixes.items()))
 
@@ -225,9 +226,10 @@ def slice_judge(
     return judge
 
 
-def _program(rulebook: Rulebook, layout: Layout, run: Run, original: Original | None) -> Program:
+def _program(rulebook: Rulebook, layout: Layout, run: Run, documents: Documents | None) -> Program:
     selection = Selection(run.checks, whole=run.whole)
-    return compile_program(stylesheet(rulebook, layout, run.engine, selection), run.engine, original)
+    text = stylesheet(rulebook, layout, run.engine, selection)
+    return compile_program(text, run.engine, documents, whole=run.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,7 @@ class _Whole:
     frame: Frame
     rulebook: Rulebook
     layout: Layout
-    original: Original | None
+    documents: Documents | None
 
     def count(
         self,
@@ -255,11 +257,12 @@ class _Whole:
     def _run(self, run: Run, total: Sum, threads: int, size: int, progress: Callable[[int], None] | None) -> int:
         """Add up a run and return the number of records."""
         if run.whole:
-            program = _program(self.rulebook, self.layout, run, self.original)
-            events = Events.of(program.run(parse_tree(self.frame.path).getroot()))
+            program = _program(self.rulebook, self.layout, run, self.documents)
+            with time_for(run):
+                events = Events.of(program.run(parse_tree(self.frame.path).getroot()))
             total.add(events, 0)
             return events.records
-        if self.original is not None:
+        if self.documents is not None:
             threads, size = 1, max(size, _ORIGINAL_SLICE)
         judge = self._judge(run)
         pieces = slices(self.frame, size)
@@ -274,7 +277,7 @@ class _Whole:
         return done
 
     def _judge(self, run: Run) -> Judge:
-        return slice_judge(self.frame, self.rulebook, self.layout, run, self.original)
+        return slice_judge(self.frame, self.rulebook, self.layout, run, self.documents)
 
     def _in_threads(self, run: Run, pieces: Iterator[bytes], threads: int) -> Generator[Events]:
         """Yield the events of slices in order, with a bounded number of slices in memory."""

@@ -12,7 +12,7 @@ from masktron.evaluation.across.engine import ColumnJudge, EngineJudge, Judge
 from masktron.evaluation.across.plan import Across, plan_across
 from masktron.evaluation.across.selection import Source
 from masktron.evaluation.deferral import Frame
-from masktron.evaluation.engines import Original
+from masktron.evaluation.engines import Documents
 from masktron.evaluation.exact import BatchEvaluator, report_whole
 from masktron.evaluation.findings import HandedBack
 from masktron.evaluation.memo import Memo
@@ -23,6 +23,7 @@ from masktron.evaluation.tally import Tally
 from masktron.evaluation.tiers import Assigned, Compiler, Tier
 from masktron.evaluation.walk import Lane
 from masktron.read.columns import Batch
+from masktron.read.document_calls import readers
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 
@@ -65,12 +66,15 @@ def plan_passes(
         Layout of the original, and what stands outside its records; None where it is no flat file.
     """
     usual = usual_engine(rulebook)
-    wanted = {Tier.DOCUMENT, Tier.RECORDS} if rulebook.documents and original is not None else {Tier.DOCUMENT}
-    asked = [i for i, own in enumerate(tiers) if own.tier in wanted and engines[i] == usual]
+    wanted = {Tier.DOCUMENT, Tier.RECORDS} if rulebook.reads_original and original is not None else {Tier.DOCUMENT}
+    # engines that are not ours could not be asked about what we gather there
+    names = {one.name for one in rulebook.beside}
+    apart = {check for check, read in readers(rulebook).items() if read & names} if names else set()
+    asked = [i for i, own in enumerate(tiers) if own.tier in wanted and engines[i] == usual and i not in apart]
     if not asked:
         return None, tuple(tiers)
-    beside, names = original or (None, ())
-    plan = partial(plan_across, rulebook, layout, outside=outside, original_layout=beside, original_outside=names)
+    beside, around = original or (None, ())
+    plan = partial(plan_across, rulebook, layout, outside=outside, original_layout=beside, original_outside=around)
     across, reasons = plan(asked)
     alone = [i for i in across.checks if tiers[i].tier is Tier.RECORDS and not across.reads_others(i)]
     if alone:
@@ -98,7 +102,7 @@ class Passes:
         Of the file.
     other : Table, optional
         Of the original, where that is another file.
-    document : Original, optional
+    documents : Documents, optional
         What ``document()`` returns, where rules read it.
     planned : frozenset of int
         The checks of `across` before the first pass.
@@ -108,7 +112,7 @@ class Passes:
     table: Table
     other: Table | None
     compiler: Compiler
-    document: Original | None
+    documents: Documents | None
     planned: frozenset[int]
 
     def gather(self, progress: Callable[[int], None] | None) -> int | None:
@@ -147,7 +151,7 @@ class Passes:
             return None
         book = self.across.conditions(source)
         checks = range(len(book.checks))
-        engine = EngineJudge(BatchEvaluator(book, table.layout, checks=checks, original=self.document), table.frame)
+        engine = EngineJudge(BatchEvaluator(book, table.layout, checks=checks, original=self.documents), table.frame)
         program, reasons = self.compiler(book, table.layout, checks)
         return engine if any(reasons) else ColumnJudge(program, engine)
 
@@ -168,7 +172,7 @@ class Passes:
 
         def runners(checks: Collection[int]) -> tuple[Runner, ...]:
             runs = runs_of(engines, [""] * len(engines), checks)
-            return tuple(Runner(run, across.rulebook, across.layout, self.document) for run in runs)
+            return tuple(Runner(run, across.rulebook, across.layout, self.documents) for run in runs)
 
         memory = Memo(program.reads, memo)
         view = across.extend if across.names else None
@@ -178,7 +182,7 @@ class Passes:
         """Evaluate what fires outside the records, on the document without them."""
         across = self.across
         for run in runs_of(engines, ["whole"] * len(engines), across.outside):
-            runner = Runner(run, across.rulebook, self.table.layout, self.document)
+            runner = Runner(run, across.rulebook, self.table.layout, self.documents)
             root = self.table.frame.empty()
             events = runner.events(root, 0)
             tally.count(events)

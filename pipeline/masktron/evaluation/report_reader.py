@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -95,6 +95,10 @@ class Failure:
     steps: Steps
     leaf: str
     message: str
+    notes: tuple[str, ...] = ()
+    """The texts of the diagnostics and properties of the check."""
+    subject: tuple[str, ...] = ()
+    """The Clark names on the way from the node to the one that is pointed at, ``@`` before that of an attribute."""
 
 
 def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
@@ -107,6 +111,20 @@ def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
     rulebook : Rulebook
     """
     kinds = {c.index: c.kind for c in rulebook.checks}
+    subjects = {c.index: _subject(c.subject, dict(rulebook.namespaces)) for c in rulebook.checks if c.subject}
+    for failure in _failures(text, kinds):
+        yield replace(failure, subject=subjects[failure.check]) if failure.check in subjects else failure
+
+
+def _subject(path: str, namespaces: Mapping[str, str]) -> tuple[str, ...]:
+    tags = []
+    for step in path.split("/"):
+        prefix, colon, local = step.removeprefix("@").rpartition(":")
+        tags.append("@" * step.startswith("@") + (f"{{{namespaces.get(prefix, '')}}}{local}" if colon else local))
+    return tuple(tags)
+
+
+def _failures(text: str, kinds: Mapping[int, Literal["assert", "report"]]) -> Iterator[Failure]:
     plain = _plain_failures(text, kinds)
     if plain is not None:
         yield from plain
@@ -151,8 +169,8 @@ def _failure(failure: etree._Element, place: int, kinds: Mapping[int, Literal["a
     check = int(failure.get("c", ""))
     kind = _kind(check, failure.get("k", ""), kinds)
     steps = tuple(int(step.text or 0) for step in failure.iterchildren("s"))
-    message = " ".join((failure.findtext("m") or "").split())
-    return Failure(check, kind, place, steps, _leaf(failure), message)
+    texts = [" ".join((m.text or "").split()) for m in failure.iterchildren("m")]
+    return Failure(check, kind, place, steps, _leaf(failure), texts[0], tuple(texts[1:]))
 
 
 class FindingMaker:
@@ -183,6 +201,7 @@ class FindingMaker:
         if failure.place < 0:
             return self._around(failure)
         place = self.places[failure.place]
+        failure = _led(place.element, failure)
         line, column = place.line, place.column
         if failure.steps:
             if self._starts[0] != failure.place:
@@ -199,14 +218,16 @@ class FindingMaker:
             column,
             self.shown.key_of(place.element),
             self.shown.values_of(place.element, failure.check),
+            notes=failure.notes,
         )
 
     def _around(self, failure: Failure) -> Finding:
         if self.outside is None:
             raise ValueError("the document of a report has nothing outside its records")
+        failure = _led(self.outside.root, failure)
         line, column = self.outside.starts[failure.steps]
         location = _location(self.outside.root, failure, f"/{_name(str(self.outside.root.tag))}")
-        return Finding(failure.check, failure.kind, -1, line, location, failure.message, column)
+        return Finding(failure.check, failure.kind, -1, line, location, failure.message, column, notes=failure.notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,9 +273,32 @@ def _texts(record: etree._Element, field: Field) -> list[str]:
     return [str(e.xpath("string()")) if len(e) else e.text or "" for e in record.iterchildren(field.tag)]
 
 
+def _led(top: etree._Element, failure: Failure) -> Failure:
+    """Return a failure that points at its subject; at the node itself where that has none."""
+    if not failure.subject or failure.leaf:
+        return failure
+    node, steps = top, list(failure.steps)
+    for step in steps:
+        node = _elements(node)[step]
+    for tag in failure.subject:
+        if tag.startswith("@"):
+            known = tag[1:] in node.attrib
+            return replace(failure, steps=tuple(steps), leaf=f"/@{_name(tag[1:])}") if known else failure
+        child = next(node.iterchildren(tag), None)
+        if child is None:
+            return failure
+        steps.append(_elements(node).index(child))
+        node = child
+    return replace(failure, steps=tuple(steps))
+
+
+def _elements(node: etree._Element) -> list[etree._Element]:
+    return [e for e in node if isinstance(e.tag, str)]
+
+
 def _location(node: etree._Element, failure: Failure, location: str) -> str:
     for step in failure.steps:
-        node = [e for e in node if isinstance(e.tag, str)][step]
+        node = _elements(node)[step]
         location += f"/{_name(str(node.tag))}{_position(node)}"
     return failure.leaf if failure.leaf == "/" else location + failure.leaf
 

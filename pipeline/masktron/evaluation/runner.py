@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.errors import RulebookError, UsageError
+from masktron.errors import MasktronError, ResourceError, RulebookError, UsageError
 from masktron.evaluation.engines import (
+    Documents,
     EngineError,
+    EngineTimeError,
     InternalEngineError,
-    Original,
     Program,
     compile_program,
     describe,
 )
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.recovery import Recovery
-from masktron.evaluation.stylesheet import EngineName, Selection, decode, needs_saxon, stylesheet
+from masktron.evaluation.events import Events
+from masktron.evaluation.recommended import Correction
+from masktron.evaluation.recovery import Recovery, SlowError
+from masktron.evaluation.shortcuts import looks_through
+from masktron.evaluation.stylesheet import EngineName, Selection, needs_saxon, stylesheet
+from masktron.processes import rule_seconds, rules_within
+from masktron.read.backtracking import backtracking
+from masktron.read.forbidden import shortened
 from masktron.read.locality import locality
 from masktron.read.records import Layout
-from masktron.read.rulebook import Rule, Rulebook
+from masktron.read.rulebook import Check, Rule, Rulebook, ValueOf
 
-type EngineChoice = Literal["auto", "libxml2", "saxon"]
+type EngineChoice = Literal["auto", "unaided", "libxml2", "saxon"]
+"""``auto`` is what decides: in XPath 1.0 libxml2 with the numbers of the Recommendation; ``unaided`` is libxml2 as it
+is, there. Both take Saxon for later versions, and for contexts that XSLT 1.0 cannot decide in linear time."""
+type Positions = Sequence[int] | NDArray[np.int64]
+"""Where records stand in the file, from 0."""
+
+CORRECTED = ", with numbers as in XPath 1.0"
+"""Said of libxml2 where its own reading or writing of numbers would have given other verdicts."""
+
+
+class SlowRuleError(ResourceError):
+    """An engine takes longer for a rule than it may, on one record or on the whole document.
+
+    Parameters
+    ----------
+    record : int or None
+        Position of the record in the file, from 0, where it is one and that is known.
+    """
+
+    def __init__(self, what: str, *, where: str, record: int | None, hint: str) -> None:
+        super().__init__(what, where=where if record is None else f"{where}, record {record + 1:,}", hint=hint)
+        self.rule = where
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +92,7 @@ def runs_of(engines: Sequence[EngineName], reasons: Sequence[str], selected: Col
 
 def usual_engine(rulebook: Rulebook) -> EngineName:
     """Return the engine that decides a rulebook's version of XPath, contexts that are too hard for it apart."""
-    return "libxml2" if rulebook.version == "1.0" else "saxon"
+    return "recommended" if rulebook.version == "1.0" else "saxon"
 
 
 def described(engines: Iterable[EngineName], rulebook: Rulebook) -> str:
@@ -86,18 +114,52 @@ def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, rules: Seq
         raise UsageError(
             "libxml2 cannot decide this context in linear time", where=str(hard.origin), hint="use the engine saxon"
         )
-    return "libxml2" if rulebook.version == "1.0" and engine != "saxon" and hard is None else "saxon"
+    if rulebook.version != "1.0" or engine == "saxon" or hard is not None:
+        return "saxon"
+    return "recommended" if engine == "auto" else "libxml2"
+
+
+def _walks(rulebook: Rulebook, checks: Collection[int]) -> bool:
+    """Whether an expression of some checks looks through the whole document wherever it is evaluated."""
+    situated = (place for place in rulebook.situated() if place[2].index in checks)
+    texts = (
+        text
+        for pattern, position, check in situated
+        for rules in (pattern.rules[: position + 1],)
+        for text in (
+            check.test,
+            *(rule.context for rule in rules),
+            *(let.value for let in (*rulebook.lets, *pattern.lets, *rules[-1].lets)),
+        )
+    )
+    return any(looks_through(text, saxon=False) for text in texts)
+
+
+def _why_slow(rulebook: Rulebook, check: int) -> str:
+    """Say what to do about a check that takes too long."""
+    if found := backtracking(rulebook, check):
+        return f"{found[0]}: write the pattern so that a text has one reading; `masktron explain` lists such patterns"
+    return "simplify the test or its context, or give engines more time: --rule-timeout SECONDS"
+
+
+def time_for(run: Run) -> AbstractContextManager[None]:
+    """Give engines the time of all checks of a run on a whole document, since each of them may take its time."""
+    return rules_within(rule_seconds() * len(run.checks) if run.whole else None)
 
 
 class Runner:
     """A run with its compiled stylesheets; the report is compiled when something fails."""
 
-    def __init__(self, run: Run, rulebook: Rulebook, layout: Layout, original: Original | None) -> None:
+    def __init__(self, run: Run, rulebook: Rulebook, layout: Layout, documents: Documents | None) -> None:
         self.run = run
         self.rulebook = rulebook
         self.layout = layout
-        self.original = original
+        self.documents = documents
+        self._walks = run.whole and _walks(rulebook, run.checks)
         self._verdicts = self._compiled(run.checks, report=False)
+        self._correction: Correction | None = None
+        if run.engine == "recommended":
+            self._correction = Correction(rulebook, layout, run.checks, run.whole, documents, self._corrected)
         self._report: Program | None = None
         self._recovery: Recovery | None = None
 
@@ -108,17 +170,50 @@ class Runner:
 
     def _program(self, checks: frozenset[int], *, report: bool, careful: bool = False) -> Program:
         selection = Selection(checks, whole=self.run.whole, report=report)
-        text = stylesheet(self.rulebook, self.layout, self.run.engine, selection)
-        return compile_program(text, self.run.engine, self.original, careful=careful)
+        engine: EngineName = "saxon" if self.run.engine == "saxon" else "libxml2"
+        text = stylesheet(self.rulebook, self.layout, engine, selection)
+        return compile_program(text, engine, self.documents, careful=careful, whole=self.run.whole, walks=self._walks)
 
-    def _text(self, program: Program, root: etree._Element, *, report: bool) -> str:
+    def _corrected(self, checks: frozenset[int], report: bool) -> Program:
+        selection = Selection(checks, whole=self.run.whole, report=report)
+        text = stylesheet(self.rulebook, self.layout, "recommended", selection)
+        return compile_program(text, "recommended", self.documents, whole=self.run.whole, walks=self._walks)
+
+    def _text(self, program: Program, root: etree._Element, at: Positions | None = None, *, report: bool) -> str:
         try:
             try:
-                return program.run(root)
-            except InternalEngineError:
+                with time_for(self.run):
+                    return program.run(root)
+            except (InternalEngineError, EngineTimeError):
                 return self._recovered(root, report=report)
+        except SlowError as slow:
+            raise self._slow(slow, at) from None
         except EngineError as error:
             raise self._blame(error, root, report=report) from None
+
+    def _slow(self, slow: SlowError, at: Positions | None) -> SlowRuleError:
+        """Return the error that names the rule and the record, if it is one and it is known which."""
+        check = self.rulebook.checks[slow.check]
+        record = None if slow.record is None or at is None else int(at[slow.record])
+        parts = "on the whole document" if self.run.whole else "on some records"
+        on = parts if slow.record is None else "on one record"
+        return SlowRuleError(
+            f"{self.engine} takes more than {rule_seconds():g} s for '{' '.join(check.test.split())}' {on}",
+            where=f"{check.origin} ({check.id})",
+            record=record,
+            hint=_why_slow(self.rulebook, slow.check),
+        )
+
+    def _slow_numbers(self) -> SlowRuleError:
+        """Return the error where only the numbers of the Recommendation make rules slow, on a whole document."""
+        checks = [check for check in self.rulebook.checks if check.index in self.run.checks]
+        seconds = rule_seconds() * len(checks)
+        return SlowRuleError(
+            f"{self.engine} takes more than {seconds:g} s for the numbers of XPath 1.0, on the whole document",
+            where=f"{checks[0].origin} ({', '.join(check.id for check in checks[:3])}{', ...' * (len(checks) > 3)})",
+            record=None,
+            hint=_why_slow(self.rulebook, checks[0].index),
+        )
 
     def _recovered(self, root: etree._Element, *, report: bool) -> str:
         if self._recovery is None:
@@ -133,20 +228,44 @@ class Runner:
         except EngineError as error:
             raise self._blame(error, None, report=report) from None
 
-    def _blame(self, error: EngineError, root: etree._Element | None, *, report: bool) -> RulebookError:
-        """Return the error with the check that causes it: the one that stops the engine alone."""
+    def _blame(self, error: EngineError, root: etree._Element | None, *, report: bool) -> MasktronError:
+        """Return the error with the check that causes it: the one that stops the engine alone.
+
+        One that only takes too long alone is named where no other is at fault.
+        """
+        slow: int | None = None
         for check in self.rulebook.checks:
             if check.index not in self.run.checks:
                 continue
             try:
                 self._alone(check.index, root, report=report)
+            except EngineTimeError:
+                slow = check.index if slow is None else slow
             except EngineError as own:
+                shown = self._faulty_part(check, root) if report else None
+                what = shortened(check.test) if shown is None else f"{_written(shown)} in the message"
                 return RulebookError(
-                    f"{self.engine} cannot evaluate {' '.join(check.test.split())!r}: {own}",
+                    f"{self.engine} cannot evaluate {what}: {own}",
                     where=f"{check.origin} ({check.id})",
-                    hint="look at the test, its context, its variables and its message",
+                    hint="look at the test, its context and its variables"
+                    if shown is None
+                    else "select shows nodes or values; path has to select nodes, whose names are shown",
                 )
+        if slow is not None:
+            return self._slow(SlowError(slow, None), None)
         return RulebookError(f"{self.engine} stopped: {error}", where=str(self.rulebook.path))
+
+    def _faulty_part(self, check: Check, root: etree._Element | None) -> ValueOf | None:
+        """Return the part of a message that stops the engine where the rest of the check does not."""
+        for part in (None, *(part for part in check.message if isinstance(part, ValueOf))):
+            book = _with_message(self.rulebook, check.index, () if part is None else (part,))
+            try:
+                Runner(self.run, book, self.layout, self.documents)._alone(check.index, root, report=True)
+            except EngineTimeError:
+                continue  # which is not what stopped it
+            except EngineError:
+                return part
+        return None
 
     def _alone(self, check: int, root: etree._Element | None, *, report: bool) -> None:
         """Compile one check, and evaluate it on a document if there is one."""
@@ -157,64 +276,59 @@ class Runner:
             except InternalEngineError:
                 self._program(frozenset({check}), report=report, careful=True).run(root)
 
-    def events(self, root: etree._Element, records: int | None = None) -> Events:
-        """Evaluate a document, of so many records."""
-        events = Events.of(self._text(self._verdicts, root, report=False))
+    def events(self, root: etree._Element, records: int | None = None, at: Positions | None = None) -> Events:
+        """Evaluate a document, of so many records, which stand at these positions of the file."""
+        events = Events.of(self._text(self._verdicts, root, at, report=False))
         if records is not None and events.records != records:
             raise RulebookError(
                 f"{self.engine} saw {events.records} of {records} records",
                 where=str(self.rulebook.path),
                 hint="please report this rulebook and file: the result cannot be trusted",
             )
-        return events
+        if self._correction is None:
+            return events
+        try:
+            with time_for(self.run):
+                return self._correction.events(root, events)
+        except EngineTimeError:
+            raise self._slow_numbers() from None
+        except EngineError as error:
+            raise self._blame(error, root, report=False) from None
 
     def report(self, root: etree._Element) -> str:
         """Return what fails in a document, with messages."""
+        if self._correction is not None:
+            try:
+                with time_for(self.run):
+                    text = self._correction.report(root)
+                if text is not None:
+                    return text
+            except EngineTimeError:
+                raise self._slow_numbers() from None
+            except EngineError as error:
+                raise self._blame(error, root, report=True) from None
         self._report = self._report or self._compiled(self.run.checks, report=True)
         return self._text(self._report, root, report=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Events:
-    """What happened on the nodes of a document, in document order; record -1 is outside the records."""
+def _with_message(rulebook: Rulebook, check: int, message: tuple[ValueOf, ...]) -> Rulebook:
+    """Return a rulebook in which a check has another message."""
+    patterns = tuple(
+        replace(
+            pattern,
+            rules=tuple(
+                replace(
+                    rule,
+                    checks=tuple(replace(one, message=message) if one.index == check else one for one in rule.checks),
+                )
+                for rule in pattern.rules
+            ),
+        )
+        for pattern in rulebook.patterns
+    )
+    return replace(rulebook, patterns=patterns, schema=None)
 
-    records: int
-    record: NDArray[np.int64]
-    check: NDArray[np.int64]
-    verdict: NDArray[np.int64]
-    """`Verdict` codes, with NOT_FIRED for an error in the context."""
 
-    @classmethod
-    def of(cls, text: str) -> Events:
-        """Decode what a stylesheet wrote."""
-        points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
-        breaks = points == ord("\n")
-        record = np.cumsum(breaks) - 1
-        check, verdict = decode(points[~breaks])
-        return cls(int(breaks.sum()), record[~breaks], check, verdict)
-
-    @property
-    def fails(self) -> NDArray[np.bool_]:
-        """Which of them are findings."""
-        return np.not_equal(self.verdict, Verdict.HOLDS)
-
-    @property
-    def kinds(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-        """In which of them a check was evaluated, failed, raised an error."""
-        wrong = (self.verdict == Verdict.ERROR) | (self.verdict == Verdict.NOT_FIRED)
-        return np.not_equal(self.verdict, Verdict.NOT_FIRED), np.equal(self.verdict, Verdict.FAILS), wrong
-
-    def counts(self, checks: int) -> NDArray[np.int64]:
-        """Numbers of nodes by kind and check, shape (3, checks)."""
-        return np.array([np.bincount(self.check[kind], minlength=checks) for kind in self.kinds], dtype=np.int64)
-
-    def part(self, chosen: NDArray[np.bool_]) -> Events:
-        """Return some of the events."""
-        return Events(self.records, self.record[chosen], self.check[chosen], self.verdict[chosen])
-
-    def fill(self, verdicts: NDArray[np.uint8]) -> None:
-        """Raise the verdicts of each record and check to the worst of its nodes."""
-        code = np.where(self.verdict == Verdict.NOT_FIRED, Verdict.ERROR, self.verdict)
-        for worst in (Verdict.HOLDS, Verdict.FAILS, Verdict.ERROR):
-            chosen = (code == worst) & (self.record >= 0)
-            verdicts[self.record[chosen], self.check[chosen]] = worst
+def _written(part: ValueOf) -> str:
+    """Write a part of a message as it stands in the rulebook."""
+    return f'<name path="{part.select}"/>' if part.is_name else f'<value-of select="{part.select}"/>'

@@ -18,14 +18,16 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.evaluation.conversions import PREFIX, URI
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, Scope
+from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, Scope, beside_name
 from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Pattern, Rule, Rulebook, ValueOf
+from masktron.read.rulebook import Check, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.read.schematron_compile import XSL, declarations
 from masktron.read.schematron_context import ContextPath, condition, parse_context
 
-type EngineName = Literal["libxml2", "saxon"]
+type EngineName = Literal["recommended", "libxml2", "saxon"]
+"""What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""
 
 _BASE = 0x100
 _SURROGATES = 0xD800
@@ -117,7 +119,9 @@ class _Stylesheet:
         self.selection = selection
         self.layout = layout
         self.mode = ' version="1.0"' if self.saxon and rulebook.version == "1.0" else ""
-        self.scope = Scope((), rulebook.namespaces, self.saxon).extend(rulebook.lets, "s", is_global=True)
+        beside = tuple(one.name for one in rulebook.beside)
+        scope = Scope((), rulebook.namespaces, self.saxon, beside, converts=engine == "recommended")
+        self.scope = scope.extend(rulebook.lets, "s", is_global=True)
         self.globals: dict[str, str] = {}
 
     def text(self) -> str:
@@ -132,10 +136,12 @@ class _Stylesheet:
         saxon = (
             f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" xmlns:m-xs="{_XS}" exclude-result-prefixes="#all"'
             if self.saxon
-            else f'xmlns:m-set="{_SET}" exclude-result-prefixes="m-set"'
+            else f'xmlns:m-set="{_SET}" xmlns:{PREFIX}="{URI}" exclude-result-prefixes="m-set {PREFIX}"'
         )
         shared = "".join(text.format(name=name) for text, name in self.scope.shared.items())
-        parameter = f'<m-xsl:param name="{ORIGINAL}"/>' if self.saxon and self.rulebook.documents else ""
+        parameters = [ORIGINAL, *(beside_name(i, saxon=True) for i in range(len(self.rulebook.beside)))]
+        used = parameters if self.saxon and self.rulebook.documents else []
+        parameter = "".join(f'<m-xsl:param name="{name}"/>' for name in used)
         return (
             f'<m-xsl:stylesheet version="{"3.0" if self.saxon else "1.0"}" xmlns:m-xsl="{XSL}" {saxon} {prefixes} '
             f"{declarations(self.rulebook.namespaces)}>"
@@ -329,8 +335,11 @@ class _Stylesheet:
             if isinstance(part, str):
                 yield f"<m-xsl:text>{escape(part)}</m-xsl:text>"
                 continue
+            if isinstance(part, Note):
+                yield "</m><m>"
+                continue
             source = f"name({part.select})" if part.is_name else part.select
-            value = f"<m-xsl:value-of select={scope.attribute(source, check.origin)}/>"
+            value = f"<m-xsl:value-of select={scope.attribute(source, check.origin, written=True)}/>"
             if self.saxon:
                 caught = '<m-xsl:catch>[<m-xsl:value-of select="$m-err:description"/>]</m-xsl:catch>'
                 value = f"<m-xsl:try>{scope.declarations(source)}{value}{caught}</m-xsl:try>"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
-from masktron.evaluation.shortcuts import shortcuts
+from masktron.evaluation.conversions import Type, converted
+from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
 from masktron.read.forbidden import screen
 from masktron.read.rulebook import Let, Origin
 from masktron.read.schematron_lexer import rename_variables, tokenize, variables
@@ -16,6 +17,24 @@ ORIGINAL = "m.original"
 """Stylesheet parameter of Saxon: the document that ``document()`` returns."""
 ORIGINAL_URI = "masktron-original.xml"
 """What ``document()`` asks libxml2's resolver for."""
+
+
+def beside_name(place: int, *, saxon: bool) -> str:
+    """Return the stylesheet parameter, or what libxml2's resolver is asked for, of a document of its own.
+
+    Parameters
+    ----------
+    place : int
+        In ``Rulebook.beside``.
+    saxon : bool
+    """
+    return f"m.beside.{place}" if saxon else f"masktron-beside-{place}.xml"
+
+
+def reads_documents(text: str) -> bool:
+    """Whether a stylesheet reads the original or another document."""
+    marks = (f"${ORIGINAL}", ORIGINAL_URI, f"${beside_name(0, saxon=True)[:-1]}", beside_name(0, saxon=False)[:-5])
+    return any(mark in text for mark in marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,43 +53,75 @@ class Scope:
     lets: tuple[Named, ...]
     namespaces: tuple[tuple[str, str], ...]
     saxon: bool
+    beside: tuple[str, ...] = ()
+    """Names of the documents that are files of their own; any other is the original."""
     shared: dict[str, str] = field(default_factory=dict, compare=False)
     """What shortcuts ask the stylesheet to declare, with its name; one for all scopes of a stylesheet."""
+    numbers: set[str] = field(default_factory=set, compare=False)
+    """Those of these names that stand for numbers; the others are nodes."""
+    converts: bool = False
+    """Whether our functions convert between numbers and texts; see `masktron.evaluation.conversions`."""
 
     def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> Scope:
         """Return the scope inside which these are declared too."""
         more = tuple(
             Named(let, f"{prefix}.{k}.{re.sub(r'[^\w.\-]', '_', let.name)}", is_global) for k, let in enumerate(lets)
         )
-        return Scope(self.lets + more, self.namespaces, self.saxon, self.shared)
+        return replace(self, lets=self.lets + more)
 
-    def attribute(self, expression: str, origin: Origin) -> str:
-        """Return an expression as a quoted attribute value of the stylesheet."""
-        return quoteattr(self.expression(expression, origin))
+    def attribute(self, expression: str, origin: Origin, *, written: bool = False) -> str:
+        """Return an expression as a quoted attribute value of the stylesheet; of one that is written as a text."""
+        return quoteattr(self.expression(expression, origin, written=written))
 
-    def expression(self, expression: str, origin: Origin) -> str:
-        """Return an expression with unique variables and the original bound."""
-        original = f"${ORIGINAL}" if self.saxon else f"document('{ORIGINAL_URI}')"
+    def expression(self, expression: str, origin: Origin, *, written: bool = False) -> str:
+        """Return an expression with unique variables and its documents bound."""
+        text = self._bound(expression, origin)
+        return converted(text, self._types(), written=written).text if self.converts else text
+
+    def _types(self) -> dict[str, Type]:
+        """Return the types of variables as they are named in the stylesheet."""
+        types: dict[str, Type] = {
+            name: "number" if name in self.numbers else "nodes" for name in self.shared.values()
+        }
+        for k, named in enumerate(self.lets):
+            text = replace(self, lets=self.lets[:k])._bound(named.let.value, named.let.origin)
+            types[named.unique] = converted(text, types).type
+        return types
+
+    def _bound(self, expression: str, origin: Origin) -> str:
         parts: list[str] = []
         at = 0
         calls = screen(expression, origin, self.namespaces)
-        found = () if self.saxon else tuple(shortcuts(expression, calls, original))
+        found = tuple(shortcuts(expression, calls, self._document, saxon=self.saxon))
         covered = {call for call in calls for part in found if part.start <= call.start < part.end}
-        replaced = [(call.start, call.end, original) for call in calls if call not in covered]
-        replaced += [
-            (part.start, part.end, part.text.format(name=self._declared(part.declaration))) for part in found
-        ]
+        replaced = [(call.start, call.end, self._document(call.uri)) for call in calls if call not in covered]
+        replaced += [(part.start, part.end, part.text.format(name=self._declared(part))) for part in found]
         for start, end, text in sorted(replaced):
             parts += expression[at:start], text
             at = end
         return rename_variables("".join((*parts, expression[at:])), self._renaming())
 
-    def _declared(self, declaration: str) -> str:
-        return self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
+    def _document(self, name: str) -> str:
+        """Return what stands for a document in the stylesheet."""
+        if name not in self.beside:
+            return f"${ORIGINAL}" if self.saxon else f"document('{ORIGINAL_URI}')"
+        own = beside_name(self.beside.index(name), saxon=self.saxon)
+        return f"${own}" if self.saxon else f"document('{own}')"
+
+    def _declared(self, part: Shortcut) -> str:
+        """Return the name of what a part of an expression asks the stylesheet to declare."""
+        declaration = part.declaration
+        if part.number and self.converts:
+            declaration = variable(converted(part.number, {}).text)
+        name = self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
+        if part.number:
+            self.numbers.add(name)
+        return name
 
     def _renaming(self) -> Callable[[str], str]:
         names = {n.let.name: f"a.{n.unique}" if self.saxon and n.is_global else n.unique for n in self.lets}
-        names |= {name: name for name in (ORIGINAL, *self.shared.values())}
+        beside = (beside_name(place, saxon=True) for place in range(len(self.beside)))
+        names |= {name: name for name in (ORIGINAL, *beside, *self.shared.values())}
         return lambda name: names.get(name, f"b.{name}")
 
     def needed(self, *expressions: str) -> tuple[Named, ...]:
@@ -87,7 +138,7 @@ class Scope:
 
     def before(self, named: Named) -> Scope:
         """Return the scope in which the value of a variable is evaluated."""
-        return Scope(self.lets[: self.lets.index(named)], self.namespaces, self.saxon, self.shared)
+        return replace(self, lets=self.lets[: self.lets.index(named)])
 
     def declarations(self, *expressions: str) -> str:
         """Return the local variables that expressions need.

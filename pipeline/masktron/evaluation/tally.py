@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.events import Events
+from masktron.evaluation.findings import Departure, Evaluation, Finding
 from masktron.evaluation.report_reader import Failure
-from masktron.evaluation.runner import Events
 
 type Sink = Callable[[Finding], None]
 """Takes every finding; those of one check in the order of the records."""
@@ -41,6 +41,8 @@ class Tally:
         self.keep_verdicts = keep_verdicts
         self.counts = np.zeros((3, checks), dtype=np.int64)
         self.records = 0
+        self.departed = False
+        self._departures = np.zeros((2, checks), dtype=np.int64)
         self._found = np.zeros(checks, dtype=np.int64)
         self._findings: list[Finding] = []
         self._verdicts: list[NDArray[np.uint8]] = []
@@ -48,6 +50,13 @@ class Tally:
     def count(self, events: Events) -> None:
         """Count events."""
         self.counts += events.counts(self.checks)
+        if events.alone is not None:
+            self.depart(events.departures(self.checks))
+
+    def depart(self, counts: NDArray[np.int64]) -> None:
+        """Note that libxml2 alone says something else; records that it refuses and accepts, shape (2, checks)."""
+        self.departed = True
+        self._departures += counts
 
     def judged(self, records: int, verdicts: NDArray[np.uint8] | None) -> None:
         """Note that so many records are done, and the verdicts on them."""
@@ -99,4 +108,9 @@ class Tally:
         fired, failed, errors = self.counts
         findings = tuple(sorted(self._findings, key=lambda f: (f.check, f.record)))
         verdicts = self.judged_all(self.records)
-        return Evaluation(verdicts, fired, failed, errors, findings, engine, self.records)
+        departures = tuple(
+            Departure(check, int(refused), int(accepted))
+            for check, (refused, accepted) in enumerate(self._departures.T)
+            if refused or accepted
+        )
+        return Evaluation(verdicts, fired, failed, errors, findings, engine, self.records, departures=departures)

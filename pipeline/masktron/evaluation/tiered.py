@@ -19,16 +19,18 @@ from typing import TYPE_CHECKING
 from masktron.evaluation import exact
 from masktron.evaluation.across.plan import Across
 from masktron.evaluation.columns.program import compile_program
+from masktron.evaluation.conversions import Reads
 from masktron.evaluation.deferral import Frame
-from masktron.evaluation.engines import Original
+from masktron.evaluation.engines import Documents
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.memo import Memo
 from masktron.evaluation.passes import Batches, Passes, Table, plan_passes
+from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import Shown, outside_names
 from masktron.evaluation.runner import EngineChoice, Runner, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Sink, Tally
-from masktron.evaluation.tiers import Assigned, Compiler, Tier, assign, without_columns
+from masktron.evaluation.tiers import Assigned, Compiler, Program, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
 from masktron.read.columns import Batch
 from masktron.read.locality import locality
@@ -198,17 +200,17 @@ def evaluate_columns(
     across, other = _planned(path, rulebook, layout, frame, tiers, engines, original, beside)
     # a table has been read by then
     known = original is None or other is not None or original.samefile(path)
-    document = Original(original or path, known=known) if rulebook.documents else None
+    documents = Documents.of(rulebook, original, known=known)
     passes = None
     if across is not None:
-        passes = Passes(across, Table(path, layout, frame, batches), other, compiler, document, across.checks)
+        passes = Passes(across, Table(path, layout, frame, batches), other, compiler, documents, across.checks)
 
     def runners(
-        tier: Tier, without: frozenset[int] = frozenset(), document: Original | None = document
+        tier: Tier, without: frozenset[int] = frozenset(), documents: Documents | None = documents
     ) -> list[Runner]:
         selected = [i for i, own in enumerate(tiers) if own.tier is tier and i not in without]
         reasons = ["whole" if tier is Tier.DOCUMENT else ""] * len(tiers)
-        return [Runner(run, rulebook, layout, document) for run in runs_of(engines, reasons, selected)]
+        return [Runner(run, rulebook, layout, documents) for run in runs_of(engines, reasons, selected)]
 
     tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
@@ -218,11 +220,12 @@ def evaluate_columns(
     if passes is not None:
         # what no engine takes is refused as it is written, before anything is read
         for tier in (Tier.RECORDS, Tier.DOCUMENT):
-            runners(tier, document=None)
+            runners(tier, documents=None)
         gathered = passes.gather(progress)
         extra, done = passes.lanes(engines, memo), passes.across.checks
     records, whole = runners(Tier.RECORDS, done), runners(Tier.DOCUMENT, done)
-    own = [Lane(program, columns, records, Memo(program.reads, memo))] if columns or records else []
+    numeric = _numeric(rulebook, layout, tiers, compiler)
+    own = [Lane(program, columns, records, Memo(program.reads, memo), numeric=numeric)] if columns or records else []
     if own or extra or (passes is not None and gathered is None):
         _walk(Walk(frame, [*own, *extra], tally, shown), batches, progress)
     elif gathered is not None:
@@ -237,6 +240,17 @@ def evaluate_columns(
     # what an engine sees of records that our reader cut is not its own reading of the file
     evaluation = tally.evaluation(f"masktron's columns with {used}" if columns or records or done else used)
     return replace(evaluation, handed_back=() if passes is None else passes.handed_back(tiers))
+
+
+def _numeric(
+    rulebook: Rulebook, layout: Layout, tiers: Sequence[Assigned], compiler: Compiler
+) -> tuple[Program, tuple[int, ...]] | None:
+    """Compile the checks over columns of which it is known what libxml2 alone says."""
+    if rulebook.version != "1.0":
+        return None
+    reads = reads_of(rulebook)
+    checks = tuple(i for i, own in enumerate(tiers) if own.tier is Tier.COLUMNS and reads[i] is Reads.NODES)
+    return (compiler(rulebook, layout, checks)[0], checks) if checks else None
 
 
 def _planned(

@@ -70,15 +70,22 @@ def oddities_of(lexeme: str) -> Oddity:
     return flags if reads_alike(text) else flags | Oddity.MISREAD
 
 
-def oddity(record: etree._Element) -> dict[str, Oddity]:
-    """Return the flags of the fields and attributes of a record, and of what is nested in them, by local name."""
+def oddity(record: etree._Element, of: Callable[[str], Oddity] = oddities_of) -> dict[str, Oddity]:
+    """Return the flags of the fields and attributes of a record, and of what is nested in them, by local name.
+
+    Parameters
+    ----------
+    record : Element
+    of : callable, optional
+        What tells the flags of one value, where it is to remember them.
+    """
     flags: dict[str, Oddity] = {}
     for element in record.iter(etree.Element):
         values = [(key, str(value)) for key, value in element.attrib.items()]
         if element is not record and len(element) == 0:
             values.append((element.tag, element.text or ""))
         for tag, value in values:
-            if found := oddities_of(value):
+            if found := of(value):
                 name = str(tag).rpartition("}")[2]
                 flags[name] = flags.get(name, Oddity.NONE) | found
     return flags

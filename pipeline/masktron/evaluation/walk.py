@@ -24,7 +24,7 @@ from masktron.read.columns import Batch
 PART = 5_000
 """Records that an engine has in memory at a time."""
 
-_NOBODY = (0, 0, 0)
+_NOBODY = (0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,11 +48,29 @@ class Lane:
     records: Sequence[Runner]
     memo: Memo
     view: Callable[[Batch], Batch] | None = None
+    numeric: tuple[Program, tuple[int, ...]] | None = None
+    """The checks that make numbers of fields and nothing else that libxml2 does in its own way, compiled apart."""
 
     @property
     def compiled(self) -> NDArray[np.int64]:
         """The checks that the program has."""
         return np.array(sorted(i for runner in self.columns for i in runner.run.checks), dtype=np.int64)
+
+    def departures(self, seen: _Seen, checks: int) -> NDArray[np.int64] | None:
+        """Count the records that libxml2 alone refuses, and accepts; (2, checks), None where it misreads nothing."""
+        if self.numeric is None:
+            return None
+        program, numeric = self.numeric
+        rows, misread = seen.batch.misread()
+        if not len(rows):
+            return None
+        alone = program.evaluate(misread)
+        counts = np.zeros((2, checks), dtype=np.int64)
+        for check in numeric:
+            known = ~(alone.unsure[:, check] | seen.outcome.unsure[rows, check])
+            theirs, ours = alone.failed[:, check] > 0, seen.outcome.failed[rows, check] > 0
+            counts[:, check] = (known & theirs & ~ours).sum(), (known & ~theirs & ours).sum()
+        return counts
 
     def seen(self, batch: Batch) -> _Seen:
         """Evaluate the program on a batch of the file."""
@@ -134,6 +152,9 @@ class Walk:
         for seen in views:
             for kind, counted in enumerate((seen.outcome.fired, seen.outcome.failed)):
                 self.tally.counts[kind, seen.compiled] += counted[:, seen.compiled].sum(axis=0, dtype=np.int64)
+            departures = seen.lane.departures(seen, self.tally.checks)
+            if departures is not None and departures.any():
+                self.tally.depart(departures)
         for start in range(0, len(batch), PART):
             rows = np.arange(start, min(start + PART, len(batch)))
             failing = np.zeros((len(rows), self.tally.checks), dtype=np.bool_)
@@ -176,22 +197,32 @@ class Walk:
     def _counts(
         self, runner: Runner, part: _Part, wanted: NDArray[np.int64], checks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return what the engine counts on some records of a part; shape (checks, records, 3)."""
-        counts = np.zeros((len(checks), len(wanted), 3), dtype=np.int64)
+        """Return what the engine counts on some records of a part; shape (checks, records, 5).
+
+        Nodes that fired, failed and raised errors; whether libxml2 alone refuses the record, and accepts it.
+        """
+        counts = np.zeros((len(checks), len(wanted), 5), dtype=np.int64)
         if not len(wanted):
             return counts
-        events = runner.events(self.frame.document(part.batch, part.rows[wanted]), len(wanted))
-        events = events.part(np.isin(events.check, checks))
+        rows = part.rows[wanted]
+        events = runner.events(self.frame.document(part.batch, rows), len(wanted), part.batch.first + rows)
+        events = events.of_checks(checks)
         at = np.searchsorted(checks, events.check)
         for k, kind in enumerate(events.kinds):
             np.add.at(counts[:, :, k], (at[kind], events.record[kind]), 1)
+        if events.alone is not None:
+            refused = np.zeros(counts.shape[:2], dtype=np.bool_)
+            fails = events.alone.fails
+            refused[np.searchsorted(checks, events.alone.check[fails]), events.alone.record[fails]] = True
+            fine = counts[:, :, 1:3].sum(axis=2) == 0
+            counts[:, :, 3], counts[:, :, 4] = refused & fine, ~refused & ~fine
         return counts
 
     def _evaluate(self, part: _Part) -> None:
         """Let the engine decide the checks that have no evaluation over columns."""
         root = self.frame.document(part.batch, part.rows)
         for runner in part.lane.records:
-            events = runner.events(root, len(part.rows))
+            events = runner.events(root, len(part.rows), part.batch.first + part.rows)
             self.tally.count(events)
             fails = events.part(events.fails)
             part.failing[fails.record, fails.check] = True
@@ -273,12 +304,16 @@ class _Asked:
     def answer(
         self, counts: NDArray[np.int64], wanted: NDArray[np.int64], part: _Part, memo: Memo, tally: Tally
     ) -> None:
-        """Take what the engine counted on the rows that it was asked about; shape (wanted, 3)."""
+        """Take what the engine counted on the rows that it was asked about; shape (wanted, 5)."""
         own = np.array([have or _NOBODY for have in self.known], dtype=np.int64)
         new = self.representatives >= 0
         own[new] = counts[np.searchsorted(wanted, self.representatives[new])]
         for at in np.flatnonzero(new & (self.representatives == self.rows)):
-            fired, failed, errors = own[at].tolist()
-            memo.store(self.keys[at], (fired, failed, errors))
-        tally.counts[:, self.check] += own.sum(axis=0)
-        part.judge(self.rows, self.check, own)
+            fired, failed, errors, refused, accepted = own[at].tolist()
+            memo.store(self.keys[at], (fired, failed, errors, refused, accepted))
+        tally.counts[:, self.check] += own[:, :3].sum(axis=0)
+        if own[:, 3:].any():
+            departures = np.zeros((2, tally.checks), dtype=np.int64)
+            departures[:, self.check] = own[:, 3:].sum(axis=0)
+            tally.depart(departures)
+        part.judge(self.rows, self.check, own[:, :3])

@@ -113,7 +113,7 @@ class Collector:
         """Return the number of the combination of keys of each record; -1 for none."""
         found: NDArray[np.int32] | None = None
         for at, key in enumerate(keys):
-            one = self._table(at).number(*spans(batch, key, self._version).only(chosen))
+            one = self._table(at).number(*spans(batch, key).only(chosen))
             found = one if found is None else self._paired(len(keys) - 1 + at, found, one)
         if found is None:
             nobody = np.zeros(len(batch), dtype=np.int32)
@@ -149,7 +149,7 @@ class Collector:
         numbers = batch.numbers(target)
         if (chosen & (numbers.form == Form.OTHER)).any():
             raise NotAcross("a value that may or may not be a number")
-        values = numbers.libxml2 if self._version == "1.0" else numbers.double
+        values = numbers.double
         if self._version != "1.0" and np.isnan(values[chosen]).any():
             raise NotAcross("a value that is no number")
         return values

@@ -79,6 +79,8 @@ class PathReader:
     """Reads the paths of one rulebook; names get the namespaces of its prefixes."""
 
     namespaces: Mapping[str, str] = field(default_factory=dict)
+    beside: frozenset[str] = frozenset()
+    """Names of documents that are not the original: nothing is gathered there."""
 
     def read(self, token: Any) -> Path:  # noqa: PLR0911 -- one branch per kind of token
         """Return the path that a token is.
@@ -112,6 +114,8 @@ class PathReader:
             case _:
                 call = called(token)
                 if call is not None and call[0] in ("document", "doc"):
+                    if str(call[1][0].value) in self.beside:
+                        raise NotAcross("another document than the original")
                     return Path("document")
                 if call is not None and call[0] == "current":
                     return Path("current")

@@ -37,7 +37,12 @@ class Survey:
         self._rulebook = rulebook
         self._namespaces = {**STANDARD_NAMESPACES, **dict(rulebook.namespaces)}
         self._map = maps["file"]
-        around = Surroundings(rulebook.version, PathReader(self._namespaces), maps, Spot(0))
+        around = Surroundings(
+            rulebook.version,
+            PathReader(self._namespaces, frozenset(one.name for one in rulebook.beside)),
+            maps,
+            Spot(0),
+        )
         around = self._lets(around, rulebook.lets, (), shared=True)
         for p, pattern in enumerate(rulebook.patterns):
             self._pattern(replace(around, scope=p), p, pattern)

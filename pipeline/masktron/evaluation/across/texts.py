@@ -11,7 +11,6 @@ from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.selection import Key, Word
 from masktron.read.columns import Batch, Cell, Form
 from masktron.read.lexical import XML_SPACE
-from masktron.read.rulebook import XPathVersion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +32,7 @@ class Spans:
         return self.buffer, self.start, self.stop, self.present if chosen is None else self.present & chosen
 
 
-def spans(batch: Batch, key: Key, version: XPathVersion) -> Spans:
+def spans(batch: Batch, key: Key) -> Spans:
     """Return the keys of the records of a batch.
 
     Raises
@@ -56,17 +55,17 @@ def spans(batch: Batch, key: Key, version: XPathVersion) -> Spans:
             return Spans(batch.buffer, start, stop, np.ones(len(batch), dtype=np.bool_))
         case "number":
             assert isinstance(first, int)  # noqa: S101 - for the type checker
-            return _numbers(batch, first, version)
+            return _numbers(batch, first)
         case _:
             return _written(batch, key)
 
 
-def _numbers(batch: Batch, at: int, version: XPathVersion) -> Spans:
+def _numbers(batch: Batch, at: int) -> Spans:
     """NaN equals nothing, and both zeros are one."""
     numbers = batch.numbers(at)
     if (numbers.form == Form.OTHER).any():
         raise NotAcross("a value that may or may not be a number")
-    values = (numbers.libxml2 if version == "1.0" else numbers.double) + 0.0
+    values = numbers.double + 0.0
     start = np.arange(len(values), dtype=np.int64) * 8
     return Spans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
 

@@ -1,6 +1,6 @@
-"""Expressions of XPath 1.0 over columns: the token tree of elementpath to what libxml2 would say of each record.
+"""Expressions of XPath 1.0 over columns: elementpath's token tree to the Recommendation's answer for each record.
 
-Where libxml2's answer is not known for sure, the records are left unsure or the expression is refused.
+Where that is not known for sure, the records are left unsure or the expression is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from masktron.evaluation.columns.xpath1_paths import (
 from masktron.evaluation.columns.xpath1_types import Boolean, Figures, Member, Nodes, Number, String, Value
 from masktron.evaluation.columns.xpath1_values import to_boolean, to_number
 from masktron.read.columns import Batch
-from masktron.read.lexical import libxml2_number
+from masktron.read.lexical import xpath1_number
 from masktron.read.records import Layout
 from masktron.read.xpath_parser import parse
 
@@ -259,9 +259,8 @@ def _literal(value: object) -> Value:
     if isinstance(value, str):
         text = constant(value)
         return String(frozenset(), lambda batch: text, value)
-    # libxml2 reads a literal as it reads a text, with more than one rounding
     digits = f"{value:f}" if isinstance(value, Decimal) else str(value)
-    number = Figures(np.array(libxml2_number(digits)), np.zeros((), dtype=np.bool_))
+    number = Figures(np.array(xpath1_number(digits)), np.zeros((), dtype=np.bool_))
     return Number(frozenset(), lambda batch: number)
 
 

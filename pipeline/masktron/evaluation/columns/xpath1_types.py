@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.coded import Coded
 from masktron.evaluation.columns.kleene import sure
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.read.columns import Batch, Cell, Form
+from masktron.read.columns import Batch, Cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,9 +119,8 @@ def the_text(at: int) -> Member:
 
 
 def numbers_of(batch: Batch, at: int) -> Figures:
-    """Return what libxml2 reads in a field as number; NaN where it is absent."""
-    numbers = batch.numbers(at)
-    return Figures(numbers.libxml2, numbers.form == Form.OTHER)
+    """Return the number in a field; NaN where it is absent, and in every form that XPath 1.0 does not have."""
+    return Figures(batch.numbers(at).double, np.zeros((), dtype=np.bool_))
 
 
 def field_of(member: Member) -> int:

@@ -1,8 +1,7 @@
-"""Conversions between the types of XPath 1.0 over columns, as libxml2 has them."""
+"""Conversions between the types of XPath 1.0 (section 4) over columns."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import reduce
 
@@ -23,10 +22,7 @@ from masktron.evaluation.columns.xpath1_types import (
     numbers_of,
 )
 from masktron.read.columns import Batch
-from masktron.read.lexical import libxml2_number
-
-_EXPONENT = re.compile(r"[0-9.][eE]")
-_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+from masktron.read.lexical import xpath1_number, xpath1_text
 
 
 def to_boolean(value: Value) -> Boolean:
@@ -75,15 +71,8 @@ def _number_where(present: Truth, figures: Figures) -> Figures:
 
 
 def _parsed(text: Coded[str]) -> Figures:
-    read = [_read(value) for value in text.values]
-    values = np.array([number for number, _ in read], dtype=np.float64)
-    unsure = np.array([doubt for _, doubt in read], dtype=np.bool_)
-    return Figures(values[text.codes], unsure[text.codes] | text.unsure)
-
-
-def _read(text: str) -> tuple[float, bool]:
-    """Return the number in a text, and whether only libxml2 should say: with an exponent its power decides."""
-    return (np.nan, True) if _EXPONENT.search(text) else (libxml2_number(text), False)
+    values = np.array([xpath1_number(value) for value in text.values], dtype=np.float64)
+    return Figures(values[text.codes], text.unsure)
 
 
 def to_string(value: Value) -> String:
@@ -108,19 +97,5 @@ def _words(truth: Truth) -> Coded[str]:
 
 
 def _written(figures: Figures) -> Coded[str]:
-    """Write numbers: libxml2 has its own digits for all that is not an integer of 32 bits."""
     coded = distinct(figures.values, figures.unsure)
-    known = np.array([_is_short(number) for number in coded.values], dtype=np.bool_)
-    return Coded(coded.codes, [_digits(number) for number in coded.values], coded.unsure | ~known[coded.codes])
-
-
-def _is_short(number: float) -> bool:
-    return not np.isfinite(number) or (number.is_integer() and _INT_MIN < number < _INT_MAX)
-
-
-def _digits(number: float) -> str:
-    if np.isnan(number):
-        return "NaN"
-    if np.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
-    return str(int(number))
+    return Coded(coded.codes, [xpath1_text(float(number)) for number in coded.values], coded.unsure)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.read.regex_ambiguity import NotAnalysedError, ambiguity
 
 _CLASSES: Mapping[str, str] = MappingProxyType(
     {
@@ -71,6 +73,9 @@ def translated(source: str, flags: str = "") -> Pattern:
     text = reader.alternatives(0)
     if reader.at != len(source):
         raise NotColumnar("a regular expression that is not understood")
+    with suppress(NotAnalysedError):
+        if ambiguity(source, flags):  # Python's matcher would try them all, and in this process
+            raise NotColumnar("a regular expression that can be read in exponentially many ways")
     try:
         return Pattern(re.compile(text, option), reader.ascii_only or "i" in flags)
     except re.error:

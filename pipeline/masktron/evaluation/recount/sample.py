@@ -16,16 +16,16 @@ from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.recognise import Hole
 from masktron.evaluation.across.rewrite import Place, filled
 from masktron.evaluation.across.selection import Aggregate, Source
-from masktron.evaluation.engines import Original, compile_program
+from masktron.evaluation.engines import Documents, Original, compile_program
+from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
 from masktron.evaluation.recount.values import Reader, Values, Wanted, program_of, wanted_of
-from masktron.evaluation.runner import Events
 from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
 from masktron.read.encoding import Encoding
 from masktron.read.records import Layout
-from masktron.read.rulebook import Let, Rule, Rulebook
+from masktron.read.rulebook import Let, Rule, Rulebook, ValueOf
 from masktron.read.schematron_lexer import tokenize, variables
 from masktron.read.slices import Frame
 from masktron.read.xpath_parser import repair
@@ -162,12 +162,13 @@ class _Trial:
         self._document = carrying(self._file.frame, bodies["file"], attributes)
         self._guard = carrying_guard(self._file.frame, self._file.layout, self._records)
         self._layout = planned.carrying(self._found.columns)
-        self._original = None
+        self._documents: Documents | None = None
         if planned.original.documents:
             beside = files.get("original", self._file)
             body = bodies.get("original", bodies["file"])
             text = _text(beside.frame.document(body), beside.frame.encoding)
-            self._original = Original(beside.frame.path, known=True, text=text)
+            original = Original(beside.frame.path, known=True, text=text)
+            self._documents = Documents.of(planned.original, original)
 
     def _read(self, source: Source, kin: Kin, body: bytes) -> Values:
         planned = self._planned
@@ -206,7 +207,7 @@ class _Trial:
         if not checks:
             return {}
         text = stylesheet(book, self._layout, self._engine, Selection(frozenset(checks), whole=True))
-        program = compile_program(text, self._engine, self._original)
+        program = compile_program(text, self._engine, self._documents)
         return _by_check(Events.of(program.run_bytes(self._document, self._file.frame.encoding, self._guard)), checks)
 
     def _around(self, book: Rulebook, checks: frozenset[int]) -> dict[int, list[tuple[int, int]]]:
@@ -288,7 +289,7 @@ class _Probe:
         for c, check in enumerate(rule.checks):
             equal = [*seen, *more] if check.index in checks else []
             texts = [(check.test, 0)]
-            texts += [(part.select, k + 1) for k, part in enumerate(check.message) if not isinstance(part, str)]
+            texts += [(part.select, k + 1) for k, part in enumerate(check.message) if isinstance(part, ValueOf)]
             for text, k in texts if check.index in checks else ():
                 equal += self.equal(text, (*place, c, k))
             probes.append(replace(check, kind="assert", test=" and ".join(equal) or "true()", message=()))

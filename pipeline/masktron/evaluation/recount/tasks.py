@@ -13,11 +13,11 @@ from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.selection import Source
 from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.engines import EngineError, NotFramedError, Program
+from masktron.evaluation.events import Events
 from masktron.evaluation.parallel import Counts, Sum
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.sample import Kin, Tried, proved
 from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
-from masktron.evaluation.runner import Events
 from masktron.evaluation.stylesheet import EngineName, Selection
 from masktron.read.plain import survey_plain
 from masktron.read.records import Layout
@@ -61,7 +61,7 @@ def asked_of(
     Parameters
     ----------
     original : Path, optional
-        What ``document()`` means; the file itself by default.
+        What ``document()`` means, where a rule reads the original.
     """
     files: dict[Source, Kin] = {}
     try:
@@ -69,9 +69,8 @@ def asked_of(
         if own is None:
             return "the file cannot be cut into slices of records"
         files["file"] = own
-        if rulebook.documents:
-            same = original is None or original.samefile(path)
-            other = own if same or original is None else _original(original, layout)
+        if rulebook.reads_original and original is not None:
+            other = own if original.samefile(path) else _original(original, layout)
             if other is None:
                 return "the original is no flat file that can be cut into slices of records"
             files["original"] = other

@@ -15,10 +15,10 @@ from lxml import etree
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Source
 from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.engines import Guard, Program, compile_program
+from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.runner import Events
 from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
-from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI
+from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook, XPathVersion
 from masktron.read.schematron_compile import XSL
@@ -287,6 +287,6 @@ def program_of(rulebook: Rulebook, layout: Layout, engine: EngineName, selection
         One of them asks for the original.
     """
     text = stylesheet(rulebook, layout, engine, selection)
-    if f"${ORIGINAL}" in text or ORIGINAL_URI in text:
+    if reads_documents(text):
         raise RefusedError("it reads the original in a way that is no aggregate")
     return compile_program(text, engine)
