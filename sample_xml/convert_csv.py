@@ -12,9 +12,11 @@ order, and adds V14 = V9 + V10, V15 = 1 / V11 and V16 = V5 * V15, computed in do
 from __future__ import annotations
 
 import argparse
+import codecs
 import csv
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -75,8 +77,10 @@ def read_csv(
     Raises
     ------
     TableError
-        The file is empty, its first line holds numbers, or a row has more or fewer cells.
+        The file is missing, compressed or in UTF-16 although nobody says so; it is empty, its first line holds
+        numbers, or a row has more or fewer cells.
     """
+    _refuse_other_bytes(path, encoding)
     with path.open(newline="", encoding=encoding) as file:
         begin = file.readline()
     delimiter = delimiter or max(DELIMITERS, key=begin.count)
@@ -95,6 +99,21 @@ def read_csv(
         )
     names = valid_names(first)
     return first, names, _records(path, names, rows)
+
+
+def _refuse_other_bytes(path: Path, encoding: str) -> None:
+    """Say what a file is that is no text in the encoding, where its first bytes tell."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(2)
+    except FileNotFoundError:
+        raise TableError(f"{path} does not exist") from None
+    except IsADirectoryError:
+        raise TableError(f"{path} is a folder, not a CSV file") from None
+    if begin == b"\x1f\x8b":
+        raise TableError(f"{path} is compressed with gzip\n  decompress it first: gunzip {shlex.quote(path.name)}")
+    if begin in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and codecs.lookup(encoding).name != "utf-16":
+        raise TableError(f"{path} is in UTF-16\n  give --encoding utf-16")
 
 
 def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
+os.environ["MASKTRON_NO_BACKGROUND"] = "1"
+
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("full", settings.get_profile("ci"))  # tests with `examples` try all of theirs
 settings.register_profile("dev", deadline=None)

@@ -693,7 +693,7 @@ OBSERVED: dict[str, tuple[list[Row], tuple[str, ...], dict[str, Any]]] = {
     ),
     "domains and a product": (
         [{"A": a, "B": b, "C": a * b, "D": a * b + a} for a, b in PRIMES],
-        ("A * B = C", "C + A = D", "A = document('o')//A", "B = document('o')//B"),
+        ("A * B = C", "C + A = D", "A = document('original.xml')//A", "B = document('original.xml')//B"),
         {},
     ),
     "a weight that rules its group": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def test_empty_file(case: Case) -> None:
 
 def test_no_records(case: Case) -> None:
     case.data.write_text("<Data></Data>")
-    case.mask(code=4, says=("no records", "--record"))
+    case.mask(code=4, says=("no record,", "--record"))
 
 
 def test_text_in_a_numeric_field(case: Case) -> None:
@@ -119,7 +120,33 @@ def test_nested_records_are_not_masked(case: Case) -> None:
     case.mask(code=4, says=("not flat", "data.xml:1"))
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b'<?xml version="1.0" encoding="UTF-16"?><D/>', "begins as an encoding of one byte for each character"),
+        ("<D/>".encode("utf-16-le"), "begins as UTF-16 without a byte order mark"),
+        ("<D/>".encode("utf-16-be"), "begins as UTF-16 without a byte order mark"),
+        (b"\0\1\2\3", "the control character 0x00 is not allowed"),
+        (b"a\0bcd", "not well-formed"),
+    ],
+)
+def test_utf_16_is_named_where_it_is(case: Case, content: bytes, says: str) -> None:
+    case.data.write_bytes(content)
+    both(case, 4, "data.xml:1:", says)
+
+
 # the rulebook
+
+
+def test_an_archive_is_no_rulebook(case: Case) -> None:
+    case.rules.write_bytes(gzip.compress(b"<schema/>"))
+    both(case, 3, "this is a gzip archive, not XML", "unpack it first")
+
+
+def test_what_an_engine_cannot_show_is_named_in_the_message(case: Case) -> None:
+    text = write_rules(case.rules, "A < 0").read_text()
+    case.rules.write_text(text.replace("R1 fails", '<value-of select="A"/> in <name path="name()"/>'))
+    both(case, 3, "rules.sch:1 (R1)", '<name path="name()"/> in the message')
 
 
 def test_missing_rulebook(case: Case) -> None:
@@ -150,7 +177,7 @@ def test_forbidden_function(case: Case, call: str) -> None:
 
 def test_two_documents(case: Case) -> None:
     write_rules(case.rules, "A = document('a.xml')//A", "B = document('b.xml')//B")
-    both(case, 3, "a.xml", "b.xml")
+    both(case, 2, "rules.sch:1", "'R1' reads the document 'a.xml'", "also read 'b.xml'", "--document a.xml=FILE")
 
 
 @pytest.mark.parametrize("href", ["../outside.sch", "/etc/passwd", "http://example.org/x.sch"])

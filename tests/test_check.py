@@ -12,7 +12,7 @@ import pytest
 
 import masktron
 from cli_runner import SCHEMATRON, numbers, write_data, write_rules
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError, Exit, UsageError
 
 
 class Masked:
@@ -150,9 +150,12 @@ def test_only_rules_that_read_the_original_wait_for_it(
     rules = write_rules(tmp_path / "r.sch", *tests, extra=lets)
     data = write_data(tmp_path / "d.xml", numbers())
     result = masktron.check(data, rules)
-    assert [line.split()[1] for line in result.not_checked if "needs the original" in line] == [
-        f"{name}:" for name in left_out
-    ]
+    waiting = [f"{name}:" for name in left_out]
+    assert [line.split()[1] for line in result.problems if "without the document 'o.xml'" in line] == waiting
+    assert result.exit_code == Exit.VIOLATION
+    let_go = masktron.check(data, rules, allow_unfired=left_out)
+    assert let_go.complies
+    assert [line.split()[1] for line in let_go.not_checked if "without the document 'o.xml'" in line] == waiting
     assert [rule.id for rule in result.rules] == [f"R{n}" for n in (1, 2) if f"R{n}" not in left_out]
 
 
@@ -178,9 +181,11 @@ def test_rules_that_fire_nowhere_prove_nothing(case: Masked) -> None:
 @pytest.mark.parametrize("manifest", [True, False])
 def test_no_records_do_not_comply(case: Masked, manifest: bool) -> None:
     case.out.write_text("<Data></Data>")
-    result = case.check(manifest=manifest)
+    with pytest.raises(DocumentError, match="no record"):
+        case.check(manifest=manifest)
+    result = masktron.check(case.out, case.rules, original=case.data, allow_empty=True)
     assert not result.complies
-    assert has(result.problems, "no records")
+    assert has(result.problems, "0 records for 40 of the original")
 
 
 def test_an_original_of_another_layout(case: Masked) -> None:

@@ -19,7 +19,7 @@ from examples import examples
 from masktron.classify import Edit, classify
 from masktron.classify.forms import Value, form_of, holds, number_of, satisfied
 from masktron.constraints import OpaqueEdit
-from masktron.read.saxon import processor
+from masktron.read.saxon_engine import SaxonEngine
 from rulebook_builder import edit_of, rulebook
 
 NUMBERS = ("V1", "V2", "V3")
@@ -243,9 +243,10 @@ def by_saxon(test: str, record: Mapping[str, str | None]) -> bool:
 
 def saxon_says(test: str, record: Mapping[str, str | None]) -> bool | None:
     """None where Saxon stops with an error."""
-    engine = processor().new_xpath_processor()
+    processor = SaxonEngine.processor()
+    engine = processor.new_xpath_processor()
     engine.declare_namespace("xs", "http://www.w3.org/2001/XMLSchema")
-    document = processor().parse_xml(xml_text=etree.tostring(element(record), encoding="unicode"))
+    document = processor.parse_xml(xml_text=etree.tostring(element(record), encoding="unicode"))
     engine.set_context(xdm_item=document.children[0])
     try:
         return bool(engine.effective_boolean_value(test))

@@ -25,7 +25,7 @@ from masktron.report.text import number
 from masktron.results import CutResult
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ["validate", "explain", "mask", "check", "assess", "combine", "methods", "demo"]
+COMMANDS = ["validate", "explain", "mask", "check", "assess", "combine", "methods", "demo", "doctor"]
 IDS = ["a-rather-long-rule-name", "short"]
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 
@@ -174,7 +174,8 @@ def test_rules_that_never_fire_are_named(data: Path, tmp_path: Path, run: Runner
 
 def test_no_records_are_no_clean_bill(tmp_path: Path, rules: Path, run: Runner) -> None:
     (tmp_path / "empty.xml").write_text("<Data></Data>")
-    assert "the file has no records" in run("validate", tmp_path / "empty.xml", "-r", rules).out
+    assert "the file has no record" in run("validate", tmp_path / "empty.xml", "-r", rules).err
+    assert "the file has no records" in run("validate", tmp_path / "empty.xml", "-r", rules, "--allow-empty").out
 
 
 def test_tiers_and_reasons(data: Path, tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +202,7 @@ def test_tiers_and_reasons(data: Path, tmp_path: Path, run: Runner, monkeypatch:
 def test_explain_says_what_would_stop_and_what_is_given_up(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     out = run("explain", rules, "--data", data, "--role", "Id=key").out
-    assert "these data break R1" in out
+    assert "these data break R1: mask needs --invalid exclude or --allow RULE-ID for that\n" in out
     assert "mask would stop" not in out
     assert "40 records do not make a group of k = 41" in run("explain", rules, "--data", data, "-k", 41).out
     rules.write_text(rules.read_text().replace("<assert ", '<assert role="warning" '))

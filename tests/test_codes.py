@@ -44,6 +44,8 @@ def test_all_fields_that_look_like_codes_are_refused_at_once(tmp_path: Path, run
     assert "relat has 9 different values, sex has 2 different values, nace has 30 different values: codes?" in text
     assert "--nominal relat --nominal sex --nominal nace" in text
     assert "--numeric relat --numeric sex --numeric nace" in text
+    assert "--role relat=identifier --role sex=identifier --role nace=identifier" in text
+    assert "--role relat=untouched" in text
     assert not (tmp_path / "m.xml").exists()
     explained = masktron.explain(rules, data)
     assert explained.obstacle == text
@@ -65,6 +67,27 @@ def test_a_kind_lets_them_through_and_rules_that_reckon_are_told(tmp_path: Path,
     assert "few different integers" not in " ".join(plain.notes)
     values = {row.strip() for row in out.read_text().split("sex>")[1::2]}
     assert values <= {"0</", "1</"}
+
+
+def test_telephone_numbers_are_no_codes_to_publish(tmp_path: Path) -> None:
+    rows = [{"Name": f"n{at}", "A": 1000 + 7 * at, "Phone": f"0{at:04d}", "sex": at % 2} for at in range(45)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 1")
+    out = tmp_path / "m.xml"
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(data, rules, out)
+    # text fields and codes in one message
+    for says in ("'Name' has no role", "Phone has 45 different values, sex has 2", "--role Name=identifier"):
+        assert says in str(caught.value)
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(data, rules, out, roles={"Name": "identifier"})
+    hint = caught.value.hint
+    assert hint.index("--role Phone=identifier") < hint.index("--nominal sex") < hint.index("--nominal Phone")
+    assert "--role Phone=untouched" in hint
+    options: dict[str, Any] = {"roles": {"Name": "identifier"}, "numeric": ["sex"], "nominal": ["Phone"]}
+    result = masktron.mask(data, rules, out, **options)
+    said = "Phone is masked as categories and has 45 different values in 45 records"
+    assert said in " ".join(result.notes)
+    assert said in " ".join(masktron.explain(rules, data, **options).notes)
 
 
 def test_options_override_the_kinds_of_the_settings(tmp_path: Path, run: Runner) -> None:

@@ -179,12 +179,12 @@ def test_what_only_an_engine_follows_closes_the_later_rules_on_its_nodes() -> No
 
 
 def test_a_pattern_that_saxon_decides_is_not_evaluated_as_libxml2_would() -> None:
-    # libxml2 reads 1.14 one unit in the last place off, and Saxon does not
-    book = rulebook([("V1", ". = 114 div 100"), ("Record[1]", "V1")])
-    rows = [{"V1": "1.14"}]
+    # an exponent is no number in XPath 1.0, and one for Saxon
+    book = rulebook([("V1", ". = 1000"), ("Record[1]", "V1")])
+    rows = [{"V1": "1e3"}]
     assert BatchEvaluator(book, LAYOUT, checks=[0, 1]).verdicts(chunk_document(LAYOUT, rows))[0, 0] == Verdict.HOLDS
     assert all(agrees(book, rows)[1])
-    alone, reasons = agrees(rulebook([("V1", ". = 114 div 100")]), rows)
+    alone, reasons = agrees(rulebook([("V1", ". = 1000")]), rows)
     assert not any(reasons) and alone.failed.tolist() == [[1]]
 
 
@@ -194,15 +194,15 @@ def test_a_context_above_the_records_takes_records_from_later_rules() -> None:
 
 
 def test_an_unsure_context_leaves_the_later_rules_unsure() -> None:
-    rows = [{"V1": "1e3"}, {"V1": "5"}, {"V1": "7", "V2": "1e3"}, {"V2": "1e3"}]
+    rows = [{"V1": "a&b"}, {"V1": "5"}, {"V1": "7", "V2": "a&b"}, {"V2": "a&b"}]
     book = rulebook([("Record[V1 = 5]", "V2 = 5"), ("Record", "not(V2)"), ("V2", ". != 3")])
     outcome, reasons = agrees(book, rows)
     assert not any(reasons)
     assert outcome.unsure.tolist() == [
         [True, True, False],
         [False, False, False],
-        [False, False, True],
-        [False, False, True],
+        [False, True, True],
+        [False, True, True],
     ]
 
 
@@ -229,7 +229,7 @@ def test_odd_records_are_unsure() -> None:
 
 
 def test_a_test_that_is_unsure_counts_only_where_its_rule_fires() -> None:
-    rows = [{"V1": "5", "V2": "1e3"}, {"V1": "6", "V2": "1e3"}]
+    rows = [{"V1": "5", "V2": "a&b"}, {"V1": "6", "V2": "a&b"}]
     outcome, _ = agrees(rulebook([("Record[V1 = 5]", "V2 = 1000")]), rows)
     assert outcome.unsure.tolist() == [[True], [False]]
 

@@ -236,12 +236,14 @@ def test_figure_5_reads_the_original(tmp_path: Path) -> None:
     rulebook = read_rules(RULEBOOKS / "figure-5.sch")
     done = evaluate(data, rulebook, LAYOUT, original=original)
     assert done.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.FAILS, Verdict.ERROR]
-    itself = evaluate(data, rulebook, LAYOUT)
+    itself = evaluate(data, rulebook, LAYOUT, original=data)
     assert itself.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.HOLDS, Verdict.ERROR]
     batch = BatchEvaluator(rulebook, LAYOUT, original=original)
     assert batch.verdicts(etree.parse(data).getroot())[:, 0].tolist() == [1, 2, 3]
     with pytest.raises(UsageError, match="no original"):
         BatchEvaluator(rulebook, LAYOUT)
+    with pytest.raises(UsageError, match="no original"):
+        evaluate(data, rulebook, LAYOUT)
 
 
 @pytest.mark.parametrize("engine", ["libxml2", "saxon"])

@@ -128,5 +128,18 @@ def test_many_records_are_exchanged_by_compiled_code(monkeypatch: pytest.MonkeyP
     labels = np.arange(TREE_FROM) // 5
     after = exchange_records(points, labels, 5, Disjuncts.of(TREE_FROM, ()), repair=False)
     assert spread(points, after) < 0.5 * spread(points, labels)
-    with pytest.raises(AssertionError, match="Python"):
-        exchange_records(points[1:], labels[1:], 4, Disjuncts.of(TREE_FROM - 1, ()), repair=False)
+
+
+def test_few_records_never_wait_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are exchanged by compiled code where it is at hand and worth loading, with the same result."""
+    used: list[str] = []
+    for name in ("_State", "_Compiled"):
+        real = getattr(exchange, name)
+        monkeypatch.setattr(exchange, name, lambda *given, real=real, name=name: used.append(name) or real(*given))
+    results = []
+    for n, ready in ((exchange.LOADED_FROM, False), (exchange.LOADED_FROM, True), (exchange.LOADED_FROM - 1, True)):
+        monkeypatch.setattr("masktron.kernels.exchange.exchange_ready", lambda ready=ready: ready)
+        points = np.random.default_rng(1).normal(size=(exchange.LOADED_FROM, 2))[:n]
+        results.append(exchange_records(points, np.arange(n) // 5, 4, Disjuncts.of(n, ()), repair=False))
+    assert used == ["_State", "_Compiled", "_State"]
+    assert np.array_equal(results[0], results[1])

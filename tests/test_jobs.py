@@ -18,6 +18,7 @@ import masktron
 from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
+from masktron.jobs.common import Job
 from masktron.jobs.mask import run_mask
 from masktron.kernels import linkage as kernel_linkage
 from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
@@ -533,3 +534,22 @@ def test_a_secret_in_every_place_but_the_data_is_not_released(tmp_path: Path) ->
     assert any(note.startswith("left out, since nobody knows what they tell: 24 comments") for note in result.notes)
     assert any("attributes of the root: at (a path or an address)" in note for note in result.notes)
     assert masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json").complies
+
+
+@pytest.mark.parametrize("command", ["validate", "check", "explain", "mask"])
+def test_rules_run_under_a_name_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    # what was told last is what stands there while an engine hangs on a rule
+    class HangsError(Exception):
+        pass
+
+    def hangs(*_: object, **__: object) -> None:
+        raise HangsError
+
+    data, rules = write_data(tmp_path / "d.xml", numbers(12)), write_rules(tmp_path / "r.sch", "A + B = T")
+    job: Any = getattr(import_module(f"masktron.jobs.{command}"), f"run_{command}")
+    files = {"validate": [data, rules], "check": [data, rules], "explain": [rules, data]}
+    stages: list[str] = []
+    monkeypatch.setattr(Job, "evaluate", hangs)
+    with pytest.raises(HangsError):
+        job(*files.get(command, [data, rules, tmp_path / "out.xml"]), progress=lambda stage, _: stages.append(stage))
+    assert stages[-1] == "validating d.xml"

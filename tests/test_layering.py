@@ -16,8 +16,8 @@ from masktron.read.judge import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "figures", "progress", "resources", "streams", "thresholds"},
-    {"release_key"},
+    {"files", "figures", "processes", "progress", "resources", "streams", "thresholds"},
+    {"release_key", "supervisor"},
     {"constraints", "config", "kernels"},
     {"settings"},
     {"read"},

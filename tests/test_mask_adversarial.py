@@ -24,9 +24,9 @@ from masktron.write.manifest import read_contract
 type Rows = list[dict[str, object]]
 
 
-def masked(folder: Path, rows: Rows, *tests: str, **settings_: Any) -> masktron.MaskResult:
+def masked(folder: Path, rows: Rows, *tests: str, binding: str = "", **settings_: Any) -> masktron.MaskResult:
     """Mask rows; the output is ``m.xml``, and what the results say of it is counted again."""
-    data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
+    data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests, binding=binding)
     result = masktron.mask(data, rules, folder / "m.xml", **{"order": "keep", **settings_})
     verify(folder / "m.xml", result, tests, settings_)
     return result
@@ -78,7 +78,8 @@ def test_excluded_records_may_be_shuffled(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", ["e306", "e-300", "e-320"])
 def test_magnitudes_near_the_limits(size: str, tmp_path: Path) -> None:
     rows: Rows = [{"A": f"{at + 1}{size}", "B": f"{at + 2}{size}"} for at in range(20)]
-    result = masked(tmp_path, rows, "A <= B", k=4)
+    # an exponent is no number in XPath 1.0
+    result = masked(tmp_path, rows, "number(A) <= number(B)", k=4, binding="xslt2")
     assert exits(result) == {"rounded": 5}
     assert 0 < result.information_loss < 10
 
@@ -185,7 +186,7 @@ def test_no_prototype_is_accepted_by_one_engine_only(tmp_path: Path) -> None:
         a, b, t = (read(text or "") for text in row)
         return a + b == t
 
-    one = [row for row in sums if holds(libxml2_number, row) and not holds(float, row)]
+    one = [row for row in sums if holds(float, row) and not holds(libxml2_number, row)]
     far = [(f"{at}.25", f"{at}.50", f"{2 * at}.75") for at in (80, 90, 95)]  # the lattice meets no record on the way
     chosen = [*one[:17], *far]
     rows: Rows = [dict(zip("ABT", row, strict=True)) for row in chosen]

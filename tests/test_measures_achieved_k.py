@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.constraints import Linear
 from masktron.errors import UsageError
-from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.distinct import alike, codes_of, factorized
 from masktron.measures import achieved_k
 from masktron.measures.achieved_k import group_sizes, shared_columns
 from masktron.read.records import Column, Field, Status
@@ -91,3 +92,20 @@ def test_columns_behind_those_that_tell_all_records_apart_are_not_asked_for() ->
 
     codes, count = alike(columns(), 3)
     assert (codes.tolist(), count) == ([0, 1, 2], 3)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(["b", "a", None, "b", "", "a", None], dtype=object),
+        np.array([], dtype=object),
+        np.array([2.5, np.nan, -0.0, 2.5, 0.0, np.nan, -7.0]),
+        np.array([3, 1, 1, 2, 3, -5]),
+        np.array([], dtype=np.int64),
+    ],
+)
+def test_few_values_are_numbered_as_pandas_does(values: np.ndarray) -> None:
+    codes, found = factorized(values)
+    expected, distinct = pd.factorize(values)
+    assert codes.tolist() == expected.tolist()
+    assert found.tolist() == distinct.tolist()

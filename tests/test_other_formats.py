@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -27,7 +28,7 @@ KNOWN = {
     "d.csv": (b"A\n1\n", "CSV"),
     "e.dat": (b'"Name, first"|B\nx|2\n', "CSV"),
     "f.json": (b' [{"A": 1}]', "JSON"),
-    "g.csv.gz": (gzip.compress(CSV.encode()), "a gzip archive"),
+    "g.csv.gz": (gzip.compress(CSV.encode(), mtime=0), "a gzip archive"),
     "h.xlsx": (b"PK\x03\x04", "an Excel workbook"),
     "i.zip": (b"PK\x03\x04", "a zip archive"),
     "j.parquet": (b"PAR1\x15\x04", "Parquet"),
@@ -37,6 +38,14 @@ KNOWN = {
     "n.sas7bdat": (b"\0" * 12 + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c"), "a SAS file"),
     "o.xls": (bytes.fromhex("d0cf11e0a1b11ae1"), "an Excel workbook"),
     "p.rdata": (b"RDX3\nX\n", "an R file"),
+    "q": (b"PK\x05\x06" + b"\0" * 18, "a zip archive"),
+    "r.xml.xz": (lzma.compress(b"<D/>"), "an xz archive"),
+    "s.xml.zst": (b"\x28\xb5\x2f\xfd\x04\0", "a Zstandard archive"),
+    "t.7z": (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    "u.pdf": (b"%PDF-1.7\n", "a PDF document"),
+    "v.docx": (b"PK\x03\x04", "a text of a word processor"),
+    "w.rtf": (b"{\\rtf1 Dear all}", "a text of a word processor"),
+    "x.rar": (b"Rar!\x1a\x07\x01\0", "a rar archive"),
 }
 UNKNOWN = {
     "a.xml": b"<D><R><A>1,2</A></R>\n<R><A>3,4</A></R></D>",
@@ -95,7 +104,7 @@ def test_a_newcomer_with_csv_is_told_what_to_do_and_it_works(tmp_path: Path, run
     assert not (tmp_path / "m.xml").exists()
     with pytest.raises(RulebookError, match="this is CSV, not XML"):
         parse_tree(data, RulebookError)
-    (tmp_path / "s.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    (tmp_path / "s.csv.gz").write_bytes(gzip.compress(CSV.encode(), mtime=0))
     with pytest.raises(DocumentError, match=r"this is a gzip archive, not XML\n.*unpack it first"):
         parse_tree(tmp_path / "s.csv.gz")
     converter().main([str(data), str(tmp_path / "s.xml")])
@@ -136,6 +145,31 @@ def converted(folder: Path, text: str, *options: str) -> list[dict[str, str]]:
     source.write_text(text, encoding="utf-8", newline="")
     converter().main([str(source), str(target), *options])
     return [{field.tag: field.text or "" for field in record} for record in etree.parse(target).getroot()]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("t.csv", "A,B\n1,2\n".encode("utf-16"), "give --encoding utf-16"),
+        ("t.csv", b"\xfe\xff" + "A,B\n1,2\n".encode("utf-16-be"), "give --encoding utf-16"),
+        ("t.csv.gz", gzip.compress(b"A,B\n1,2\n", mtime=0), "decompress it first: gunzip t.csv.gz"),
+        ("t.csv", None, "does not exist"),
+    ],
+)
+def test_what_is_no_text_is_told_by_its_first_bytes(
+    tmp_path: Path, name: str, content: bytes | None, says: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    words = [str(tmp_path / name), str(tmp_path / "t.xml")]
+    with pytest.raises(SystemExit) as stopped:
+        converter().main(words)
+    assert says in str(stopped.value)
+    assert "cp1252" not in str(stopped.value)
+    assert "Errno" not in str(stopped.value)
+    if "utf-16" in says:
+        converter().main([*words, "--encoding", "utf-16"])
+        assert [field.text for field in etree.parse(tmp_path / "t.xml").iter("A", "B")] == ["1", "2"]
 
 
 def test_names_that_xml_does_not_allow_are_changed_and_told(

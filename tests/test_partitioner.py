@@ -200,6 +200,8 @@ def test_small_files_never_load_the_compiler() -> None:
 
 def test_large_files_wait_for_what_they_need_alone(tmp_path: Path) -> None:
     code = (
+        "from masktron.kernels import kept\n"
+        f"kept.InTreeCacheLocator.get_cache_path = lambda self: {str(tmp_path)!r}\n"
         "import numpy as np; from masktron.partitions.partitioner import Partitioner, compiles_first\n"
         "print(compiles_first(30_000, 5, (1,)), compiles_first(30_000, 5, (3,)))\n"
         "Partitioner()(np.arange(30_000.0)[:, None], 5)\n"

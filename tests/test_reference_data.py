@@ -19,6 +19,7 @@ from cli_runner import write_rules
 from masking_spy import Spy
 from masktron.aggregators.mean import Mean
 from masktron.jobs.common import open_job
+from masktron.jobs.documents import Given
 from masktron.measures.information_loss import information_loss
 from masktron.read.microdata import read_records
 from masktron.results import BlockResult, MaskResult
@@ -113,7 +114,7 @@ def test_census_with_the_domain_rule_of_the_paper(converted: Path, tmp_path: Pat
     domain = block(result, "V1")
     assert {candidate.aggregator for candidate in domain.candidates} == {"derive", "median"}
     assert domain.exits["medoid"] == 0
-    job = open_job(data, rules)
+    job = open_job(data, rules, given=Given(original=data))
     original, masked = (set(read_records(path, job.layout).columns["V1"].lexemes) for path in (data, out))
     assert masked <= original
 

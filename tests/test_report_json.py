@@ -224,3 +224,35 @@ def test_the_frame_has_the_listed_findings(tmp_path: Path) -> None:
     empty = masktron.validate(data, rules, max_findings=0).to_frame()
     assert list(empty.columns) == list(frame.columns)
     assert len(empty) == 0
+
+
+DIAGNOSED = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="a" test="A &lt; 6" diagnostics="d" properties="p">big</assert></rule></pattern>
+<diagnostics><diagnostic id="d">secret <value-of select="A"/></diagnostic></diagnostics>
+<properties><property id="p">of <value-of select="count(//Record)"/></property></properties></schema>"""
+
+
+def test_diagnostics_are_in_all_reports_of_findings_and_in_none_without_values(tmp_path: Path, run: Runner) -> None:
+    data = write_data(tmp_path / "d.xml", [{"A": 1}, {"A": 9}])
+    rules = tmp_path / "r.sch"
+    rules.write_text(DIAGNOSED, encoding="utf-8")
+    told = [
+        {"kind": "diagnostic", "id": "d", "text": "secret 9"},
+        {"kind": "property", "id": "p", "text": "of 2"},
+    ]
+    reports = {kind: tmp_path / f"out.{kind}" for kind in ("json", "sarif", "svrl")}
+    options = [part for kind, path in reports.items() for part in (f"--{kind}", path)]
+    run("validate", data, "-r", rules, *options)
+    content = json.loads(reports["json"].read_text(encoding="utf-8"))
+    jsonschema.validate(content, json.loads((SCHEMAS / "validate.schema.json").read_text(encoding="utf-8")))
+    assert [finding["diagnostics"] for finding in content["findings"]] == [told]
+    (result,) = json.loads(reports["sarif"].read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert result["properties"]["diagnostics"] == told
+    assert b"secret 9" in reports["svrl"].read_bytes()
+    (finding,) = masktron.validate(data, rules).findings
+    assert finding.diagnostics == (("diagnostic", "d", "secret 9"), ("property", "p", "of 2"))
+    for path in reports.values():
+        path.unlink()
+    run("validate", data, "-r", rules, *options, "--release-safe")
+    for path in reports.values():
+        assert b"secret" not in path.read_bytes()

@@ -26,6 +26,7 @@ from cli_runner import SCHEMATRON, Runner, write_rules
 from masktron.errors import MasktronError
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.read.forbidden import FORBIDDEN, FUNCTIONS_NAMESPACE
+from masktron.read.functions import FUNCTIONS
 from masktron.read.layout import survey
 from masktron.read.schematron import read_rules
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls
@@ -57,6 +58,8 @@ def forms() -> Iterator[str]:
     yield from (DATE, DATE.replace("-", ""), "29 March 1987", "29 Mar 1987", TIME[11:], "PT11H47M53S")
 
 
+LATER = frozenset({"round-2", "tokenize-1", "data-2"})
+"""Calls with a number of arguments that XPath 2.0 does not know."""
 FORMS = tuple(dict.fromkeys(form.lower() for form in forms()))
 
 
@@ -93,7 +96,8 @@ def test_no_function_is_forgotten() -> None:
     xslt = {"current", "document", "key", "format-number", "generate-id", "system-property", "unparsed-entity-uri"}
     xslt |= {"element-available", "function-available"}
     assert _known(XPath1Parser)[0] == {FUNCTIONS_NAMESPACE: set(XPATH1) - xslt}
-    assert set(FORBIDDEN) - set(FN) - set(XPATH1) == {"stream-available", "unparsed-entity-public-id"}
+    # what XSLT adds later is in test_functions.py
+    assert set(FORBIDDEN) - set(FN) - set(XPATH1) <= set(FUNCTIONS)
 
 
 def every_call(binding: str) -> dict[str, str]:
@@ -102,7 +106,7 @@ def every_call(binding: str) -> dict[str, str]:
         case "xslt":
             return calls(XPATH1, XPATH1)
         case "xslt2":
-            return calls(sorted(XPATH2), FN)
+            return {key: call for key, call in calls(sorted(XPATH2), FN).items() if key not in LATER}
         case _:
             named = ((prefix, calls(table, table)) for prefix, table in NAMESPACES.items())
             found = {f"{prefix}{key}": call for prefix, own in named for key, call in own.items()}
@@ -111,7 +115,7 @@ def every_call(binding: str) -> dict[str, str]:
 
 def is_refused(name: str) -> bool:
     name = name.rpartition("-")[0]
-    return name in FORBIDDEN or name in ("doc", "document")
+    return name in FORBIDDEN or name in ("doc", "document", "generate-id")
 
 
 def _rulebook(path: Path, tests: Mapping[str, str], binding: str) -> Path:

@@ -25,6 +25,7 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
+from masktron.processes import RULE_SECONDS, rules_within
 from masktron.read.frame import field_names, write_frame
 from masktron.read.frame_back import Restored, require_one_type, restored, types_of
 from masktron.read.frame_kinds import with_kinds
@@ -49,13 +50,16 @@ def validate(
     rules: str | PathLike[str],
     *,
     original: Source | None = None,
+    documents: Mapping[str, str | PathLike[str]] | None = None,
     record: str | None = None,
     phase: str | None = None,
     key: str | None = None,
     max_findings: int | None = 1000,
     max_failures: Mapping[str, int | str] | None = None,
     allow_unfired: Sequence[str] = (),
+    allow_empty: bool = False,
     release_safe: bool = False,
+    rule_timeout: float = RULE_SECONDS,
     limit: int | EllipsisType | None = ...,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
@@ -68,7 +72,9 @@ def validate(
     rules : path
         Schematron rulebook.
     original : path or DataFrame, optional
-        What ``document()`` in the rules means; `data` itself when not given.
+        What ``document()`` in the rules means, where `documents` does not say so.
+    documents : mapping of str to path, optional
+        Other files that rules read, by what stands in their ``document()`` or ``doc()``.
     record : str, optional
         Name of the record element, where the file leaves it open.
     phase : str, optional
@@ -83,8 +89,13 @@ def validate(
     allow_unfired : sequence of str, optional
         Ids of rules that the data need not test: they may fire on nothing, or read a field that the data never have.
         ``"*"`` for all rules.
+    allow_empty : bool
+        Whether data without records are valid; an error by default.
     release_safe : bool
         Leave every value of a record out of the result and of errors: counts only, no findings.
+    rule_timeout : float
+        Seconds that an engine may take for one rule on one record, or on a whole document. One that takes longer is
+        ended, and a `ResourceError` names the rule and the record.
     limit : int or None
         Former name of `max_findings`, with a DeprecationWarning: `mask` and `check` have limits of figures.
 
@@ -95,7 +106,7 @@ def validate(
 
     Raises
     ------
-    RulebookError, DocumentError, UsageError
+    RulebookError, DocumentError, UsageError, ResourceError
     """
     _texts(record=record, phase=phase, key=key)
     if not isinstance(limit, EllipsisType):
@@ -105,20 +116,22 @@ def validate(
         not isinstance(max_findings, int) or isinstance(max_findings, bool) or max_findings < 0
     ):
         raise UsageError(f"max_findings must be an integer of at least 0, or None for all, not {max_findings!r}")
-    if not isinstance(release_safe, bool):
-        raise UsageError(f"release_safe must be true or false, not {release_safe!r}")
+    _switch(release_safe, "release_safe")
     bounds = thresholds({} if max_failures is None else max_failures)
-    with _file(data, "data") as path, _optional_file(original, "original") as source:
+    patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
+    with _file(data, "data") as path, _optional_file(original, "original") as source, patience:
         result = run_validate(
             path,
             _path(rules, "rules"),
             original=source,
+            documents=_documents(documents),
             record=record,
             phase=phase,
             key=key,
             limit=max_findings,
             max_failures=bounds,
             allow_unfired=_rules(allow_unfired),
+            allow_empty=_switch(allow_empty, "allow_empty"),
             release_safe=release_safe,
         )
     return replace(result, data=_shown(data, result.data))
@@ -148,15 +161,17 @@ def explain(
 
     Raises
     ------
-    RulebookError, DocumentError, UsageError
+    RulebookError, DocumentError, UsageError, ResourceError
     """
     with _optional_file(data, "data") as path, _optional_file(original, "original") as source:
         settled = _config(config, settings)
         if not isinstance(data, pd.DataFrame):
-            return run_explain(_path(rules, "rules"), path, config=settled, original=source)
+            with rules_within(settled.rule_timeout):
+                return run_explain(_path(rules, "rules"), path, config=settled, original=source)
         settled = with_kinds(data, settled)
         types = types_of(data)
-        result = run_explain(_path(rules, "rules"), path, config=settled, original=source, types=types)
+        with rules_within(settled.rule_timeout):
+            result = run_explain(_path(rules, "rules"), path, config=settled, original=source, types=types)
         obstacle = None if result.obstacle is None else result.obstacle.replace(str(path), FRAME)
         return replace(result, obstacle=obstacle, notes=(*result.notes, *_renamed(data)))
 
@@ -199,14 +214,15 @@ def mask(
 
     Raises
     ------
-    UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError
+    UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
     """
     settled = _config(config, settings)
     if isinstance(data, pd.DataFrame):
-        return _mask_frame(data, _path(rules, "rules"), out, settled, manifest)
+        with rules_within(settled.rule_timeout):
+            return _mask_frame(data, _path(rules, "rules"), out, settled, manifest)
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
-    with _file(data, "data") as path:
+    with _file(data, "data") as path, rules_within(settled.rule_timeout):
         return run_mask(
             path,
             _path(rules, "rules"),
@@ -254,7 +270,16 @@ def _mask_frame(
 def _require_rules(masked: Restored, result: MaskResult, rules: Path, original: Path, config: Config) -> None:
     """Judge the rules on the data frame itself, where it writes some numbers otherwise than the verified file."""
     with _file(masked.frame, "data") as path:
-        again = run_validate(path, rules, original=original, record=config.record, phase=config.phase, limit=0)
+        again = run_validate(
+            path,
+            rules,
+            original=original,
+            documents=config.documents,
+            spare_documents=config.spare_documents,
+            record=config.record,
+            phase=config.phase,
+            limit=0,
+        )
     kept = {rule.id for rule in result.rules}
     if broken := [rule.id for rule in again.rules if rule.id in kept and not rule.soft and rule.violations]:
         raise ViolationError(
@@ -276,13 +301,16 @@ def check(
     rules: str | PathLike[str],
     *,
     original: Source | None = None,
+    documents: Mapping[str, str | PathLike[str]] | None = None,
     manifest: str | PathLike[str] | None = None,
     record: str | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
     allow_unfired: Sequence[str] = (),
+    allow_empty: bool = False,
     same_order: bool = False,
+    rule_timeout: float = RULE_SECONDS,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -291,6 +319,8 @@ def check(
     masked, original : path or DataFrame
         A data frame cannot be compared with a manifest byte by byte, so there the files are wanted.
     rules : path
+    documents : mapping of str to path, optional
+        As for `validate`.
     manifest : path, optional
     record, phase : str, optional
     max_failures : mapping of str to int or str, optional
@@ -300,8 +330,12 @@ def check(
         the original, and some the manifest.
     allow_unfired : sequence of str, optional
         As for `validate`. Rules of which the manifest says that the masked file does not test them need not be named.
+    allow_empty : bool
+        As for `validate`.
     same_order : bool
         As for `assess`, for limits of figures.
+    rule_timeout : float
+        As for `validate`.
 
     Returns
     -------
@@ -309,24 +343,27 @@ def check(
 
     Raises
     ------
-    UsageError, RulebookError, DocumentError
+    UsageError, RulebookError, DocumentError, ResourceError
     """
     _texts(record=record, phase=phase)
     _no_frames(manifest, masked, original)
     figures = limits_from({} if limits is None else limits)
     require_inputs(figures, original, manifest)
     bounds = thresholds({} if max_failures is None else max_failures)
-    with _file(masked, "masked") as path, _optional_file(original, "original") as source:
+    patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
+    with _file(masked, "masked") as path, _optional_file(original, "original") as source, patience:
         result = run_check(
             path,
             _path(rules, "rules"),
             original=source,
+            documents=_documents(documents),
             manifest=None if manifest is None else _path(manifest, "manifest"),
             record=record,
             phase=phase,
             max_failures=bounds,
             limits=figures,
             allow_unfired=_rules(allow_unfired),
+            allow_empty=_switch(allow_empty, "allow_empty"),
             stated=_stated(masked, original, same_order),
         )
     return replace(result, data=_shown(masked, result.data))
@@ -483,6 +520,16 @@ def _path(given: object, what: str) -> Path:
 
 def _rules(ids: Sequence[str]) -> tuple[str, ...]:
     return Config(allow_unfired=ids).allow_unfired  # type: ignore[arg-type]
+
+
+def _documents(given: Mapping[str, str | PathLike[str]] | None) -> Mapping[str, Path]:
+    return config_from({"documents": {} if given is None else given}).documents
+
+
+def _switch(given: object, name: str) -> bool:
+    if not isinstance(given, bool):
+        raise UsageError(f"{name} must be true or false, not {given!r}")
+    return given
 
 
 def _texts(**arguments: object) -> None:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from masktron.errors import Exit, MasktronError
+from masktron.processes import rules_within
 from masktron.stopping import stoppable
 
 if TYPE_CHECKING:
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 WIDTH = 118
 _COLLECTED = 50_000
 """Objects that are made before the collector looks for cycles among the new ones."""
+_BY_SIGNAL = 128
+"""Exit codes from here on say which signal ended the run."""
 KEPT = 1000
 """Findings of each rule that `validate` keeps in memory to count rounding artefacts among, where no report does."""
 
 EPILOG = (
-    "Exit codes: 0 complies; 1 an edit, contract or limit fails; 2 usage; 3 rulebook; 4 document; 5 the rules and k "
-    "cannot both be kept. Every command also writes its result as JSON: --json FILE, or - for standard output."
+    "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
+    "3 rulebook; 4 document; 5 the rules and k cannot both be kept; 6 an engine lacks time or memory; 128+n ended by "
+    "signal n. Every command also writes its result as JSON: --json FILE, or - for standard output."
 )
 
 app = typer.Typer(
@@ -65,7 +69,15 @@ def _number(text: str) -> float:
 Data = Annotated[Path, typer.Argument(metavar="DATA.xml", help="Microdata, one element per record.")]
 Rules = Annotated[Path, typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook.")]
 Original = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Original file: what document() in the rules means.")
+    Path | None, typer.Option(metavar="FILE", help="Original file, which document() in the rules may name.")
+]
+Document = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--document",
+        metavar="NAME=FILE",
+        help="The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
+    ),
 ]
 Record = Annotated[str | None, typer.Option(metavar="NAME", help="Record element, where the file leaves it open.")]
 Grouping = Annotated[
@@ -134,6 +146,16 @@ MaxFailures = Annotated[
         "rules; repeatable. Exit code 1 only beyond that.",
     ),
 ]
+RuleTimeout = Annotated[
+    float | None,
+    typer.Option(
+        parser=_number,
+        metavar="SECONDS",
+        help="What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
+        "run stops (exit code 6). To name the record takes up to about three times as long.",
+        show_default="60",
+    ),
+]
 Limits = Annotated[
     list[str] | None,
     typer.Option(
@@ -173,6 +195,8 @@ AllowUnfired = Annotated[
     ),
 ]
 
+AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Take a file without records as valid.")]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -196,6 +220,7 @@ def validate(
     data: Data,
     rules: Rules,
     original: Original = None,
+    document: Document = None,
     record: Record = None,
     phase: Phase = None,
     config: Settings = None,
@@ -205,6 +230,7 @@ def validate(
     ] = None,
     max_failures: MaxFailures = None,
     allow_unfired: AllowUnfired = None,
+    allow_empty: AllowEmpty = False,
     svrl: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as SVRL.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding as CSV, a line each.")] = None,
     json: Json = None,
@@ -225,6 +251,7 @@ def validate(
         bool,
         typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
     ] = False,
+    rule_timeout: RuleTimeout = None,
 ) -> None:
     """Evaluate every rule on every record: is this edited file fit for release?
 
@@ -246,22 +273,34 @@ def validate(
             "the settings": _settings_file(config),
         }
         _check_outputs(outputs.files(), inputs)
-        settings = _settings(config, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None)
-        result = run_validate(
-            data,
-            rules,
-            original=original,
-            record=settings.record,
-            phase=settings.phase,
-            key=key,
-            limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
-            max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
-            allow_unfired=settings.allow_unfired,
-            release_safe=release_safe,
-            outputs=outputs,
-            progress=progress,
-            judge=judge,
+        settings = _settings(
+            config,
+            document=document,
+            record=record,
+            phase=phase,
+            allow_unfired=tuple(allow_unfired or ()) or None,
+            rule_timeout=rule_timeout,
         )
+        _check_outputs(outputs.files(), _documents(settings))
+        with rules_within(settings.rule_timeout):
+            result = run_validate(
+                data,
+                rules,
+                original=original,
+                documents=settings.documents,
+                spare_documents=settings.spare_documents,
+                record=settings.record,
+                phase=settings.phase,
+                key=key,
+                limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
+                max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+                allow_unfired=settings.allow_unfired,
+                allow_empty=allow_empty,
+                release_safe=release_safe,
+                outputs=outputs,
+                progress=progress,
+                judge=judge,
+            )
     _report([*validate_tables(result), *written(outputs, result)], {}, None, stderr=_is_stdout(json))
     raise typer.Exit(result.exit_code)
 
@@ -271,6 +310,7 @@ def explain(
     rules: Annotated[Path, typer.Argument(metavar="RULES.sch", help="Schematron rulebook.")],
     data: Annotated[Path | None, typer.Option(metavar="DATA.xml", help="Also count, and plan the masking.")] = None,
     original: Original = None,
+    document: Document = None,
     config: Settings = None,
     role: RoleOptions = None,
     missing: MissingOptions = None,
@@ -287,6 +327,7 @@ def explain(
     group_size_vars: GroupSizeVars = None,
     record: Record = None,
     phase: Phase = None,
+    rule_timeout: RuleTimeout = None,
     json: Json = None,
 ) -> None:
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
@@ -309,10 +350,13 @@ def explain(
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,
         aggregator=aggregator,
+        document=document,
         record=record,
         phase=phase,
+        rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))
-    with _progress() as progress:
+    _check_outputs({"--json": json}, _documents(settings))
+    with _progress() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.explain import run_explain
         from masktron.report.tables import explain_tables
 
@@ -410,8 +454,14 @@ def mask(
             show_default="the number of cores",
         ),
     ] = None,
+    rule_timeout: RuleTimeout = None,
+    pyschematron_all: Annotated[
+        bool,
+        typer.Option("--pyschematron-all", help="Let pyschematron judge all written records instead of a sample."),
+    ] = False,
     record: Record = None,
     phase: Phase = None,
+    document: Document = None,
     manifest: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
@@ -451,12 +501,16 @@ def mask(
         max_block_records=max_block_records,
         order=_order(shuffle=shuffle, keep=keep_order),
         workers=workers,
+        pyschematron_all=pyschematron_all or None,
         limit=limit,
+        document=document,
         record=record,
         phase=phase,
+        rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))
+    _check_outputs({"--out": out, "--manifest": manifest, "--json": json}, _documents(settings))
     refused: InvalidOriginalError | None = None
-    with _progress() as progress:
+    with _progress() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.mask import run_mask
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.report.tables import mask_tables, validate_tables
@@ -479,14 +533,17 @@ def check(
     masked: Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")],
     rules: Rules,
     original: Original = None,
+    document: Document = None,
     manifest: Annotated[Path | None, typer.Option(metavar="FILE", help="The manifest that mask wrote.")] = None,
     record: Record = None,
     phase: Phase = None,
     config: Settings = None,
     max_failures: MaxFailures = None,
     allow_unfired: AllowUnfired = None,
+    allow_empty: AllowEmpty = False,
     limit: Limits = None,
     same_order: SameOrder = False,
+    rule_timeout: RuleTimeout = None,
     json: Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
@@ -498,9 +555,16 @@ def check(
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
     settings = _settings(
-        config, limit=limit, record=record, phase=phase, allow_unfired=tuple(allow_unfired or ()) or None
+        config,
+        limit=limit,
+        document=document,
+        record=record,
+        phase=phase,
+        allow_unfired=tuple(allow_unfired or ()) or None,
+        rule_timeout=rule_timeout,
     )
-    with _progress() as progress:
+    _check_outputs({"--json": json}, _documents(settings))
+    with _progress() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.check import require_inputs, run_check
         from masktron.jobs.pairing import Stated
         from masktron.report.tables import check_tables
@@ -510,12 +574,15 @@ def check(
             masked,
             rules,
             original=original,
+            documents=settings.documents,
+            spare_documents=settings.spare_documents,
             manifest=manifest,
             record=settings.record,
             phase=settings.phase,
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
             limits=settings.limits,
             allow_unfired=settings.allow_unfired,
+            allow_empty=allow_empty,
             config=settings,
             stated=Stated(same_order),
             progress=progress,
@@ -622,6 +689,24 @@ def demo(
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
 
 
+@app.command(epilog="Example: masktron doctor --warm")
+def doctor(
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Compile now what runs would have to compile; once per machine.")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Say what this installation has: versions, engines that work, compiled code."""
+    _check_outputs({"--json": json}, {})
+    with _progress() as progress:
+        from masktron.jobs.doctor import run_doctor
+        from masktron.report.doctor import doctor_tables
+
+        result = run_doctor(warm_up=warm, progress=progress)
+    _report(doctor_tables(result), result.as_dict(), json)
+    raise typer.Exit(Exit.COMPLIES if result.works else Exit.VIOLATION)
+
+
 @app.command(epilog="Example: masktron combine estimates.csv")
 def combine(
     estimates: Annotated[
@@ -671,6 +756,10 @@ def _run() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
+            _compile_later()
+        raise
     except MasktronError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
@@ -678,8 +767,16 @@ def _run() -> None:
         _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
         sys.exit(Exit.DOCUMENT)
     except MemoryError:
-        _complain("out of memory")
-        sys.exit(Exit.DOCUMENT)
+        _complain("out of memory\n  -> give the run more, or fewer records at a time")
+        sys.exit(Exit.RESOURCES)
+
+
+def _compile_later() -> None:
+    """Have compiled what the next run may need, where this one needed compiled code."""
+    if "numba" in sys.modules:
+        from masktron.kernels.warm import begin_in_background
+
+        begin_in_background()
 
 
 def _own_stderr() -> None:
@@ -737,10 +834,19 @@ def _settings(
     ordinal: list[str] | None = None,
     limit: list[str] | None = None,
     numeric: list[str] | None = None,
+    document: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
-    from masktron.config import Config, load_config, parse_limits, parse_missing, parse_orders, parse_roles
+    from masktron.config import (
+        Config,
+        load_config,
+        parse_documents,
+        parse_limits,
+        parse_missing,
+        parse_orders,
+        parse_roles,
+    )
 
     if path is None and (path := _settings_file(None)) is not None:
         Console(stderr=True, highlight=False).print(f"settings from {path}")
@@ -752,12 +858,15 @@ def _settings(
         for name in (*config.missing, *codes)
     }
     limits = {**config.limits, **parse_limits(limit or [])}
+    given = parse_documents(document or [])
     orders, named = parse_orders(ordinal or []), tuple(dict.fromkeys(nominal or ()))
     counted = tuple(dict.fromkeys(numeric or ()))
     return config.updated(
         roles=roles,
         missing=merged,
         limits=limits,
+        documents={**config.documents, **given},
+        spare_documents=config.spare_documents - given.keys(),
         nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
         ordinal={
             **{name: order for name, order in config.ordinal.items() if name not in (*named, *counted)},
@@ -766,6 +875,11 @@ def _settings(
         numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
         **changes,
     )
+
+
+def _documents(settings: Config) -> dict[str, Path]:
+    """Return the documents of the rules by the names that messages have for them."""
+    return {f"the document {name!r}": path for name, path in settings.documents.items()}
 
 
 def _order(*, shuffle: bool, keep: bool) -> str | None:

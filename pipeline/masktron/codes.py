@@ -7,7 +7,8 @@ before somebody says what it is, unless a rule adds, multiplies or orders it, as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +17,17 @@ from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
 from masktron.constraints import Atom, CrossRecordEdit, Linear, OpaqueEdit, Polynomial, Product
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.read.lexical import XML_SPACE, is_integer
 from masktron.read.records import Column, Records
-from masktron.roles import FieldFacts
+from masktron.roles import FieldFacts, UnnamedError, resolve_roles
 
 MOST_CODES = 15
 """Different integers up to which a field may be one of codes."""
 RECORDS_A_CODE = 5
 """Records that each of them stands in on average, at least; where they are fewer, few values come of few records."""
+NEARLY = 0.9
+"""Share of different values from which a field nearly names its records."""
 _LEADING_ZERO = re.compile(f"[{XML_SPACE}]*[+-]?0[0-9]+")
 
 
@@ -38,10 +41,17 @@ class Suspects:
         No rule treats them as quantities.
     quantities : tuple of (str, int)
         Some rule does.
+    telling : frozenset of str
+        Those of the first in which nearly every record has a value of its own, as a telephone number.
+    nominal : tuple of (str, int, int)
+        Fields that are masked as categories without an order, although nearly every record has a value of its own:
+        name, different values and values.
     """
 
     codes: tuple[tuple[str, int], ...]
     quantities: tuple[tuple[str, int], ...]
+    telling: frozenset[str] = frozenset()
+    nominal: tuple[tuple[str, int, int], ...] = ()
 
     def require_kinds(self, source: str) -> None:
         """Refuse to mask codes as numbers.
@@ -53,25 +63,90 @@ class Suspects:
         """
         if not self.codes:
             return
-        found = ", ".join(f"{name} has {count} different values" for name, count in self.codes)
-        nominal = " ".join(f"--nominal {name}" for name, _ in self.codes)
         taken = "it as a quantity" if len(self.codes) == 1 else "them as quantities"
         raise UsageError(
-            f"{found}: codes? They would be averaged, and no rule treats {taken}",
+            f"{self.found()}: codes? They would be averaged, and no rule treats {taken}",
             where=source,
-            hint=f"for codes: {nominal} (or --ordinal FIELD, in the order of their numbers); for quantities: "
-            + " ".join(f"--numeric {name}" for name, _ in self.codes),
+            hint=self.options(),
         )
 
+    def found(self) -> str:
+        """Name the fields that look like codes, with the number of their different values."""
+        return ", ".join(f"{name} has {count} different values" for name, count in self.codes)
+
+    def options(self) -> str:
+        """Return the options that say what the fields that look like codes are; the likeliest come first."""
+        telling = [name for name, _ in self.codes if name in self.telling]
+        others = [name for name, _ in self.codes if name not in self.telling]
+        said = []
+        if telling:
+            said.append(
+                f"nearly every record has a value of its own in {', '.join(telling)}; where that names respondents: "
+                f"{_roles(telling, Role.IDENTIFIER)}"
+            )
+        if others:
+            said.append(
+                f"for codes: {_each('--nominal', others)} (or --ordinal FIELD, in the order of their numbers)"
+            )
+        said.append(f"for quantities: {_each('--numeric', [*others, *telling])}")
+        if others:
+            said.append(f"for what names respondents, and is not released: {_roles(others, Role.IDENTIFIER)}")
+        said.append(f"for what is released as it is: {_roles([*others, *telling], Role.UNTOUCHED)}")
+        if telling:
+            said.append(f"for codes, whose values are released: {_each('--nominal', telling)}")
+        return "; ".join(said)
+
     def notes(self) -> tuple[str, ...]:
-        """Say which few integers are taken for quantities."""
+        """Say which few integers are taken for quantities, and which categories nearly name each record."""
+        told = tuple(
+            f"{name} is masked as categories and has {count:,} different values in {held:,} records: the masked file "
+            f"shows values of the original that may name respondents; leave it out with --role {name}=identifier"
+            for name, count, held in self.nominal
+        )
         if not self.quantities:
-            return ()
+            return told
         names = ", ".join(f"{name} ({count} different values)" for name, count in self.quantities)
         return (
             f"few different integers, masked as numbers since rules treat them as quantities: {names}; declare codes "
             "with --nominal or --ordinal, quantities with --numeric",
+            *told,
         )
+
+
+def _each(option: str, names: Iterable[str]) -> str:
+    return " ".join(f"{option} {shlex.quote(name)}" for name in names)
+
+
+def _roles(names: Iterable[str], role: Role) -> str:
+    return _each("--role", (f"{name}={role}" for name in names))
+
+
+def fields_of(records: Records, edits: Sequence[Edit], config: Config) -> tuple[tuple[FieldFacts, ...], Suspects]:
+    """Give every field a role, and find those that look like codes.
+
+    Raises
+    ------
+    UsageError, DocumentError
+        As for `resolve_roles`, and for fields that look like codes; one error names all fields that need a word.
+    """
+    source = str(records.source)
+    try:
+        facts = resolve_roles(records, config)
+    except UnnamedError as error:
+        roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
+        try:
+            likely = suspects(records, resolve_roles(records, config.updated(roles=roles)), edits, config)
+        except (UsageError, DocumentError):
+            raise error from None  # the first comes first
+        if likely.codes:
+            what = f"{error.what}; moreover, {likely.found()}: codes?"
+            raise UnnamedError(
+                error.fields, what, where=error.where, hint=f"{error.hint}; {likely.options()}"
+            ) from None
+        raise
+    likely = suspects(records, facts, edits, config)
+    likely.require_kinds(source)
+    return facts, likely
 
 
 def suspects(records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit], config: Config) -> Suspects:
@@ -88,9 +163,26 @@ def suspects(records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit
     counts = {name: _values_of_codes(records.columns[name]) for name in asked if name not in config.numeric}
     treated = {name for edit in edits for name in _quantities(edit)}
     found = [(name, count) for name, count in counts.items() if count]
+    nominal = [fact.name for fact in facts if fact.role is Role.CONFIDENTIAL and not fact.numeric]
+    shares = [(name, *_shares(records.columns[name])) for name in nominal if name not in config.ordinal]
+    codes = tuple(one for one in found if one[0] not in treated)
     return Suspects(
-        tuple(one for one in found if one[0] not in treated), tuple(one for one in found if one[0] in treated)
+        codes,
+        tuple(one for one in found if one[0] in treated),
+        frozenset(name for name, _ in codes if _telling(*_shares(records.columns[name]))),
+        tuple((name, count, held) for name, count, held in shares if _telling(count, held)),
     )
+
+
+def _shares(column: Column) -> tuple[int, int]:
+    """Return how many different values a field has, and how many values."""
+    held = column.lexemes[column.present].tolist()
+    return len(set(held)), len(held)
+
+
+def _telling(distinct: int, held: int) -> bool:
+    """Whether nearly every record has a value of its own."""
+    return held > MOST_CODES and distinct >= NEARLY * held
 
 
 def _values_of_codes(column: Column) -> int:

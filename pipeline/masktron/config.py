@@ -16,6 +16,7 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
+from masktron.processes import MOST_SECONDS, RULE_SECONDS
 from masktron.release_key import key_from
 from masktron.thresholds import thresholds
 
@@ -124,9 +125,20 @@ class Config:
         the rules of one, `mask` stops. The one that loses least in each block when None.
     params : mapping of str to value
         Its parameters: texts, numbers, true or false, lists of names or numbers. What they may be, `mask` checks.
+    rule_timeout : float
+        Seconds that an engine may take for one rule on one record, or on a whole document. One that takes longer is
+        ended, and the run stops: it names the rule and the record.
+    documents : mapping of str to path
+        Files that ``document()`` and ``doc()`` in the rules stand for, by the names that they have there; the
+        original need not be among them.
+    spare_documents : frozenset of str
+        Those of them that a file of settings names, which may serve other phases and rulebooks: no rule need read
+        them. `load_config` sets it; it is no setting.
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
         many as there are cores when None. The written file is the same for any number.
+    pyschematron_all : bool
+        Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
     """
 
     k: int = 5
@@ -152,8 +164,12 @@ class Config:
     params: Mapping[str, Param] = field(default_factory=dict)
     aggregator: str | None = None
     workers: int | None = None
+    rule_timeout: float = RULE_SECONDS
     allow_unfired: tuple[str, ...] = ()
     key: bytes | None = field(default=None, repr=False)
+    pyschematron_all: bool = False
+    documents: Mapping[str, Path] = field(default_factory=dict)
+    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("k", "seed", "group_size_vars", "workers", "max_block_records"):
@@ -178,8 +194,12 @@ class Config:
             _integer("workers", self.workers)
             _require(self.workers >= 1, f"workers must be at least 1, not {self.workers}")
         _require(
-            isinstance(self.keep_missing, bool), f"keep_missing must be true or false, not {self.keep_missing!r}"
+            _is_number(self.rule_timeout) and 0 < self.rule_timeout <= MOST_SECONDS,
+            f"rule_timeout must be a number of seconds above 0, at most {MOST_SECONDS:g}, not {self.rule_timeout!r}",
         )
+        for name in ("keep_missing", "pyschematron_all"):
+            value = getattr(self, name)
+            _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
         for name in ("record", "phase", "aggregator"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
@@ -263,7 +283,8 @@ def load_config(path: str | PathLike[str]) -> Config:
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
     _refuse_secrets(table, str(path))
-    return config_from(table, where=str(path))
+    config = config_from(table, where=str(path))
+    return replace(config, spare_documents=frozenset(config.documents))
 
 
 def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | None = None) -> Config:
@@ -282,7 +303,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     UsageError
         As for `load_config`.
     """
-    known = [f.name for f in fields(Config)]
+    known = [f.name for f in fields(Config) if f.name != "spare_documents"]
     settings: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
@@ -291,6 +312,8 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
         convert = _CONVERTERS.get(name)
         settings[name] = value if convert is None else convert(value, where)
     base = base or Config()
+    if "documents" in settings:
+        settings["spare_documents"] = frozenset()
     if settings.get("method", base.method) != base.method:
         settings.setdefault("params", {})
     try:
@@ -391,6 +414,27 @@ def parse_missing(codes: Iterable[str]) -> dict[str, frozenset[str]]:
         name = name or ALL_FIELDS
         found[name] = found.get(name, frozenset()) | {lexeme}
     return found
+
+
+def parse_documents(assignments: Iterable[str]) -> dict[str, Path]:
+    """Read ``NAME=FILE`` options; the name may hold ``=``, the file may not.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, or a name is given twice.
+    """
+    documents: dict[str, Path] = {}
+    for assignment in assignments:
+        name, equals, path = assignment.rpartition("=")
+        _require(
+            bool(equals and name and path),
+            f"--document {assignment!r} is not of the form NAME=FILE",
+            "NAME is what stands in document('NAME'): --document nace.xml=codes/nace.xml",
+        )
+        _require(name not in documents, f"the document {name!r} is given twice", "keep one --document of this name")
+        documents[name] = Path(path)
+    return documents
 
 
 def parse_orders(assignments: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -565,6 +609,15 @@ def _limits(value: Any, where: str) -> dict[str, float]:
     return {name: float(bound) for name, bound in value.items()}
 
 
+def _documents(value: Any, where: str) -> dict[str, Path]:
+    _require(isinstance(value, Mapping), f"documents must be a table NAME = file, not {value!r}", where=where)
+    for name, path in value.items():
+        _require(isinstance(name, str), f"documents: {name!r} is not what stands in document()", where=where)
+        _require(isinstance(path, str | PathLike), f"documents.{name} must be a path, not {path!r}", where=where)
+    # a path in a file of settings starts at its folder
+    return {name: Path(where).parent / path for name, path in value.items()}
+
+
 _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "roles": _roles,
     "missing": _missing,
@@ -574,6 +627,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "numeric": _numeric,
     "ordinal": _ordinal,
     "params": _params,
+    "documents": _documents,
     "key": lambda value, where: None if value is None else key_from(value, where),
 }
 

@@ -21,6 +21,8 @@ class Exit(IntEnum):
     """The microdata file is missing, malformed or not of a shape that the command can handle."""
     INFEASIBLE = 5
     """The rules and the protection contract cannot both be kept."""
+    RESOURCES = 6
+    """An engine, or the run, had not the time or the memory that it takes: nothing is said of rules and data."""
 
 
 class MasktronError(Exception):
@@ -55,6 +57,12 @@ class ViolationError(MasktronError):
     exit_code = Exit.VIOLATION
 
 
+class InstallationError(MasktronError):
+    """Something that masktron was installed with does not work."""
+
+    exit_code = Exit.VIOLATION
+
+
 class UsageError(MasktronError, ValueError):
     """An option or argument is wrong."""
 
@@ -77,3 +85,9 @@ class InfeasibleError(MasktronError, ValueError):
     """The rules and the protection contract cannot both be kept."""
 
     exit_code = Exit.INFEASIBLE
+
+
+class ResourceError(MasktronError, RuntimeError):
+    """An engine had not the time or the memory that it takes."""
+
+    exit_code = Exit.RESOURCES

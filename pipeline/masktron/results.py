@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,7 +68,8 @@ class Tested:
     rules : int
         In play.
     untested : tuple of str
-        Rules whose context matches no node, or that read a field that the file never has.
+        Rules whose context matches no node, or that read a field that the file never has; then those that were not
+        evaluated.
     few : tuple of str
         Rules on records that fired on fewer than `FEW` of them, where the file has as many.
     """
@@ -78,12 +79,14 @@ class Tested:
     few: tuple[str, ...]
 
     @classmethod
-    def of(cls, rules: Iterable[RuleResult], records: int) -> Tested:
-        """Count the rules of a result."""
+    def of(cls, rules: Iterable[RuleResult], records: int, unevaluated: Sequence[str] = ()) -> Tested:
+        """Count the rules of a result, and the ids of those that were not evaluated."""
         rules = tuple(rules)
-        untested = tuple(rule.id for rule in rules if rule.untested is not None)
+        untested = (*(rule.id for rule in rules if rule.untested is not None), *unevaluated)
         thin = (rule for rule in rules if rule.of_records and rule.untested is None)
-        return cls(len(rules), untested, tuple(rule.id for rule in thin if rule.reached < FEW <= records))
+        return cls(
+            len(rules) + len(unevaluated), untested, tuple(rule.id for rule in thin if rule.reached < FEW <= records)
+        )
 
     def __str__(self) -> str:
         noun = "rule" if self.rules == 1 else "rules"
@@ -206,6 +209,8 @@ class RecordFinding:
         The fields that the rule reads, None where absent; repeated ones as a tuple.
     artefact : bool
         Whether the rule holds in exact decimals and fails for the rounding of doubles alone.
+    diagnostics : tuple of (str, str, str)
+        The diagnostics and properties that the rule names: which of both, id, and text, filled in for the record.
     """
 
     rule: str
@@ -219,6 +224,7 @@ class RecordFinding:
     message: str
     values: Mapping[str, str | tuple[str, ...] | None]
     artefact: bool
+    diagnostics: tuple[tuple[str, str, str], ...] = ()
 
     @classmethod
     def of(cls, finding: Finding, check: Check) -> RecordFinding:
@@ -235,12 +241,24 @@ class RecordFinding:
             message=finding.message,
             values=by_field(finding.values),
             artefact=finding.artefact,
+            diagnostics=diagnostics_of(finding, check),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
         values = {name: list(text) if isinstance(text, tuple) else text for name, text in self.values.items()}
-        return {slot.name: getattr(self, slot.name) for slot in fields(self)} | {"values": values}
+        plain = {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        return plain | {"values": values, "diagnostics": diagnostics_dict(self.diagnostics)}
+
+
+def diagnostics_of(finding: Finding, check: Check) -> tuple[tuple[str, str, str], ...]:
+    """Return the diagnostics and properties of a finding: kind, id and text; an error in the test has none."""
+    return tuple((note.kind, note.id, text) for note, text in zip(check.notes, finding.notes, strict=False))
+
+
+def diagnostics_dict(told: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    """Return diagnostics and properties as JSON has them."""
+    return [{"kind": kind, "id": named, "text": text} for kind, named, text in told]
 
 
 def by_field(values: Iterable[tuple[str, str | None]]) -> dict[str, str | tuple[str, ...] | None]:
@@ -256,10 +274,10 @@ def by_field(values: Iterable[tuple[str, str | None]]) -> dict[str, str | tuple[
 
 
 def severity(check: Check) -> Literal["error", "warning", "note"]:
-    """How grave a violation of a check is, by what its role or flag says."""
+    """How grave a violation of a check is, by what its role, flag or severity says."""
     if not check.soft:
         return "error"
-    words = {(word or "").strip().lower() for word in (check.role, check.flag)}
+    words = {word.strip().lower() for word in (check.role or "", check.severity or "", *(check.flag or "").split())}
     return "warning" if words & {"warning", "warn", "soft"} else "note"
 
 
@@ -383,6 +401,10 @@ class RuleExplanation:
     tier : str or None
         How it is evaluated: ``1: columns``, or with the reason ``2: record by record (...)``, ``2: across records,
         two passes (...)`` or ``3: whole document (...)``.
+    soft : bool
+        Whether a failure is only reported.
+    marks : tuple of str
+        The attributes that say so, such as ``role="info"``; of a hard rule those that do not.
     """
 
     id: str
@@ -401,12 +423,16 @@ class RuleExplanation:
     why: str | None = None
     tier: str | None = None
     candidates: tuple[str, ...] = ()
+    soft: bool = False
+    marks: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys."""
         return {
             "id": self.id,
             "class": self.kind,
+            "soft": self.soft,
+            "marks": list(self.marks),
             "variables": list(self.variables),
             "form": self.form,
             "reason": self.reason,
@@ -1206,6 +1232,8 @@ class CheckResult:
         What the user should know although it breaks nothing.
     figures : tuple of FigureResult
         Those that have a limit.
+    unevaluated : tuple of str
+        Rules that were left out: without their document, on removed fields, or let go when the file was masked.
     """
 
     data: str
@@ -1219,6 +1247,7 @@ class CheckResult:
     rules: tuple[RuleResult, ...]
     notes: tuple[str, ...] = ()
     figures: tuple[FigureResult, ...] = ()
+    unevaluated: tuple[str, ...] = ()
 
     @property
     def complies(self) -> bool:
@@ -1227,8 +1256,8 @@ class CheckResult:
 
     @property
     def tested(self) -> Tested:
-        """How many rules the file tests, of those that count."""
-        return Tested.of(self.rules, self.records)
+        """How many rules of the rulebook the file tests."""
+        return Tested.of(self.rules, self.records, self.unevaluated)
 
     @property
     def exit_code(self) -> Exit:

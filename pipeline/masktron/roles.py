@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -78,6 +78,19 @@ class FieldFacts:
         return frozenset(Fraction(code.strip()) for code in self.codes if not math.isnan(parse_number(code)))
 
 
+class UnnamedError(UsageError):
+    """Text fields have no role.
+
+    Attributes
+    ----------
+    fields : tuple of str
+    """
+
+    def __init__(self, fields: Iterable[str], what: str, *, where: str, hint: str) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.fields = tuple(fields)
+
+
 def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
     """Give every field of the file a role, in file order.
 
@@ -134,7 +147,8 @@ def _refuse_unnamed(records: Records, config: Config) -> None:
     if not names:
         return
     one = len(names) == 1
-    raise UsageError(
+    raise UnnamedError(
+        names,
         f"the text field {names[0]!r} has no role; it may name a respondent"
         if one
         else f"{len(names)} text fields have no role, and may name respondents: {', '.join(names)}",

@@ -38,6 +38,7 @@ class Settings(FieldSettings, total=False):
     invalid: InvalidRecords
     allow: Fields
     allow_unfired: Fields
+    documents: Mapping[str, str | PathLike[str]]
     key: bytes | str | PathLike[str] | None
     phase: str | None
     limits: Mapping[str, float]
@@ -48,6 +49,8 @@ class Settings(FieldSettings, total=False):
     method: str
     params: Mapping[str, Param | list[str | int | float]]
     aggregator: str | None
+    rule_timeout: float
+    pyschematron_all: bool
 
 
 def takes[F: Callable[..., Any]](kind: type[FieldSettings]) -> Callable[[F], F]:

@@ -10,6 +10,7 @@ from collections import Counter
 
 from masktron.classify.edit import Edit
 from masktron.classify.reading import CLASSES, Reading
+from masktron.classify.situation import situations
 from masktron.errors import RulebookError
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
@@ -37,9 +38,7 @@ def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ..
     """
     records = _record_names(rulebook, layout)
     scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=records, base=ROOT)
-    readings = [
-        Reading(rulebook, layout, pattern, position, check, scope) for pattern, position, check in rulebook.situated()
-    ]
+    readings = [Reading(*where) for where in situations(rulebook, layout, scope)]
     known = frozenset(name for reading in readings for name in reading.named())
     return tuple(reading.edit(known) for reading in readings)
 

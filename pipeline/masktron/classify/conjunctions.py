@@ -211,6 +211,9 @@ def among(name: str, numbers: frozenset[Fraction]) -> Range | Member:
 
 def normalise(atoms: Iterable[Atom]) -> Conjunction | None:
     """Bring a conjunction to its canonical atoms, sorted; None where it can never hold."""
+    atoms = tuple(atoms)
+    if len(atoms) == 1 and isinstance(atoms[0], Missing | Present | Range):
+        return atoms  # as it is, and there are very many
     facts = _Facts()
     for atom in atoms:
         facts.add(atom)

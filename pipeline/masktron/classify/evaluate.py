@@ -8,8 +8,10 @@ from functools import lru_cache
 
 from lxml import etree
 
-from masktron.errors import RulebookError
-from masktron.read.saxon import processor, silenced
+from masktron.errors import ResourceError, RulebookError
+from masktron.processes import rule_seconds
+from masktron.read import saxon
+from masktron.read.engine_process import TooLongError
 
 _VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
 _BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")
@@ -79,23 +81,25 @@ def _libxml2(test: str, record: etree._Element) -> bool:
 
 
 def _saxon(test: str, record: etree._Element) -> bool:
-    from saxonche import PySaxonApiError  # noqa: PLC0415 -- a library of 60 MB, for rules of XPath 2 and later only
-
     try:
         return _evaluated(test, record)
-    except PySaxonApiError:
+    except saxon.SaxonError:
         if problem := _misspelled(test):
             raise RulebookError(problem, where=test) from None
         return False
 
 
 def _evaluated(test: str, record: etree._Element) -> bool:
-    engine = processor().new_xpath_processor()
-    engine.declare_namespace("xs", "http://www.w3.org/2001/XMLSchema")
-    document = processor().parse_xml(xml_text=etree.tostring(record, encoding="unicode"))
-    engine.set_context(xdm_item=document.children[0])
-    with silenced():
-        return bool(engine.effective_boolean_value(test))
+    try:
+        return saxon.decide(
+            etree.tostring(record, encoding="unicode"), {"xs": "http://www.w3.org/2001/XMLSchema"}, test
+        )
+    except TooLongError:
+        raise ResourceError(
+            f"Saxon takes more than {rule_seconds():g} s for a test on one value",
+            where=" ".join(test.split()),
+            hint="`masktron explain` names expressions that may backtrack; or give engines more time: --rule-timeout",
+        ) from None
 
 
 @lru_cache(maxsize=256)
@@ -104,13 +108,11 @@ def _misspelled(test: str) -> str:
 
     It takes a variable without a value for one that will be given later, so those are looked for here.
     """
-    from saxonche import PySaxonApiError  # noqa: PLC0415 -- as above
-
     named = set(_VARIABLE.findall(test))
     if free := sorted(named.difference(_BOUND.findall(test))):
         return f"Saxon cannot evaluate it on one record: ${free[0]} has no value there"
     try:
         _evaluated(f"if (self::Nothing) then boolean({test}) else true()", etree.Element("Record"))
-    except PySaxonApiError as error:
+    except saxon.SaxonError as error:
         return f"Saxon cannot evaluate it on one record: {error}"
     return ""

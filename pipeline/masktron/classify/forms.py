@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from masktron.classify.conjunctions import Conjunction, implies, normalise, opposites, slots, sort_key
+from masktron.classify.effort import Effort, TooManyDisjunctsError
 from masktron.classify.truth import Value, holds, number_of, satisfied, variables_of_atom
 from masktron.classify.unions import union
 from masktron.constraints import (
@@ -29,6 +30,7 @@ __all__ = [
     "ALWAYS",
     "MAX_DISJUNCTS",
     "NEVER",
+    "Disjunction",
     "TooManyDisjunctsError",
     "Value",
     "complete",
@@ -47,17 +49,16 @@ ALWAYS: Form = ((),)
 NEVER: Form = ()
 MAX_DISJUNCTS = 256
 """A rule with more alternatives than this is not understood."""
+_TOO_MANY = f"it has more than {MAX_DISJUNCTS} alternatives"
+_NORMALISED = 8
+"""Bringing a conjunction to its normal form takes as long as so many comparisons."""
 
 
 _WEAKENED = 32
 """Longer forms are not tried for atoms that can be dropped, which takes cubic time."""
 
 
-class TooManyDisjunctsError(Exception):
-    """A form grows beyond `MAX_DISJUNCTS`; caught by the classification, which calls the rule opaque."""
-
-
-def conjoin(one: Form, two: Form) -> Form:
+def conjoin(one: Form, two: Form, effort: Effort | None = None) -> Form:
     """Both forms hold.
 
     Raises
@@ -67,18 +68,24 @@ def conjoin(one: Form, two: Form) -> Form:
     if ALWAYS in (one, two):
         return two if one == ALWAYS else one
     if len(one) * len(two) > MAX_DISJUNCTS**2:
-        raise TooManyDisjunctsError
-    return _reduced(normalise((*a, *b)) for a in one for b in two)
+        raise TooManyDisjunctsError(_TOO_MANY)
+    if effort is not None:
+        effort.spend(_NORMALISED * len(one) * len(two))
+    found = Disjunction(effort)
+    found.add(normalise((*a, *b)) for a in one for b in two)
+    return found.form()
 
 
-def disjoin(*forms: Form) -> Form:
+def disjoin(*forms: Form, effort: Effort | None = None) -> Form:
     """Some form holds.
 
     Raises
     ------
     TooManyDisjunctsError
     """
-    return _reduced(normalise(conjunction) for form in forms for conjunction in form)
+    found = Disjunction(effort)
+    found.add(normalise(conjunction) for form in forms for conjunction in form)
+    return found.form()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,32 +101,93 @@ def _disjunct(atoms: Conjunction) -> _Disjunct:
     return _Disjunct(atoms, frozenset(name for atom in atoms for name in variables_of_atom(atom)), slots(atoms))
 
 
-def _reduced(conjunctions: Iterable[Conjunction | None]) -> Form:
-    """Drop what is contradictory or absorbed, and merge what differs in one place."""
-    kept: list[_Disjunct] = []
-    for candidate in dict.fromkeys(c for c in conjunctions if c is not None):
-        _insert(kept, _disjunct(candidate))
-        if len(kept) > MAX_DISJUNCTS:
-            raise TooManyDisjunctsError
-    _weaken(kept)
-    return tuple(sorted((disjunct.atoms for disjunct in kept), key=_disjunct_key))
+class Disjunction:
+    """A disjunction that grows: what is contradictory or absorbed is dropped, what differs in one place is merged.
 
+    Parameters
+    ----------
+    effort : Effort, optional
+        What comparing may take.
+    """
 
-def _insert(kept: list[_Disjunct], candidate: _Disjunct) -> None:
-    """Add a disjunct to a reduced list, in place; merged ones are tried again."""
-    while True:
-        if any(_absorbs(known, candidate) for known in kept):
-            return
-        kept[:] = [known for known in kept if not _absorbs(candidate, known)]
-        for position, known in enumerate(kept):
-            merged = _merged(known, candidate)
-            if merged is not None:
-                del kept[position]
-                candidate = _disjunct(merged)
-                break
-        else:
-            kept.append(candidate)
-            return
+    def __init__(self, effort: Effort | None = None) -> None:
+        self._effort = effort
+        self._kept: list[_Disjunct] = []
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing that can hold has been added."""
+        return not self._kept
+
+    def copy(self) -> Disjunction:
+        """Return one that grows on its own."""
+        found = Disjunction(self._effort)
+        found._kept = list(self._kept)
+        return found
+
+    def add(self, conjunctions: Iterable[Conjunction | None]) -> None:
+        """Add normalised conjunctions.
+
+        Raises
+        ------
+        TooManyDisjunctsError
+        """
+        for candidate in dict.fromkeys(c for c in conjunctions if c is not None):
+            self._insert(self._kept, _disjunct(candidate))
+            if len(self._kept) > MAX_DISJUNCTS:
+                raise TooManyDisjunctsError(_TOO_MANY)
+
+    def form(self) -> Form:
+        """Return what has been added as a form.
+
+        Raises
+        ------
+        TooManyDisjunctsError
+        """
+        kept = list(self._kept)
+        self._weaken(kept)
+        if len(kept) == 1:
+            return (kept[0].atoms,)
+        return tuple(sorted((disjunct.atoms for disjunct in kept), key=_disjunct_key))
+
+    def _insert(self, kept: list[_Disjunct], candidate: _Disjunct) -> None:
+        """Add a disjunct to a reduced list, in place; merged ones are tried again."""
+        while True:
+            self._spend(len(kept))
+            if any(_absorbs(known, candidate) for known in kept):
+                return
+            kept[:] = [known for known in kept if not _absorbs(candidate, known)]
+            for position, known in enumerate(kept):
+                merged = _merged(known, candidate)
+                if merged is not None:
+                    del kept[position]
+                    candidate = _disjunct(merged)
+                    break
+            else:
+                kept.append(candidate)
+                return
+
+    def _weaken(self, kept: list[_Disjunct]) -> None:
+        """Drop atoms without which a disjunct says no more than the form does, in place.
+
+        ``(a and not b) or b`` is ``a or b``.
+        """
+        changed = 1 < len(kept) <= _WEAKENED
+        while changed:
+            changed = False
+            for position, disjunct in enumerate(kept):
+                others = kept[:position] + kept[position + 1 :]
+                self._spend(len(disjunct.atoms) * len(others))
+                weaker = next((w for w in _weaker(disjunct, others)), None)
+                if weaker is not None:
+                    kept[:] = others
+                    self._insert(kept, _disjunct(weaker))
+                    changed = len(kept) > 1
+                    break
+
+    def _spend(self, comparisons: int) -> None:
+        if self._effort is not None:
+            self._effort.spend(comparisons)
 
 
 def _absorbs(weak: _Disjunct, strong: _Disjunct) -> bool:
@@ -138,21 +206,6 @@ def _merged(one: _Disjunct, two: _Disjunct) -> Conjunction | None:
     if united is None:
         return None
     return normalise([*(atom for k, atoms in one.slots.items() if k != key for atom in atoms), *united])
-
-
-def _weaken(kept: list[_Disjunct]) -> None:
-    """Drop atoms without which a disjunct says no more than the form does: (a and not b) or b is a or b; in place."""
-    changed = 1 < len(kept) <= _WEAKENED
-    while changed:
-        changed = False
-        for position, disjunct in enumerate(kept):
-            others = kept[:position] + kept[position + 1 :]
-            weaker = next((w for w in _weaker(disjunct, others)), None)
-            if weaker is not None:
-                kept[:] = others
-                _insert(kept, _disjunct(weaker))
-                changed = len(kept) > 1
-                break
 
 
 def _weaker(disjunct: _Disjunct, others: list[_Disjunct]) -> Iterable[Conjunction]:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
+from masktron.classify.conjunctions import normalise
+from masktron.classify.effort import Effort
+from masktron.classify.forms import ALWAYS, NEVER, Disjunction, conjoin, disjoin
+from masktron.classify.unions import pooled
 from masktron.constraints import Form
 
 
@@ -74,8 +77,15 @@ def implication(antecedents: Sequence[Formula], consequent: Formula) -> Formula:
     return Some((*(Negation(part) for part in antecedents), consequent))
 
 
-def dnf(formula: Formula, *, negated: bool = False) -> Form:
+def dnf(formula: Formula, effort: Effort | None = None, *, negated: bool = False) -> Form:
     """Bring a formula, or its negation, to the normal form.
+
+    Parameters
+    ----------
+    formula : Formula
+    effort : Effort, optional
+        What it may take; as long as it takes by default.
+    negated : bool
 
     Raises
     ------
@@ -85,18 +95,24 @@ def dnf(formula: Formula, *, negated: bool = False) -> Form:
         case Leaf(positive=positive, negative=negative):
             return negative if negated else positive
         case Negation(part=part):
-            return dnf(part, negated=not negated)
+            return dnf(part, effort, negated=not negated)
         case All(parts=parts):
-            return _combined(parts, conjunction=not negated, negated=negated)
+            return _combined(parts, effort, conjunction=not negated, negated=negated)
         case Some(parts=parts):
-            return _combined(parts, conjunction=negated, negated=negated)
+            return _combined(parts, effort, conjunction=negated, negated=negated)
         case Choice(condition=condition, then=then, otherwise=otherwise):
             return disjoin(
-                conjoin(dnf(condition), dnf(then, negated=negated)),
-                conjoin(dnf(condition, negated=True), dnf(otherwise, negated=negated)),
+                conjoin(dnf(condition, effort), dnf(then, effort, negated=negated), effort),
+                conjoin(dnf(condition, effort, negated=True), dnf(otherwise, effort, negated=negated), effort),
+                effort=effort,
             )
 
 
-def _combined(parts: tuple[Formula, ...], *, conjunction: bool, negated: bool) -> Form:
-    forms = (dnf(part, negated=negated) for part in parts)
-    return reduce(conjoin, forms, ALWAYS) if conjunction else reduce(disjoin, forms, NEVER)
+def _combined(parts: tuple[Formula, ...], effort: Effort | None, *, conjunction: bool, negated: bool) -> Form:
+    forms = (dnf(part, effort, negated=negated) for part in parts)
+    if conjunction:
+        return reduce(lambda one, two: conjoin(one, two, effort), forms, ALWAYS)
+    found = Disjunction(effort)
+    for form in pooled(forms):
+        found.add(map(normalise, form))
+    return found.form()

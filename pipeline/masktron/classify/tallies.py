@@ -16,7 +16,8 @@ from masktron.classify.crossrecord import (
     reads_other_records,
     stands_outside,
 )
-from masktron.classify.forms import ALWAYS, TooManyDisjunctsError, conjoin
+from masktron.classify.effort import Effort, TooManyDisjunctsError
+from masktron.classify.forms import ALWAYS, conjoin
 from masktron.classify.formula import dnf
 from masktron.constraints import Form, Relation, Tally, TallyBound
 from masktron.read.rulebook import XPathVersion
@@ -211,7 +212,7 @@ class TallyReader:
         home = _at_home(condition, field)
         if any(isinstance(node, Unknown | OtherField) for node in walk(home)):
             raise _NotUnderstoodError
-        return dnf(Conditions(self.version).truth(home))
+        return dnf(Conditions(self.version).truth(home), Effort())
 
 
 def _at_home(expression: Any, field: str | None) -> Any:

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from masktron.classify.bounds import Bound, as_bound, bounded, bounds_of, hull, terms_of
 from masktron.classify.conjunctions import among
-from masktron.constraints import Atom, Linear, Member, Missing, Polynomial, Present, Product, Range
+from masktron.constraints import Atom, Form, Linear, Member, Missing, Polynomial, Present, Product, Range
+
+
+def pooled(forms: Iterable[Form]) -> Iterator[Form]:
+    """Yield forms that say the same together, with one in the place of all that ask a variable for certain values.
+
+    ``A = 1 or A = 2 or ...`` would take quadratic time if these were united two by two.
+    """
+    values: dict[tuple[str, bool], set[Fraction | str]] = {}
+    for form in forms:
+        atom = form[0][0] if len(form) == 1 and len(form[0]) == 1 else None
+        if isinstance(atom, Range | Member) and (numbers := _numbers(atom)):
+            values.setdefault((atom.variable, True), set()).update(numbers)
+        elif isinstance(atom, Member) and _is_text(atom) and not atom.negated:
+            values.setdefault((atom.variable, False), set()).update(atom.values)
+        else:
+            yield form
+    for (name, numeric), found in values.items():
+        if numeric:
+            yield ((among(name, frozenset(v for v in found if isinstance(v, Fraction))),),)
+        else:
+            yield ((Member(name, frozenset(v for v in found if isinstance(v, str))),),)
 
 
 def union(  # noqa: PLR0911 -- one branch per pair of kinds

@@ -19,6 +19,8 @@ PASSES = 4
 """Passes over the records; most of the gain is in the first."""
 TRIALS = 6
 """Exchanges of one record whose bounds are checked, best first."""
+LOADED_FROM = 300
+"""Records from which compiled code is worth loading, which takes 0.2 seconds; in Python, 2,000 take a second."""
 _TOGETHER = 100_000
 """Records whose neighbours are looked up at once: the tree answers with more than is kept."""
 _GAIN = 1e-9
@@ -53,8 +55,8 @@ def exchange_records(
         Look only at records of groups that are not admissible, and take the exchanges that lower the lack, with the
         least increase of the sum of squares. Else take those that lower the sum of squares.
     compiled : bool, optional
-        Whether compiled code does it, in far less time and with the same result; where not given, it does for many
-        records.
+        Whether compiled code does it, in far less time and with the same result; where not given, `worth_compiled`
+        says so.
 
     Returns
     -------
@@ -68,12 +70,27 @@ def exchange_records(
         points = np.zeros((len(points), 1))  # neighbours are looked up in at least one dimension
     near = _in_space(points, taken, labels)
     order, groups = taken[near.order], near.groups
-    many = len(points) >= TREE_FROM if compiled is None else compiled
-    state = (_Compiled if many else _State)(points[order], near.labels, k, disjuncts.rows(order))
+    fast = worth_compiled(len(points)) if compiled is None else compiled
+    state = (_Compiled if fast else _State)(points[order], near.labels, k, disjuncts.rows(order))
     _improve(state, points[order], repair=repair)
     result = labels.copy()
     result[order] = groups[state.labels]
     return result
+
+
+def worth_compiled(n: int) -> bool:
+    """Tell whether compiled code is to exchange records of a file of n.
+
+    Many are worth the seconds that it takes to compile it. A small file never waits for the compiler: there it does
+    where it is at hand, on as many records as are worth loading it.
+    """
+    if n >= TREE_FROM:
+        return True
+    if n < LOADED_FROM:
+        return False
+    from masktron.kernels.exchange import exchange_ready  # noqa: PLC0415 -- loads the compiler
+
+    return exchange_ready()
 
 
 def _lacking(labels: NDArray[np.intp], disjuncts: Disjuncts) -> NDArray[np.intp]:

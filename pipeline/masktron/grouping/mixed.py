@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from masktron.grouping.alike import Partitioner, group_alike, restricted
 from masktron.grouping.disjuncts import Disjuncts
-from masktron.grouping.exchange import squares
+from masktron.grouping.exchange import squares, worth_compiled
 from masktron.grouping.fitting import Fitting
 from masktron.grouping.members import Members, codes_of
-from masktron.kernels.mdav import TREE_FROM
 
 HARD = 300
 """More leftover records than this are no exceptions: they do not choose their company, which takes long."""
@@ -116,9 +115,9 @@ class Groups:
         if known is None or not np.array_equal(known, records):
             columns = self.known[records].any(axis=0)
             points = self.points[np.ix_(records, columns)]
-            many = len(self.points) >= TREE_FROM  # a part of many records can be small
+            fast = worth_compiled(len(self.points))  # a part of many records can be small
             labels = group_alike(
-                points, self.k, disjuncts, restricted(self.partitioner, records, columns), compiled=many
+                points, self.k, disjuncts, restricted(self.partitioner, records, columns), compiled=fast
             )
             self.parts[code] = records, labels
         taken = labels >= 0

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from masktron.classify.elimination import is_equality
-from masktron.classify.forms import form_of, variables_of_atom
-from masktron.config import Config, Role
-from masktron.constraints import Atom
-from masktron.errors import DocumentError, UsageError
-from masktron.evaluation.findings import Evaluation
-from masktron.figures import FIGURES, Figure, figure_of
-from masktron.jobs.common import Job, Progress, no_progress, open_job, shown_path, size_notes, violations
-from masktron.jobs.compared import compare, taken
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.figures import figure_of
+from masktron.jobs.audit import Audit
+from masktron.jobs.common import (
+    MAY_BE_EMPTY,
+    Progress,
+    judging_stage,
+    no_progress,
+    open_job,
+    require_records,
+    size_notes,
+    violations,
+)
+from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
-from masktron.jobs.limits import over_limits, refuse_class_limits
-from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, UNPAIRED, Stated, paired
-from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.revalidate import second_opinions
-from masktron.jobs.untested import may_be_untested, told, with_untested
-from masktron.kernels.distinct import codes_of
-from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.figures import Measured, measure, unpaired
-from masktron.measures.unchanged import published_as_it_was
+from masktron.jobs.pairing import NOTHING_STATED, Stated
+from masktron.jobs.revalidate import asked_ahead
+from masktron.jobs.untested import may_be_untested
 from masktron.progress import told_as
-from masktron.read.layout import Shape
 from masktron.read.microdata import read_records
-from masktron.read.plain import survey_file
-from masktron.read.records import Layout, Records
-from masktron.read.rulebook import Let
-from masktron.results import CheckResult, FigureResult, RuleResult, shown
+from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
-from masktron.write.manifest import Contract, file_hash, read_contract
-
-if TYPE_CHECKING:
-    from masktron.read.blocks import PlainFile
-
-_CELLS = "unmasked fields cell by cell"
+from masktron.write.manifest import read_contract
 
 
 def run_check(
@@ -51,12 +36,15 @@ def run_check(
     rules: Path,
     *,
     original: Path | None = None,
+    documents: Mapping[str, Path] | None = None,
+    spare_documents: Collection[str] = (),
     manifest: Path | None = None,
     record: str | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
     limits: Mapping[str, float] | None = None,
     allow_unfired: Iterable[str] = (),
+    allow_empty: bool = False,
     config: Config | None = None,
     stated: Stated = NOTHING_STATED,
     progress: Progress = no_progress,
@@ -68,12 +56,18 @@ def run_check(
     masked, rules : Path
     original, manifest : Path, optional
         Without them the result names what could not be checked.
+    documents : mapping of str to Path, optional
+        Other files that rules read, by the names that the rules have for them.
+    spare_documents : collection of str
+        Names of those that no rule need read.
     max_failures : mapping of str to Threshold, optional
         Failures that a rule may have, by id, with ``*`` for the hard rules that it does not name.
     limits : mapping of str to float, optional
         Bounds of figures, by name: see `Config.limits`. They need the original.
     allow_unfired : iterable of str
         Rules that the file need not test, ``*`` for all; and those of which the manifest says that it does not.
+    allow_empty : bool
+        Whether a file without records may comply.
     config : Config, optional
         Roles, kinds and missing codes, for figures without a manifest.
     stated : Stated
@@ -84,23 +78,36 @@ def run_check(
     UsageError, RulebookError, DocumentError
         A file cannot be used. What is wrong with the masked data is in the result.
     """
-    refuse_class_limits(limits or {})
+    full = original is not None or manifest is not None or bool(limits)
+    if full:
+        # loads the measures, which need SciPy and numba: as long as all else that is done to a small file
+        from masktron.jobs.audit_full import FullAudit  # noqa: PLC0415
+        from masktron.jobs.limits import refuse_class_limits  # noqa: PLC0415
+
+        refuse_class_limits(limits or {})
     contract = None if manifest is None else read_contract(manifest)
-    job = open_job(masked, rules, record=record, phase=phase, progress=progress)
+    known = () if contract is None else contract.as_original
+    given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
+    job = open_job(masked, rules, record=record, phase=phase, progress=progress, given=given)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
-    audit = _Audit(job, contract, original)
+    audit = FullAudit(job, contract, original) if full else Audit(job, contract, original)
     audit.rulebook()
-    audit.rules_apply()
-    if size_notes(job):
-        progress(f"validating {masked.name}, whole", 0)
-    evaluation = job.evaluate(masked, original, progress)
-    results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
-    hard, soft = violations(results)
-    failing = [job.index_of(rule.id) for rule in results if not rule.passes]
-    results = audit.tested(results, evaluation, unfired)
-    audit.rules_fired(results, evaluation)
-    audit.second_opinions(evaluation, failing, progress)
+    audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
+    audit.documents()
+    audit.rules_apply(unfired)
+    sized = size_notes(job)
+    progress(judging_stage(job), 0)
+    with asked_ahead(job, original, progress) as ahead:
+        evaluation = job.evaluate(masked, original, progress)
+        if not allow_empty:
+            require_records(job, evaluation.records, MAY_BE_EMPTY)
+        results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
+        hard, soft = violations(results)
+        failing = [job.index_of(rule.id) for rule in results if not rule.passes]
+        results = audit.tested(results, evaluation, unfired)
+        audit.rules_fired(results, evaluation)
+        audit.second_opinions(evaluation, failing, ahead, progress)
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
@@ -118,9 +125,10 @@ def run_check(
         problems=tuple(audit.problems),
         checked=tuple(audit.checked),
         not_checked=tuple(audit.not_checked),
-        notes=tuple(audit.notes),
+        notes=(*sized, *audit.notes),
         rules=results,
         figures=tuple(map(FigureResult.of, figures)),
+        unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
     )
 
 
@@ -137,431 +145,3 @@ def require_inputs(limits: Collection[str], original: object | None, manifest: o
         raise UsageError(f"the limit {', '.join(limits)} needs the original", hint="give it: --original FILE")
     if manifest is None and (names := [name for name in limits if "manifest" in figure_of(name).needs]):
         raise UsageError(f"the limit {', '.join(names)} needs the manifest", hint="give it: --manifest FILE")
-
-
-class _Audit:
-    """Collects what was checked, what is wrong and what could not be checked."""
-
-    def __init__(self, job: Job, contract: Contract | None, original: Path | None) -> None:
-        self.job = job
-        self.contract = contract
-        self.original = original
-        self.left_out: set[int] = set()
-        self.allowed: frozenset[str] = frozenset(contract.allowed) if contract else frozenset()
-        self.untested: frozenset[str] = frozenset(contract.untested) if contract else frozenset()
-        self.as_masked = False
-        self.problems: list[str] = []
-        self.checked: list[str] = []
-        self.not_checked: list[str] = []
-        self.notes: list[str] = []
-
-    # the rules
-
-    def rulebook(self) -> None:
-        """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
-        if self.contract and file_hash(self.job.rulebook.path) != self.contract.rules:
-            self.allowed = self.untested = frozenset()
-            self.not_checked.append(
-                "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
-            )
-
-    def rules_apply(self) -> None:
-        """Leave out rules on removed identifiers, rules that were let go, and domains without the original."""
-        removed = set(self.contract.removed) if self.contract else set()
-        for edit in self.job.edits:
-            index, name = edit.check.index, edit.check.id
-            if gone := sorted(removed.intersection(edit.variables)):
-                self.left_out.add(index)
-                self.not_checked.append(f"rule {name}: reads {', '.join(gone)}, removed by masking")
-            elif name in self.allowed:
-                self.left_out.add(index)
-                self.not_checked.append(f"rule {name}: let go when the file was masked")
-            elif self.original is None and self._needs_original(index):
-                self.left_out.add(index)
-                self.not_checked.append(f"rule {name}: needs the original (--original)")
-
-    def _needs_original(self, index: int) -> bool:
-        """Whether a rule reads a document: itself, by its context or an earlier one, or through variables."""
-        if not self.job.rulebook.documents:
-            return False
-        pattern, position, check = next(
-            situated for situated in self.job.rulebook.situated() if situated[2].index == index
-        )
-        rule = pattern.rules[position]
-        contexts = [earlier.context for earlier in pattern.rules[: position + 1]]
-        return _reads_document([check.test, *contexts], (*self.job.rulebook.lets, *pattern.lets, *rule.lets))
-
-    def tested(
-        self, results: Sequence[RuleResult], evaluation: Evaluation, allowed: frozenset[int]
-    ) -> tuple[RuleResult, ...]:
-        """Say of each rule whether the file tests it; what the manifest knows of is no news."""
-        job, original = self.job, self.original
-        if self.contract is not None:
-            known = (*self.contract.kept, *self.contract.masked)
-            allowed |= {edit.check.index for edit in job.edits if edit.check.id in self.untested}
-            return with_untested(results, job, evaluation, allowed=allowed, original=original, known=known)
-        found = with_untested(results, job, evaluation, allowed=allowed, original=original)
-        if original is None or not any(rule.idle and rule.reached for rule in found):
-            return found
-        try:
-            # a field that masking has removed or emptied is a field of the original
-            layout, _, _ = survey_file(original, record=job.layout.record_tag)
-        except (UsageError, DocumentError):
-            return found  # what is wrong with it is told where it is compared
-        fields = [field.name for field in layout.fields]
-        return with_untested(results, job, evaluation, allowed=allowed, original=original, known=fields)
-
-    def rules_fired(self, results: Sequence[RuleResult], evaluation: Evaluation) -> None:
-        """Say what the rules were put to; a rulebook that never fires proves nothing."""
-        records = evaluation.records
-        if not records:
-            self.problems.append(f"the file has no records: they are looked for as {shown_path(self.job.layout)}")
-            return
-        silent = [rule for rule in results if rule.untested is not None]
-        if results and not any(rule.fired + rule.errors for rule in results):
-            self.problems.append(
-                "no rule fires on any record: look at the contexts, the namespace prefixes and the phase"
-            )
-        for rule in silent:
-            why = next(told([rule]))
-            (self.problems if rule.idle else self.not_checked).append(why)
-        if tested := len(results) - len(silent):
-            self.checked.append(f"{_number(tested, 'rule')} on {_number(records, 'record')}")
-        elif not results:
-            self.not_checked.append("the rules: none of them applies")
-
-    def second_opinions(self, evaluation: Evaluation, failing: Collection[int], progress: Progress) -> None:
-        """Let engines that are not ours read every record: what only one engine says is no proof."""
-        rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
-        opinions, alone = second_opinions(
-            self.job.data,
-            self.job,
-            self.job.layout,
-            evaluation,
-            rules,
-            original=self.original,
-            progress=progress,
-            failing=failing,
-        )
-        self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
-        for opinion in opinions:
-            self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]
-            if not opinion.agrees:
-                self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
-                continue
-            same = "finds nothing more" if opinion.notes else "counts the same"
-            said = f"{opinion.engine} {same} on {_number(opinion.records, 'record')}"
-            self.checked.append(f"{said}, for {opinion.rules} of {_number(len(rules), 'rule')}")
-            self.notes += [f"{opinion.engine} refuses less: {note}" for note in opinion.notes]
-
-    # the contract
-
-    def identity(self) -> None:
-        """Check that the file is, byte by byte, the one that was masked."""
-        if self.contract is None:
-            return
-        self.as_masked = file_hash(self.job.data) == self.contract.output
-        if self.as_masked:
-            self.checked.append("the file is the one that the manifest describes (SHA-256)")
-        else:
-            self.problems.append("the file is not the one that the manifest describes (its SHA-256 differs)")
-
-    def groups(self, data: Records | None) -> int | None:
-        """Check that groups hold at least k records and identifiers are gone."""
-        if self.contract is None:
-            self.not_checked.append("group sizes and removed identifiers: need the manifest (--manifest)")
-            return None
-        if data is None:
-            self.not_checked.append(f"group sizes: the records are not flat: {_deviation(self.job.shape)}")
-            self._removed(field.name for field in self.job.layout.fields)
-            return None
-        self._removed(data.columns)
-        gone = [name for name in self.contract.masked if name not in data.columns]
-        if gone and not self.as_masked:
-            self.problems.append(f"the file has no masked field {', '.join(gone)}")
-        declared = self.contract.declared
-        self._add(check_groups(declared, len(data) or None))
-        # what was drawn record by record has another contract, which is tested against the original
-        shared = [name for name in self.contract.masked if name not in declared.drawn and name in data.columns]
-        codes = {name: codes_of(data.columns[name].lexemes) for name in shared}
-        sizes = [
-            achieved_k(shared_columns(data.columns, codes, present, self._solved(present)))
-            for block in self.contract.blocks
-            if (present := [name for name in block if name in codes])
-        ]
-        if not len(data) or not sizes:
-            return 0 if not len(data) else None
-        smallest = min(sizes)
-        if smallest < self.contract.k:
-            self.problems.append(
-                f"the smallest group has {_number(smallest, 'record')}, fewer than k = {self.contract.k}"
-            )
-        self.checked.append(f"group sizes of {_number(len(sizes), 'block')}, against k = {self.contract.k}")
-        return smallest
-
-    def _add(self, found: Findings) -> None:
-        self.problems += found.problems
-        self.checked += found.checked
-        self.not_checked += found.not_checked
-        self.notes += found.notes
-
-    def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
-        """The equalities that give variables of a block in each record, as the rulebook has them.
-
-        What is no equality in the rulebook, or was let go, gives nothing, so that its variable counts.
-        """
-        forms = {e.check.id: form_of(e.constraint) for e in self.job.edits if e.check.index not in self.left_out}
-        names = set(present)
-        found: dict[str, list[Atom]] = {}
-        for name, rule, disjunct, at in () if self.contract is None else self.contract.solved:
-            atom = next(iter(forms.get(rule, ())[disjunct : disjunct + 1]), ())[at : at + 1]
-            if name in names and atom and is_equality(atom[0]) and name in variables_of_atom(atom[0]):
-                found.setdefault(name, []).append(atom[0])
-        return found
-
-    def _removed(self, present: Iterable[str]) -> None:
-        removed = set() if self.contract is None else set(self.contract.removed)
-        there = removed.intersection(present)
-        self.problems += [f"the identifier {name} was to be removed and is in the file" for name in sorted(there)]
-        if removed and not there:
-            self.checked.append(f"{_number(len(removed), 'removed identifier')}")
-
-    # the original
-
-    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
-        """Check that records and fields are those of the original, and unmasked cells unchanged."""
-        if self.original is None:
-            self.not_checked.append("records and fields: need the original (--original)")
-            if self.contract and self.contract.declared.drawn:
-                self.not_checked.append(f"what {self.contract.declared.method} promises: needs the original")
-            return
-        self._same_original(file_hash(self.original))
-        found = self._survey(self.original)
-        if found is None:
-            return
-        layout, shape, plain = found
-        if data is None:
-            if shape.flat:
-                self.problems.append(f"the records are not flat: {_deviation(self.job.shape)}; the original is flat")
-            else:
-                self.not_checked.append(f"records and fields: the records are not flat: {_deviation(self.job.shape)}")
-            return
-        if not shape.flat:
-            self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
-            return
-        self._surroundings(layout)
-        source = read_records(self.original, layout, plain=plain)
-        excluded = set(self.contract.excluded) if self.contract else set()
-        if len(data) != len(source) - len(excluded):
-            self.problems.append(
-                f"{_number(len(data), 'record')} for {len(source)} of the original"
-                + (f", of which {len(excluded)} were excluded" if excluded else "")
-            )
-        self._fields(data, source)
-        if self.contract is None:
-            self._declared_unmasked(data, source, roles, stated)
-        else:
-            self._unmasked(data, source, excluded, self.contract)
-        self._masked_at_all(data, source)
-        self._drawn(data, source, excluded)
-
-    def _same_original(self, found: str) -> None:
-        if self.contract and found != self.contract.original:
-            self.problems.append("the original is not the one that the manifest describes (its SHA-256 differs)")
-        # With a contract, equal files may be right: every record had k - 1 others like it from the start.
-        if self.contract is None and found == file_hash(self.job.data):
-            self.problems.append("the file and the original are the same: nothing is masked")
-
-    def _survey(self, original: Path) -> tuple[Layout, Shape, PlainFile | None] | None:
-        """Survey the original; its records have the name of the masked ones, or the layouts differ."""
-        try:
-            return survey_file(original, record=self.job.layout.record_tag)
-        except UsageError:
-            self.problems.append(f"the original has no records {shown_path(self.job.layout)}")
-            return None
-
-    def _surroundings(self, layout: Layout) -> None:
-        if layout.record_path != self.job.layout.record_path:
-            self.problems.append(
-                f"records stand at {shown_path(self.job.layout)}, in the original at {shown_path(layout)} "
-                "(or in another namespace)"
-            )
-        if dict(layout.root_attributes) != dict(self.job.layout.root_attributes):
-            self.problems.append("the attributes of the root element are not those of the original")
-
-    def _fields(self, data: Records, source: Records) -> None:
-        for name in data.columns:
-            if name not in source.columns:
-                self.problems.append(f"the field {name} is not in the original")
-        removed = set(self.contract.removed) if self.contract else set()
-        # A masked field that has no value left is not in the file; where the file is as masked, that is why.
-        expected = set(self.contract.masked) if self.contract and self.as_masked else set()
-        for name in source.columns:
-            if name not in data.columns and name not in removed | expected:
-                if self.contract:
-                    self.problems.append(f"the field {name} of the original is gone")
-                else:
-                    self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
-        self.checked.append("numbers of records, and fields, against the original")
-
-    def _declared_unmasked(self, data: Records, source: Records, roles: Mapping[str, Role], stated: Stated) -> None:
-        """Without a manifest, compare fields that settings declare as unmasked, where records can be paired."""
-        kept = [name for name in data.columns if name in source.columns and roles.get(name) in UNMASKED]
-        if not kept:
-            self.not_checked.append(f"{_CELLS}: need the manifest (--manifest)")
-        elif len(data) != len(source):
-            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
-        else:
-            try:
-                known = paired(data, source, None, roles, stated).known
-            except UsageError as error:
-                self.problems.append(error.what)
-                return
-            if known:
-                self.checked.append(f"{_number(len(kept), 'unmasked field')} cell by cell")
-            else:
-                self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
-
-    def _unmasked(self, data: Records, source: Records, excluded: set[int], contract: Contract) -> None:
-        keep = self._rows(data, source, excluded)
-        if keep is None:
-            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
-            return
-        for name in contract.kept:
-            if name in data.columns and name in source.columns:
-                changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
-                if changed:
-                    self.problems.append(
-                        f"the unmasked field {name} differs from the original in {_number(changed, 'record')}"
-                    )
-        self.checked.append(f"{_number(len(contract.kept), 'unmasked field')} cell by cell")
-        self.notes += [
-            f"the masked field {name} is published as it was, in every record"
-            for name in contract.masked
-            if name in data.columns
-            and name in source.columns
-            and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
-        ]
-
-    def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
-        """Rows of the original, in the order of the masked records; None where these are not so many."""
-        keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
-        order = None if self.contract is None else self.contract.order
-        if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
-            return None
-        return keep if order is None else keep[np.array(order, dtype=np.intp)]
-
-    def _drawn(self, data: Records, source: Records, excluded: set[int]) -> None:
-        """Test what the method promises of the fields that it drew record by record."""
-        if self.contract is None or not self.contract.declared.drawn:
-            return
-        declared = self.contract.declared
-        rows = self._rows(data, source, excluded)
-        if rows is None or (declared.groups is not None and len(declared.groups) != len(rows)):
-            self.not_checked.append(f"what {declared.method} promises: the numbers of records differ")
-            return
-        atoms = [
-            atom
-            for edit in self.job.edits
-            if edit.check.index not in self.left_out
-            for disjunct in form_of(edit.constraint)
-            for atom in disjunct
-        ]
-        order = np.arange(len(rows)) if self.contract.order is None else np.array(self.contract.order, dtype=np.intp)
-        back = np.argsort(order)
-        pair = pair_of(
-            declared,
-            {name: taken(source.columns[name], rows[back]) for name in declared.drawn if name in source.columns},
-            {name: taken(column, back) for name, column in data.columns.items()},
-            atoms,
-            kept=self.contract.kept,
-            codes=self.contract.missing,
-            k=self.contract.k,
-        )
-        self._add(check_pair(declared, pair))
-
-    def _masked_at_all(self, data: Records, source: Records) -> None:
-        """Without a manifest nothing tells which fields are masked, but none at all cannot be."""
-        if self.contract is not None or len(data) != len(source) or not len(data) or self.problems:
-            return
-        common = [name for name in data.columns if name in source.columns]
-        if all((data.columns[name].lexemes == source.columns[name].lexemes).all() for name in common):
-            self.problems.append("no cell differs from the original: nothing is masked")
-
-    # limits
-
-    def limits(
-        self,
-        limits: Mapping[str, float],
-        config: Config,
-        stated: Stated,
-        min_group: int | None,
-        progress: Progress,
-    ) -> tuple[Measured, ...]:
-        """Compute the figures that have a limit, and say which are not within it."""
-        names = [figure.name for figure in FIGURES if figure.name in limits]
-        lacking = [name for name in names if self._lacks(figure_of(name))]
-        self.not_checked += [f"the limit {name}: needs {self._lacks(figure_of(name))}" for name in lacking]
-        names = [name for name in names if name not in lacking]
-        if not names or self.original is None:
-            return ()
-        known = {} if self.contract is None else {"medoid_share": self.contract.medoid_share}
-        if min_group is not None and not (self.contract and self.contract.declared.drawn):
-            known["block_k"] = float(min_group)
-        try:
-            files, notes = compare(
-                self.job.data,
-                self.original,
-                contract=self.contract,
-                config=replace(config, record=self.job.layout.record_tag),
-                known=known,
-                stated=stated,
-                progress=progress,
-            )
-        except (UsageError, DocumentError) as error:
-            self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
-            return ()
-        if wanting := unpaired(names, files):
-            self.problems.append(
-                f"the limits {', '.join(wanting)} cannot be checked: {UNPAIRED}; give the manifest (--manifest), or "
-                "--same-order"
-            )
-            names = [name for name in names if name not in wanting]
-        measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
-        over = list(over_limits(measured, limits))
-        self.problems += over
-        self.notes += notes
-        if len(over) < len(names):
-            self.checked.append(f"{_number(len(names) - len(over), 'figure')} within the limits")
-        return measured
-
-    def _lacks(self, figure: Figure) -> str:
-        """What a figure needs and nobody gave; empty where it has all."""
-        if self.original is None:
-            return "the original (--original)"
-        return "the manifest (--manifest)" if "manifest" in figure.needs and self.contract is None else ""
-
-
-def _reads_document(texts: Iterable[str], lets: Iterable[Let]) -> bool:
-    """Whether expressions call document() or doc(), directly or through the variables that they name."""
-    values: dict[str, list[str]] = {}
-    for let in lets:
-        values.setdefault(let.name, []).append(let.value)
-    waiting, seen = list(texts), set[str]()
-    while waiting:
-        text = waiting.pop()
-        if re.search(r"\bdoc(ument)?\s*\(", text):
-            return True
-        for name in re.findall(r"\$\s*([\w.:-]+)", text):
-            if name not in seen:
-                seen.add(name)
-                waiting += values.get(name, [])
-    return False
-
-
-def _deviation(shape: Shape) -> str:
-    return f"{shape.reason} (line {shape.line})"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.findings import Departure, Evaluation
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
+from masktron.jobs.documents import NOT_GIVEN, Given, bound
+from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
+from masktron.jobs.walks import slow_rules
 from masktron.progress import Progress, expect, no_progress
 from masktron.read.layout import Shape
+from masktron.read.parser import opened
 from masktron.read.plain import survey_file
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
@@ -33,20 +37,28 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGE",
+    "MAY_BE_EMPTY",
     "Job",
     "Progress",
     "context_names",
+    "departure_notes",
     "expect",
     "fired_notes",
+    "judging_stage",
     "no_progress",
     "notes_of",
     "open_job",
     "require_flat",
+    "require_records",
     "shown_path",
     "size_notes",
     "violations",
 ]
 
+_READS = re.compile("the rule '[^']*' reads '([^']*)'")
+_NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
+MAY_BE_EMPTY = "where a file may be empty: --allow-empty (allow_empty=True in Python)"
+"""What to do about a file without records in `validate` and `check`."""
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
 
@@ -164,6 +176,7 @@ def open_job(
     phase: str | None = None,
     progress: Progress = no_progress,
     judge: Judge | None = None,
+    given: Given = NOT_GIVEN,
 ) -> Job:
     """Read the rulebook, survey the file and classify the rules.
 
@@ -171,6 +184,8 @@ def open_job(
     ----------
     judge : Judge, optional
         Of the file, where libxml2 has begun to read it.
+    given : Given
+        The documents that rules read.
 
     Raises
     ------
@@ -179,6 +194,9 @@ def open_job(
     """
     progress(f"reading {rules.name}", 0)
     rulebook = read_rules(rules, phase=phase)
+    with opened(data):
+        pass  # that there is no such file, or that it is no XML, is said before anything is said of documents
+    rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     layout, shape, plain = survey_file(
         data, record=record, hints=context_names(rulebook), progress=progress, judge=judge
@@ -197,10 +215,27 @@ def context_names(rulebook: Rulebook) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def notes_of(job: Job) -> tuple[str, ...]:
-    """Repairs of the rulebook and lints of its rules, for the user."""
-    lints = [f"{edit.check.id}: {lint}" for edit in job.edits for lint in edit.lints]
+def notes_of(job: Job, evaluation: Evaluation | None = None, results: Sequence[RuleResult] = ()) -> tuple[str, ...]:
+    """Repairs of the rulebook and lints of its rules, for the user.
+
+    Lints on fields that the results tell of are left out, and all of them for a file without records: it has no
+    fields.
+    """
+    records = evaluation is None or evaluation.records
+    why = {rule.id: rule.untested.what for rule in results if rule.untested is not None}
+    lints = [
+        f"{edit.check.id}: {lint}"
+        for edit in job.edits
+        for lint in edit.lints
+        if not (_on_a_field(lint, why.get(edit.check.id, "")) if records else _NO_FIELD.match(lint))
+    ]
     return (*job.rulebook.notes, *lints)
+
+
+def _on_a_field(lint: str, why: str) -> bool:
+    """Whether a lint says of a field what is said of a rule that reads it."""
+    reads, field = _READS.search(why), _NO_FIELD.match(lint)
+    return bool(reads and field and reads[1] == (field[1] or field[2]))
 
 
 def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:
@@ -214,13 +249,29 @@ def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult])
     return reasons
 
 
+def require_records(job: Job, records: int, hint: str) -> None:
+    """Refuse a file without records: nothing was asked of anybody.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if not records:
+        raise DocumentError(
+            f"the file has no record, so that there is nothing to judge: records are looked for as "
+            f"{shown_path(job.layout)}",
+            where=str(job.data),
+            hint=f"name another element with --record; {hint}",
+        )
+
+
 def shown_path(layout: Layout) -> str:
     """Return the path of the records, without namespaces."""
     return "/" + "/".join(tag.rpartition("}")[2] for tag in layout.record_path)
 
 
 def size_notes(job: Job, evaluation: Evaluation | None = None) -> tuple[str, ...]:
-    """Warn of rules that need the whole document, where the file is large, and say what that takes.
+    """Warn of rules that need the whole document, where the file is large or they take long, and say what that takes.
 
     Parameters
     ----------
@@ -228,16 +279,44 @@ def size_notes(job: Job, evaluation: Evaluation | None = None) -> tuple[str, ...
         As for `Job.tiers`.
     """
     size = job.data.stat().st_size
+    slow = slow_rules(job)
+    checks = job.rulebook.checks
+    walking = tuple(f"{checks[index].id}: {slow.said}" for index in slow.rules)
     if size < LARGE:
-        return ()
+        return walking
     engines = engines_of(job.rulebook, job.layout, "auto")
-    return tuple(
+    return walking + tuple(
         f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB that takes about "
         f"{size * MEMORY[engine] / 1e9:.1f} GB, and above some {PRACTICAL / MEMORY[engine] / 1e6:.0f} MB it is not "
         "practical any more"
         for check, assigned, engine in zip(job.rulebook.checks, job.tiers(evaluation), engines, strict=True)
         if assigned.tier is Tier.DOCUMENT
     )
+
+
+def departure_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
+    """Say how many records libxml2 by itself refuses or accepts by its own way with numbers, and what to write."""
+    checks = job.rulebook.checks
+    notes = [
+        f"{checks[one.check].id}: libxml2 by itself {' and '.join(_alone(one))} that XPath 1.0 does not, since it "
+        "does not read or write numbers as that says (docs/engines.md); the verdict is that of XPath 1.0"
+        for one in evaluation.departures
+    ]
+    if notes and (found := spelled(job, {one.check for one in evaluation.departures})):
+        notes.append(remedy(found, places=False))
+    return tuple(notes)
+
+
+def _alone(one: Departure) -> Iterator[str]:
+    for count, does in ((one.refused, "refuses"), (one.accepted, "accepts")):
+        if count:
+            yield f"{does} {count:,} {'record' if count == 1 else 'records'}"
+
+
+def judging_stage(job: Job) -> str:
+    """Name the stage in which rules are evaluated; where they see the whole document, also how long it takes."""
+    stage = f"validating {job.data.name}"
+    return f"{stage}, whole{slow_rules(job).together}" if size_notes(job) else stage
 
 
 def violations(rules: Sequence[RuleResult]) -> tuple[int, int]:

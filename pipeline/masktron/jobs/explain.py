@@ -10,7 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
-from masktron.codes import suspects
+from masktron.codes import fields_of
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
@@ -20,12 +20,15 @@ from masktron.jobs.common import (
     Job,
     Progress,
     fired_notes,
+    judging_stage,
     no_progress,
     notes_of,
     open_job,
     require_flat,
+    require_records,
     size_notes,
 )
+from masktron.jobs.documents import Given
 from masktron.jobs.planned_method import method_notes
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
 from masktron.methods.base import Method
@@ -37,12 +40,16 @@ from masktron.preflight.findings import Coverage, Tie
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
 from masktron.progress import told_as
+from masktron.read.backtracking import Suspect, backtracking
 from masktron.read.microdata import read_records
 from masktron.read.records import Records, Typed
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested, shown
-from masktron.roles import FieldFacts, resolve_roles
+from masktron.roles import FieldFacts
+
+_MOST_TRIED = 5
+"""Patterns that Saxon is tried on: each may take a second."""
 
 
 def run_explain(
@@ -70,18 +77,24 @@ def run_explain(
     method = chosen(config.method, config.params, config.k).method
     if data is None:
         rulebook = read_rules(rules, phase=config.phase)
-        edits = classify(rulebook)
+        edits = _with_patterns(rulebook, classify(rulebook))
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
-    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
+    alone = original is not None
+    given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
+    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
+    original = original or data
     flat = job.shape.flat
     reading = told_as(progress, f"reading {data.name}")
     records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading) if flat else None
     if records is not None:
         records = records.with_types(types or {})
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
+    job = replace(job, edits=_with_patterns(job.rulebook, job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
+    progress(judging_stage(job), 0)
     evaluation = job.evaluate(data, original, progress, limit=0, keep_verdicts=records is not None)
+    require_records(job, evaluation.records, "without --data, only the rules are explained")
     tiers = job.tiers(evaluation)
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
@@ -89,14 +102,16 @@ def run_explain(
     loose = may_be_untested(job, config.allow_unfired) | allowed
     rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=original)
     facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method, rules_found)
-    notes = [*notes_of(job), *fired_notes(job, evaluation, rules_found), *size_notes(job, evaluation), *told]
+    notes = [
+        *notes_of(job, evaluation, rules_found),
+        *fired_notes(job, evaluation, rules_found),
+        *size_notes(job, evaluation),
+        *told,
+    ]
     asked = {rule.id for rule in rules_found if not rule.untested}
     hard = [name for name in hard if name in asked]  # what reads a field that is not there breaks for that alone
     if hard and config.invalid == "stop":
-        notes.append(
-            f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that, unless "
-            "the records are accepted by another engine"
-        )
+        notes.append(f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that")
     progress("comparing the rules with each other", 0)
     covered = () if records is None else _coverage(job, records, evaluation)
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
@@ -159,9 +174,7 @@ def _planned(
         if len(records) < config.k:
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
-        facts = resolve_roles(records, config)
-        likely = suspects(records, facts, job.edits, config)
-        likely.require_kinds(str(job.data))
+        facts, likely = fields_of(records, job.edits, config)
         plan = make_plan(known_only(job), facts, config, released=released, aggregator=config.aggregator)
         told = (*likely.notes(), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
@@ -186,7 +199,7 @@ def _ties(edits: Sequence[Edit], config: Config, facts: Sequence[FieldFacts]) ->
 def _result(
     rulebook: Rulebook, edits: tuple[Edit, ...], notes: tuple[str, ...], facts: _Facts, obstacle: str | None = None
 ) -> ExplainResult:
-    contexts = [rule.context for pattern in rulebook.patterns for rule in pattern.rules for _ in rule.checks]
+    contexts = [rule.shown for pattern in rulebook.patterns for rule in pattern.rules for _ in rule.checks]
     return ExplainResult(
         rulebook=shown(rulebook.path),
         version=rulebook.version,
@@ -198,6 +211,19 @@ def _result(
         coverage=facts.coverage,
         tested=facts.tested,
     )
+
+
+def _with_patterns(rulebook: Rulebook, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Return edits with doubts about patterns that backtrack, as far as Saxon was seen to."""
+    said: dict[Suspect, str] = {}
+
+    def lints(edit: Edit) -> list[str]:
+        for suspect in (found := backtracking(rulebook, edit.check.index)):
+            if suspect not in said:
+                said[suspect] = suspect.proved() if len(said) < _MOST_TRIED else ""
+        return [said[suspect] for suspect in found if said[suspect]]
+
+    return tuple(replace(edit, lints=tuple(dict.fromkeys((*edit.lints, *lints(edit))))) for edit in edits)
 
 
 def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
@@ -223,6 +249,8 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         aggregator=names[0] if len(names) == 1 else None,
         why=facts.why_unmasked(check.index) if block is None else block.prospect,
         tier=facts.tier(check.index),
+        soft=check.soft,
+        marks=check.softened_by if check.soft else check.marks,
     )
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import did_you_mean
-from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.errors import DocumentError, ResourceError, RulebookError, UsageError
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.runner import SlowRuleError
 from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.report.outputs import Reports
@@ -126,6 +127,8 @@ def without_values[T](work: Callable[[], T], *, wanted: bool, rulebook_read: boo
 def _is_about_no_data(error: Exception, *, rulebook_read: bool) -> bool:
     if isinstance(error, RulebookError):
         return not rulebook_read
+    if isinstance(error, ResourceError):
+        return not isinstance(error, SlowRuleError)
     return isinstance(error, OSError | MemoryError)
 
 
@@ -134,6 +137,8 @@ def _cleared(error: Exception) -> Exception:
     match error:
         case DocumentError():
             return DocumentError("the file cannot be used", where=error.where, hint=hint)
+        case SlowRuleError():
+            return ResourceError(error.what, where=error.rule, hint=error.hint)
         case RulebookError():
             return RulebookError("a rule cannot be evaluated", where=error.where, hint=hint)
         case UsageError():  # of --record or --key: what there is instead may be anything

@@ -11,14 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.classify.forms import form_of
-from masktron.codes import suspects
+from masktron.codes import fields_of
 from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
-from masktron.errors import DocumentError, InfeasibleError, UsageError, ViolationError
+from masktron.errors import InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
 from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
-from masktron.jobs.common import Job, Progress, no_progress, notes_of, open_job, require_flat
+from masktron.jobs.common import (
+    Job,
+    Progress,
+    judging_stage,
+    no_progress,
+    notes_of,
+    open_job,
+    require_flat,
+    require_records,
+    size_notes,
+)
 from masktron.jobs.compared import absent, taken
+from masktron.jobs.documents import Given, digests
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
@@ -65,14 +76,17 @@ from masktron.results import (
     UnmovedResult,
     shown,
 )
-from masktron.roles import FieldFacts, resolve_roles
+from masktron.roles import FieldFacts
 from masktron.settle.prototypes import EXITS
-from masktron.write.atomic import atomic_path
+from masktron.write.atomic import atomic_path, blamed
 from masktron.write.declared import Declared
 from masktron.write.left_out import left_out, outline_notes
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
 from masktron.write.outline import namespaces_of
 from masktron.write.xml import write_masked
+
+_ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
+"""Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
 
 type Receive = Callable[[Records, NDArray[np.intp]], None]
 """Takes verified records, and the position in the original of each."""
@@ -122,23 +136,21 @@ def run_mask(
     refuse_class_limits(config.limits)
     refuse_other_names(out)
     manifest = manifest or manifest_beside(out)
-    refuse_outputs({"the output": out, "the manifest": manifest}, {"the original": data, "the rulebook": rules})
+    documents = {f"the document {name!r}": path for name, path in config.documents.items()}
+    inputs = {"the original": data, "the rulebook": rules, **documents}
+    refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     _refuse_foreign_manifest(manifest, out)
-    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress)
+    given = Given(config.documents, data, spare=config.spare_documents)
+    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
     require_flat(job)
     reading = told_as(progress, f"reading {data.name}")
     records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading)
     records = records.with_types(types or {})
-    if not len(records):
-        raise DocumentError(
-            "the file has no records",
-            where=str(data),
-            hint=f"records are looked for as /{'/'.join(job.layout.record_path)}; name another with --record",
-        )
+    require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
-    fields = resolve_roles(records, config)
-    likely = suspects(records, fields, job.edits, config)
-    likely.require_kinds(str(data))
+    fields, likely = fields_of(records, job.edits, config)
+    sized = size_notes(job)
+    progress(judging_stage(job), 0)
     originals = judge_originals(job, config, progress)
     progress("planning blocks and aggregators", 0)
     plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
@@ -159,6 +171,7 @@ def run_mask(
         classes,
         receive,
         likely.notes(),
+        sized,
     )
     if compiles_first(len(run.kept), plan, job.edits, method.method) or linking_compiles_first(len(run.kept)):
         from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
@@ -201,6 +214,7 @@ class _Run:
     classes: NDArray[np.intp] | None = None
     receive: Receive | None = None
     of_kinds: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
 
     @property
     def binding(self) -> list[int]:
@@ -211,22 +225,31 @@ class _Run:
         """Write to temporary files, verify, and only then give them their names."""
         order = self._order()
         with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
-            written = write_masked(
-                self.records.source,
-                temporary,
-                self.job.layout,
-                self._replacements(made.blocks),
-                removed=self.plan.by_role(Role.IDENTIFIER),
-                keep=self.originals.keep,
-                order=None if order is None else self._source_order(order),
-                plain=self.job.plain,
-                told=told_as(progress, f"writing {out.name}"),
-            )
+            with blamed(out):
+                written = write_masked(
+                    self.records.source,
+                    temporary,
+                    self.job.layout,
+                    self._replacements(made.blocks),
+                    removed=self.plan.by_role(Role.IDENTIFIER),
+                    keep=self.originals.keep,
+                    order=None if order is None else self._source_order(order),
+                    plain=self.job.plain,
+                    told=told_as(progress, f"writing {out.name}"),
+                )
             progress("surveying the written file", 0)
             layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
             self._verify_layout(layout, shape)
             source = self.records.source
-            with Asking(temporary, self.job, layout, original=source, progress=progress, plain=plain) as asking:
+            with Asking(
+                temporary,
+                self.job,
+                layout,
+                original=source,
+                progress=progress,
+                plain=plain,
+                everything=self.config.pyschematron_all,
+            ) as asking:
                 reading = told_as(progress, "reading the written file back")
                 masked = read_records(temporary, layout, missing=self.config.missing, plain=plain, told=reading)
                 self._verify_records(written, masked)
@@ -435,6 +458,7 @@ class _Run:
             allowed=tuple(checks[index].id for index in self.plan.released),
             notes=(
                 *notes_of(self.job),
+                *self.sized,
                 *self.originals.notes,
                 *outline_notes(self.job.layout, left),
                 *told(results),
@@ -599,10 +623,9 @@ class _Run:
             "versions": versions(),
             "original": {"path": shown(self.records.source), "sha256": file_hash(self.records.source)},
             "rules": {"path": shown(self.job.rulebook.path), "sha256": file_hash(self.job.rulebook.path)},
+            "documents": digests(self.job.rulebook, file_hash(self.records.source)),
             "output": {"path": result.output, "sha256": file_hash(output)},
-            "config": _plain(
-                {name: value for name, value in asdict(self.config).items() if name not in ("workers", "key")}
-            ),
+            "config": _plain({name: value for name, value in asdict(self.config).items() if name not in _ELSEWHERE}),
             "key": None if self.randomness.key is None else self.randomness.key.hex(),
             "plan": _plain(plan.as_dict()),
             "result": result.as_dict(),

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
-from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.parallel import engine_name
-from masktron.jobs.common import Job, Progress, notes_of, violations
+from masktron.jobs.common import Job, Progress, departure_notes, judging_stage, notes_of, violations
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.results import Untested, ValidateResult, shown
 
@@ -43,7 +41,7 @@ class Originals:
     released : tuple of int
         Rules that need not be kept: allowed ones, and soft ones that the original breaks.
     notes : tuple of str
-        What the user should know: soft rules given up, records that only one engine accepts.
+        What the user should know: soft rules given up, records of which libxml2 alone says something else.
     fired : tuple of int
         Nodes on which each check fired.
     untested : mapping of int to Untested
@@ -60,8 +58,7 @@ class Originals:
 def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     """Evaluate the original and decide what may be masked.
 
-    A record that libxml2 refuses and Saxon accepts (or the reverse) obeys the rule in one correct reading of its
-    decimals; it is masked, and reported.
+    In XPath 1.0 that is what the Recommendation says; what libxml2 alone says of records is reported.
 
     Raises
     ------
@@ -70,10 +67,11 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     RulebookError, ViolationError
         A hard rule is not tested, and the settings do not allow that.
     """
-    evaluation = job.evaluate(job.data, None, progress, keep_verdicts=True)
+    progress(judging_stage(job), 0)
+    evaluation = job.evaluate(job.data, job.data, progress, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
-    idle = untested(job, evaluation, range(len(job.rulebook.checks)))
+    idle = untested(job, evaluation, range(len(job.rulebook.checks)), job.data)
     loose = may_be_untested(job, config.allow_unfired) | allowed | soft
     refuse(job, {index: reason for index, reason in idle.items() if index not in loose})
     idle = {index: replace(reason, allowed=True) for index, reason in idle.items()}
@@ -85,15 +83,7 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
         f"{evaluation.failed[index] + evaluation.errors[index]} original records, so it is not kept"
         for index in sorted(given_up)
     ]
-    if broken.any() and (second := _second_opinion(job, progress)) is not None:
-        only_one = broken & (second.judged[:, hard] < Verdict.FAILS)
-        notes += [
-            f"{job.rulebook.checks[index].id}: {count} original records are refused by {evaluation.engine} and "
-            f"accepted by {second.engine}, which read their decimals differently; they are masked"
-            for index, count in zip(hard, only_one.sum(axis=0).tolist(), strict=True)
-            if count
-        ]
-        broken &= ~only_one
+    notes += departure_notes(job, evaluation)
     bad = broken.any(axis=1)
     outside = _outside_records(job, evaluation, hard)
     if outside or (bad.any() and config.invalid == "stop"):
@@ -104,21 +94,6 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
         tuple(notes),
         tuple(evaluation.fired.tolist()),
         idle,
-    )
-
-
-def _second_opinion(job: Job, progress: Progress) -> Evaluation | None:
-    """Evaluate with the other engine of the same XPath version, where there is one."""
-    if job.rulebook.version != "1.0":
-        return None
-    stage = f"asking {engine_name(job.rulebook, job.layout, 'saxon')}"
-    return evaluate(
-        job.data,
-        job.rulebook,
-        job.layout,
-        engine="saxon",
-        limit=0,
-        progress=lambda done: progress(stage, done),
     )
 
 
@@ -145,7 +120,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
         violations=hard,
         warnings=soft,
         rules=results,
-        notes=notes_of(job),
+        notes=(*notes_of(job), *departure_notes(job, evaluation)),
         engine=evaluation.engine,
         evaluation=evaluation,
         rulebook=job.rulebook,

@@ -65,7 +65,8 @@ def randomness_of(
             + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
         )
     key = config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
-    bound = (file_hash(job.data), _digest(_rules(job)), _digest(_settings(config, job, chosen, fields)))
+    original = file_hash(job.data)
+    bound = (original, _digest(_rules(job, original)), _digest(_settings(config, job, chosen, fields)))
     return Randomness(key, Streams(key, *bound), said)
 
 
@@ -89,8 +90,11 @@ def _digest(content: object) -> str:
     return sha256(json.dumps(content, ensure_ascii=True, allow_nan=True).encode()).hexdigest()
 
 
-def _rules(job: Job) -> list[object]:
-    """The rulebook as it is understood, whatever files it came from: comments and messages change nothing."""
+def _rules(job: Job, original: str) -> list[object]:
+    """The rulebook as it is understood, whatever files it came from: comments and messages change nothing.
+
+    So are documents that the rules read, by what they hold. The original is bound anyway, by whatever names.
+    """
     book = job.rulebook
     lets = [[let.name, let.value] for let in book.lets]
     patterns = [
@@ -107,7 +111,9 @@ def _rules(job: Job) -> list[object]:
         ]
         for pattern in book.patterns
     ]
-    return [book.version, [list(pair) for pair in book.namespaces], lets, patterns]
+    rules: list[object] = [book.version, [list(pair) for pair in book.namespaces], lets, patterns]
+    beside = sorted([one.name, one.sha256] for one in book.beside if one.sha256 != original)
+    return [*rules, beside] if beside else rules
 
 
 def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFacts]) -> dict[str, object]:

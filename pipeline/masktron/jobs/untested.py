@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,8 @@ EVERY = "*"
 """Among the rules that need not be tested: all."""
 _CODES = "texts are compared as they are written, and '1' is not '01'"
 _EARLIER = "the earlier rules of its pattern take"
+_PROBES = 400
+"""Pairs of rules that are evaluated to find which one takes the nodes of another; beyond, all earlier ones do."""
 
 
 def may_be_untested(job: Job, rules: Iterable[str]) -> frozenset[int]:
@@ -97,8 +100,9 @@ def untested(
         return {}
     words = vocabulary(job.data, job.layout, job.shape)
     found = dict(_silent(job, silent, words, evaluation, original))
+    rules = _rules(job) if doubtful else {}
     for edit in doubtful:
-        if edit.check.index not in found and (reason := _unknown_field(edit, words, known)):
+        if edit.check.index not in found and (reason := _unknown_field(edit, rules[edit.check.index], words, known)):
             found[edit.check.index] = reason
     return found
 
@@ -142,14 +146,14 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
     """
     words = vocabulary(job.data, job.layout, job.shape)
     fields = {field.name for field in job.layout.fields}
-    contexts = {check.index: p.rules[position].context for p, position, check in job.rulebook.situated()}
+    rules = _rules(job)
     found: dict[int, Untested] = {}
     for edit in job.edits:
         if edit.check.soft or edit.check.index in allowed:
             continue
-        reason = _misnamed_context(contexts[edit.check.index], edit.check, words, job)
+        reason = _misnamed_context(rules[edit.check.index], edit.check, words, job)
         if reason is None and _doubtful(edit, job, fields):
-            reason = _unknown_field(edit, words, ())
+            reason = _unknown_field(edit, rules[edit.check.index], words, ())
         if reason is not None:
             found[edit.check.index] = reason
     refuse(job, found)
@@ -167,14 +171,14 @@ def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
     evaluation : Evaluation
         With the verdicts on records.
     """
-    spared = escapes(job.rulebook, job.layout)
     holds = {int(index) for index in np.flatnonzero((evaluation.fired > 0) & (evaluation.failed == 0))}
-    edits = [edit for edit in job.edits if edit.check.index in holds.intersection(spared)]
+    spared = escapes(job.rulebook, job.layout, holds)
+    edits = [edit for edit in job.edits if edit.check.index in spared]
     if not edits:
         return ()
-    never = {
-        one.rule for one in coverage(edits, read_records(job.data, job.layout), evaluation, spared) if one.asked == 0
-    }
+    read = {name for edit in edits for name in edit.variables}
+    records = read_records(job.data, job.layout, only=read)
+    never = {one.rule for one in coverage(edits, records, evaluation, spared) if one.asked == 0}
     return tuple(
         f"{edit.check.origin}: the rule {edit.check.id!r} fires, but no record satisfies its IF, so that nothing is "
         f"asked -> look at the values that it asks for: {_CODES}"
@@ -224,12 +228,19 @@ def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
     return any(name not in fields or (space != ANY and spaces != {space}) for name, space in names)
 
 
-def _unknown_field(edit: Edit, words: Vocabulary, known: Collection[str]) -> Untested | None:
-    """Say which name of a rule the file never has."""
+def _rules(job: Job) -> dict[int, Rule]:
+    return {check.index: pattern.rules[position] for pattern, position, check in job.rulebook.situated()}
+
+
+def _unknown_field(edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str]) -> Untested | None:
+    """Say which name of a check, in this rule, the file never has."""
+    own = " ".join((rule.shown, rule.visit_each, edit.check.test, *(let.value for let in rule.lets)))
     for name in edit.asked:
         shown = f"@{name.local}" if name.attribute else name.local
         if shown in known or name.occurs(words):
             continue
+        if rule.visit_each and not re.search(rf"(?<![\w.-]){re.escape(name.local)}(?![\w.-])", own):
+            continue  # an earlier rule of the pattern asks for it
         what, hint = _lacking(name, words)
         reads = f"the rule {edit.check.id!r} reads {shown!r}"
         said = f"{reads}, a field that the file never has" if not what else f"{reads}: {what}"
@@ -253,6 +264,9 @@ def _lacking(name: Name, words: Vocabulary) -> tuple[str, str]:
         if name.attribute:
             return f"the file's {name.local} is an element", f"write {name.local} without @"
         return f"the file's {name.local} is an attribute", f"write @{name.local}"
+    parts = name.local.split("-")
+    if len(parts) > 1 and all(words.spaces(part) for part in parts):
+        return "", f"XPath reads one name, not a difference: write {' - '.join(parts)} with blanks"
     return "", did_you_mean(name.local, words.names(attribute=name.attribute) or words.names())
 
 
@@ -269,30 +283,49 @@ def _silent(
     waiting = []
     for index in silent:
         pattern, position, check = situated[index]
-        if reason := _misnamed_context(pattern.rules[position].context, check, words, job):
+        if reason := _misnamed_context(pattern.rules[position], check, words, job):
             yield index, reason
         else:
             waiting.append((pattern, position, check))
     takers = _takers(job, waiting, evaluation, original)
     for pattern, position, check in waiting:
-        context = pattern.rules[position].context
+        rule = pattern.rules[position]
         if taken := takers.get(check.index):
-            what = f"{taken} all its nodes (context {context})"
+            what = f"{taken} all its nodes ({_context(rule)})"
             hint = "put it before that rule, or into a pattern of its own"
+        elif rule.visit_each:
+            what = f"nothing is left that it could visit ({_context(rule)})"
+            hint = f"look at the rules before it in its pattern, and at the values that it asks for: {_CODES}"
         else:
-            what = f"no node of the file satisfies its context {context}"
+            what = f"no node of the file satisfies its {_context(rule)}"
             hint = f"look at the values that it asks for: {_CODES}"
         said = f"the rule {check.id!r} fires on nothing: {what}"
         yield check.index, Untested(said, _or_allow(hint, check), misnamed=False)
 
 
-def _misnamed_context(context: str, check: Check, words: Vocabulary, job: Job) -> Untested | None:
+def _context(rule: Rule) -> str:
+    """Show the context of a rule as it is written, with what else says on which nodes the rule fires."""
+    if rule.visit_each:
+        return f"context {rule.shown}, visit-each {rule.visit_each}"
+    return f"context {rule.shown}{', in the part of the file that the phase takes' if rule.written else ''}"
+
+
+def _misnamed_context(rule: Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
     """Say what a context asks for that the file does not have; None where one of its alternatives has all."""
-    reasons = [_misnamed(path, words, job) for path in context_paths(context, dict(job.rulebook.namespaces))]
+    # the context that `visit-each` makes has the conditions of earlier rules in it
+    texts = (rule.shown, rule.visit_each) if rule.visit_each else (rule.context,)
+    for text in texts:
+        if reason := _misnamed_text(text, rule, check, words, job):
+            return reason
+    return None
+
+
+def _misnamed_text(text: str, rule: Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
+    reasons = [_misnamed(path, words, job) for path in context_paths(text, dict(job.rulebook.namespaces))]
     if not reasons or None in reasons:
         return None
     what, hint = next(reason for reason in reasons if reason)
-    said = f"the rule {check.id!r} fires on nothing: {what} (context {context})"
+    said = f"the rule {check.id!r} fires on nothing: {what} ({_context(rule)})"
     return Untested(said, _or_allow(hint, check), misnamed=True)
 
 
@@ -322,17 +355,28 @@ def _takers(
     taken = [one for one, count in zip(behind, alone, strict=True) if count]
     found = {check.index: _EARLIER for _, _, check in taken}
     reached = (evaluation.fired + evaluation.errors).tolist()
-    pairs = [
-        (pattern, position, check, earlier)
-        for pattern, position, check in taken
-        for earlier in pattern.rules[:position]
-        if not earlier.checks or any(reached[one.index] for one in earlier.checks)
-    ]
+    pairs: list[tuple[Pattern, int, Check, Rule]] = []
+    for pattern, position, check in taken:
+        able = [
+            earlier
+            for earlier in pattern.rules[:position]
+            if not earlier.checks or any(reached[one.index] for one in earlier.checks)
+        ]
+        own = pattern.rules[position].context
+        same = next((earlier for earlier in able if earlier.context == own and "$" not in own), None)
+        if same is not None:
+            found[check.index] = _takes(same)
+        elif len(pairs) + len(able) <= _PROBES:
+            pairs += [(pattern, position, check, earlier) for earlier in able]
     left = _probed(job, [(pattern, position, earlier) for pattern, position, _, earlier in pairs], original)
     for (_, _, check, earlier), count in zip(pairs, left, strict=True):
         if found[check.index] == _EARLIER and not count:
-            found[check.index] = f"the rule with context {earlier.context} in line {earlier.origin.line} takes"
+            found[check.index] = _takes(earlier)
     return found
+
+
+def _takes(rule: Rule) -> str:
+    return f"the rule with context {rule.shown} in line {rule.origin.line} takes"
 
 
 def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], original: Path | None) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -12,15 +12,20 @@ from masktron.errors import UsageError
 from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
     LARGE,
+    MAY_BE_EMPTY,
     Job,
     Progress,
+    departure_notes,
     fired_notes,
+    judging_stage,
     no_progress,
     notes_of,
     open_job,
+    require_records,
     size_notes,
     violations,
 )
+from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
 from masktron.read.judge import Judge
@@ -38,12 +43,15 @@ def run_validate(
     rules: Path,
     *,
     original: Path | None = None,
+    documents: Mapping[str, Path] | None = None,
+    spare_documents: Collection[str] = (),
     record: str | None = None,
     phase: str | None = None,
     key: str | None = None,
     limit: int | None = 1000,
     max_failures: Mapping[str, Threshold] | None = None,
     allow_unfired: Iterable[str] = (),
+    allow_empty: bool = False,
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
@@ -55,7 +63,11 @@ def run_validate(
     ----------
     data, rules : Path
     original : Path, optional
-        What ``document()`` in the rules means; the file itself when not given.
+        What ``document()`` in the rules means, where `documents` does not say so.
+    documents : mapping of str to Path, optional
+        Other documents, by the names that the rules have for them.
+    spare_documents : collection of str
+        Names of those that no rule need read.
     record : str, optional
         Name of the record element.
     phase : str, optional
@@ -67,6 +79,8 @@ def run_validate(
         By rule id, with ``*`` for the hard rules that it does not name.
     allow_unfired : iterable of str
         Rules that the file need not test; ``*`` for all.
+    allow_empty : bool
+        Whether a file without records is valid.
     release_safe : bool
         Leave every value of a record out, of the result, the reports and the errors: counts only.
     outputs : Outputs, optional
@@ -79,9 +93,10 @@ def run_validate(
     ------
     RulebookError, DocumentError, UsageError
     """
+    given = Given(documents or {}, original, alone=True, spare=spare_documents)
 
     def opened() -> tuple[Job, Field | None]:
-        job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge)
+        job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge, given=given)
         return job, _key_field(job, key)
 
     job, field = without_values(opened, wanted=release_safe)
@@ -89,8 +104,7 @@ def run_validate(
     unfired = may_be_untested(job, allow_unfired)
     small = job.plain is None and job.shape.flat and data.stat().st_size < LARGE
     warnings = size_notes(job)
-    if warnings:
-        progress(f"validating {data.name}, whole", 0)
+    progress(judging_stage(job), 0)
     outputs = outputs or Outputs()
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.layout, shown(data)))
@@ -107,6 +121,8 @@ def run_validate(
             keep_verdicts=small,
         )
         evaluation = without_values(evaluate, wanted=release_safe, rulebook_read=True)
+        if not allow_empty:
+            require_records(job, evaluation.records, MAY_BE_EMPTY)
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
@@ -122,7 +138,16 @@ def run_validate(
             violations=hard,
             warnings=soft,
             rules=results,
-            notes=(*notes_of(job), *fired_notes(job, evaluation, results), *idle, *warnings, *following.notes()),
+            notes=(
+                *_unread(job, original),
+                *_same(job, original),
+                *notes_of(job, evaluation, results),
+                *fired_notes(job, evaluation, results),
+                *idle,
+                *warnings,
+                *departure_notes(job, evaluation),
+                *following.notes(),
+            ),
             engine=evaluation.engine,
             evaluation=evaluation,
             rulebook=job.rulebook,
@@ -131,6 +156,17 @@ def run_validate(
         )
         reports.finish(result)
     return result
+
+
+def _same(job: Job, original: Path | None) -> list[str]:
+    itself = documents_that_are(job.data, job.rulebook, original)
+    return [f"{itself}: rules that compare it with that hold whatever the values are"] if itself else []
+
+
+def _unread(job: Job, original: Path | None) -> tuple[str, ...]:
+    if original is None or job.rulebook.reads_original:
+        return ()
+    return (f"no rule reads the original: {shown(original)} was not used",)
 
 
 def _shown(job: Job, key: Field | None) -> Shown:

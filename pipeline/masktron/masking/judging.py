@@ -10,16 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from masktron.evaluation.conversions import Reads
 from masktron.evaluation.exact import EngineChoice
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.recommended import reads_of
+from masktron.kernels.distinct import factorized
 from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.read.columns import Batch, Cell, Cells
-from masktron.read.lexical import reads_alike
+from masktron.read.lexical import is_misread, reads_alike
 from masktron.read.microdata import chunk_document
 from masktron.settle.decimals import Spelled
 from masktron.settle.prototypes import MAX_ROWS, Row
@@ -32,6 +34,9 @@ MANY = 2_000
 PART = 50_000
 """Records of which columns are made at a time."""
 
+_OTHERS: tuple[EngineChoice, ...] = ("auto", "saxon")
+"""What has to accept a prototype beside libxml2 as it is."""
+
 type Written = Spelled | NDArray[np.object_] | str | None
 """The lexemes of a field: of each record, or the same in all."""
 
@@ -43,24 +48,33 @@ class Judging:
         self._views = views
         self._block = block
         self._own = list(block.checks)
-        self._alike = functools.cache(reads_alike)
+        self._alike = functools.cache(_is_read_alike)
 
     def __call__(self, rows: Sequence[Row]) -> NDArray[np.bool_]:
         """Judge records given as lexemes by field name; shape (rows,)."""
         if not self._own:
             return np.ones(len(rows), dtype=np.bool_)
-        fine = self._accepted("auto", rows)
-        # Both engines of XPath 1.0 have to accept a prototype; they differ only in how they read decimals.
-        if self._views.rulebook.version == "1.0":
-            fields = (*self._block.variables, *self._block.conditions)
-            unlike = [
-                at
-                for at in np.flatnonzero(fine).tolist()
-                if not all(self._alike(rows[at][name] or "") for name in fields)
-            ]
+        if self._views.rulebook.version != "1.0":
+            return self._accepted("auto", rows)
+        # the standard and both engines have to accept a prototype; they differ in how they read and write numbers
+        fine = self._accepted("unaided", rows)
+        fields = (*self._block.variables, *self._block.conditions)
+        unlike = [
+            at
+            for at in np.flatnonzero(fine).tolist()
+            if self._writes_numbers or not all(self._alike(rows[at][name] or "") for name in fields)
+        ]
+        for choice in _OTHERS:
             if unlike:
-                fine[unlike] = self._accepted("saxon", [rows[at] for at in unlike])
+                fine[unlike] = self._accepted(choice, [rows[at] for at in unlike])
+                unlike = [at for at in unlike if fine[at]]
         return fine
+
+    @functools.cached_property
+    def _writes_numbers(self) -> bool:
+        """Whether engines may differ on a rule of XPath 1.0, whatever numbers its fields have."""
+        reads = reads_of(self._views.rulebook)
+        return any(reads[check] is Reads.MORE for check in self._own)
 
     def many(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Judge records of the file with new lexemes in some fields.
@@ -93,7 +107,7 @@ class Judging:
         fine = (outcome.failed[:, self._own] == 0).all(axis=1)
         open_ = outcome.unsure[:, self._own].any(axis=1)
         if self._views.rulebook.version == "1.0":
-            open_ |= fine & ~self._read_alike(made, records)
+            open_ |= fine & ~self._read_alike(made, records) if not self._writes_numbers else fine
         left = np.flatnonzero(fine & open_)
         fine[left] = self._slowly({name: taken(own, left) for name, own in made.items()}, records[left])
         return np.asarray(fine)
@@ -141,7 +155,7 @@ class Judging:
             elif own is None or isinstance(own, str):
                 fine &= self._alike(own or "")
             else:
-                codes, distinct = pd.factorize(own)
+                codes, distinct = factorized(own)
                 # the code of a field that is not there is -1, which takes the last entry
                 fine &= np.array([*map(self._alike, distinct.tolist()), True])[codes]
         return fine
@@ -166,6 +180,11 @@ class Judging:
         )
 
 
+def _is_read_alike(lexeme: str) -> bool:
+    """Tell whether every engine of XPath 1.0 and the standard read the same number from a text."""
+    return reads_alike(lexeme) and not is_misread(lexeme)
+
+
 def _cells(own: Written, count: int, base: int) -> tuple[NDArray[np.uint8], Cells]:
     """Return the bytes of a field, and where each cell stands in them when they begin at `base`."""
     if isinstance(own, Spelled):
@@ -185,7 +204,7 @@ def _cells(own: Written, count: int, base: int) -> tuple[NDArray[np.uint8], Cell
 def _numbered(own: NDArray[np.object_] | str | None, count: int) -> tuple[NDArray[np.intp], list[str]]:
     """Return the distinct lexemes of a field and which of them each record has, -1 where it has none."""
     if isinstance(own, np.ndarray):
-        codes, distinct = pd.factorize(own)
+        codes, distinct = factorized(own)
         return codes, list(distinct.tolist())
     return (np.full(count, -1), []) if own is None else (np.zeros(count, dtype=np.intp), [own])
 

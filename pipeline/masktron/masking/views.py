@@ -18,7 +18,9 @@ from masktron.classify.forms import form_of, satisfied
 from masktron.config import Role
 from masktron.constraints import Form
 from masktron.evaluation.domains import domain_values
+from masktron.evaluation.engines import Original
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
+from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.partitioning import MethodPartitioner
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.kinds import NOMINAL, NUMBER, ORDINAL, Kinds
@@ -99,7 +101,9 @@ class Views:
         self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
         self.partitioner: Partitioner | MethodPartitioner = Partitioner() if partitioner is None else partitioner
         self._satisfied: dict[Form, NDArray[np.bool_]] = {}
+        self._document = Original(original, known=True)  # the records were read from it
         self._engines: dict[EngineChoice, BatchEvaluator] = {}
+        self._known_places: dict[str, NDArray[np.float64]] = {}
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
@@ -112,6 +116,15 @@ class Views:
         return Kinds(tuple(kinds), tuple(widths))
 
     def _places(self, name: str) -> NDArray[np.float64]:
+        """Return the coordinates of a field; kept for few records, where they take time and no memory to speak of."""
+        if name in self._known_places:
+            return self._known_places[name]
+        places = self._placed(name)
+        if self.n < TREE_FROM:
+            self._known_places[name] = places
+        return places
+
+    def _placed(self, name: str) -> NDArray[np.float64]:
         if name in self.numeric:
             return standardise(self.values[name][:, None])
         if name in self.ranks:
@@ -137,7 +150,7 @@ class Views:
             self._engines.clear()
         if choice not in self._engines:
             self._engines[choice] = BatchEvaluator(
-                self.rulebook, self.layout, checks=checks, original=self.original, engine=choice
+                self.rulebook, self.layout, checks=checks, original=self._document, engine=choice
             )
         return self._engines[choice]
 

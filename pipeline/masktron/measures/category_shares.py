@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import factorized
 
 _EXACT = 2.0**53
 """Integers whose magnitudes add up to less are added without rounding, in any order."""
@@ -77,7 +77,7 @@ def category_shares(
 
 
 def _counts(lexemes: NDArray[np.object_], weights: NDArray[np.float64]) -> dict[str, float]:
-    codes, categories = pd.factorize(lexemes)
+    codes, categories = factorized(lexemes)
     held = codes >= 0
     codes, weights = codes[held], weights[held]
     if (weights == np.floor(weights)).all() and np.abs(weights).sum() < _EXACT:

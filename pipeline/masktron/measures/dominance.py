@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import factorized
 from masktron.kernels.sums import scaled
 
 
@@ -169,7 +169,7 @@ def _totals(values: NDArray[np.float64], groups: NDArray[np.integer]) -> Iterato
             where=f"column {int(np.argmax(negative)) + 1}",
             hint="leave the variable out, or measure its magnitudes",
         )
-    label = pd.factorize(groups)[0]
+    label = factorized(groups)[0]
     for column in values.T:
         present = ~np.isnan(column)
         if present.any():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from masktron.kernels.moments import (
     ROUNDING,
@@ -112,6 +111,8 @@ def _loss(
     known: NDArray[np.float64], released: NDArray[np.float64], deviation: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Loss of statistics in standard units; NaN where the original has none."""
+    from scipy.special import erf  # noqa: PLC0415 -- loads slowly
+
     change = np.abs(released - known)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(change <= ROUNDING, 0.0, change / deviation)

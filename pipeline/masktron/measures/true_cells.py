@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import factorized
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def true_cells(
         raise UsageError("an infinite value is nobody's true value")
     if groups is not None and groups.shape != (len(original),):
         raise UsageError(f"labels of shape {groups.shape} do not group {len(original)} records")
-    label = None if groups is None else pd.factorize(groups)[0].astype(np.int64)
+    label = None if groups is None else factorized(groups)[0].astype(np.int64)
     counts = np.zeros(4, dtype=np.int64)
     for before, after in zip(original.T, masked.T, strict=True):
         counts += _count(before, after, label)
@@ -84,7 +84,7 @@ def _count(
 ) -> tuple[int, int, int, int]:
     """Released cells; those that are true of the own record, of the group, of the file."""
     n = len(before)
-    codes, values = pd.factorize(np.concatenate([before, after]))
+    codes, values = factorized(np.concatenate([before, after]))
     codes = codes.astype(np.int64)
     known, released = codes[:n], codes[n:]
     has, gets = known >= 0, released >= 0
@@ -94,7 +94,7 @@ def _count(
         return int(gets.sum()), own, 0, file
     # both factors are at most 2**31, so that the product fits
     pairs = np.concatenate([(label * len(values) + known)[has], (label * len(values) + released)[gets]])
-    numbers, distinct = pd.factorize(pairs)
+    numbers, distinct = factorized(pairs)
     first = int(has.sum())
     return int(gets.sum()), own, _found(numbers[:first], numbers[first:], len(distinct)), file
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from masktron.classify import Edit, classify
@@ -10,48 +10,45 @@ from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.errors import RulebookError
 from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
+from masktron.read.rulebook import Check, Pattern, Rulebook
 from masktron.read.xpath import Scope, translate
 from masktron.read.xpath_ir import And, Boolean, Comparison, Expression, If, Not, Or
 from masktron.read.xpath_source import source_of
 
 
-def escapes(rulebook: Rulebook, layout: Layout) -> Mapping[int, Form]:
+def escapes(rulebook: Rulebook, layout: Layout, checks: Collection[int] | None = None) -> Mapping[int, Form]:
     """Return, for rules that are written as IF ... THEN, the form of what spares a record that they fire on.
 
     That is the negated antecedent: of ``not(A) or B``, ``A != 1 or B``, ``not(A and not(B))``,
-    ``if (A) then B else true()``, and a report of ``A and C``, where all but the last part are the antecedent. The
-    context is none: what it asks is whether the rule fires.
+    ``if (A) then B else true()``, and a report of ``A and C``, where all but the last part are the antecedent. A
+    record that is not in the context is spared, too. What earlier rules of the pattern take is left out: a record on
+    which the rule fires is not among it.
 
     Parameters
     ----------
     rulebook : Rulebook
     layout : Layout
+    checks : collection of int, optional
+        The checks to look at; all by default.
 
     Returns
     -------
     mapping of int to Form
         By index of the check; rules of another shape, and antecedents that are not understood, are not in it.
     """
-    found = {check.index: _escape(check, rulebook) for _, _, check in rulebook.situated()}
-    written = replace(rulebook, patterns=tuple(_with_tests(pattern, found) for pattern in rulebook.patterns))
-    edits = classify(written, layout)
-    return {
-        edit.check.index: form_of(edit.constraint) for edit in edits if found[edit.check.index] and _is_known(edit)
-    }
+    alone: list[Pattern] = []
+    for pattern, position, check in rulebook.situated():
+        if (checks is None or check.index in checks) and (test := _escape(check, rulebook)) is not None:
+            rule = replace(pattern.rules[position], checks=(replace(check, kind="assert", test=test),))
+            alone.append(replace(pattern, rules=(rule,)))
+    if not alone:
+        return {}
+    edits = classify(replace(rulebook, patterns=tuple(alone)), layout)
+    return {edit.check.index: form_of(edit.constraint) for edit in edits if _is_known(edit)}
 
 
 def _is_known(edit: Edit) -> bool:
     return not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)
-
-
-def _with_tests(pattern: Pattern, tests: Mapping[int, str | None]) -> Pattern:
-    return replace(pattern, rules=tuple(_rule_with_tests(rule, tests) for rule in pattern.rules))
-
-
-def _rule_with_tests(rule: Rule, tests: Mapping[int, str | None]) -> Rule:
-    checks = (replace(check, kind="assert", test=tests[check.index] or "true()") for check in rule.checks)
-    return replace(rule, checks=tuple(checks))
 
 
 def _escape(check: Check, rulebook: Rulebook) -> str | None:

@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.read.lexical import libxml2_number
 from masktron.read.records import Layout
 
 _SHORT = 64
@@ -157,6 +158,51 @@ class Batch:
         found = self._texts.get(at)
         if found is None:
             found = self._texts[at] = _texts_of(self.buffer, self.cells[at], self.codec)
+        return found
+
+    def misread(self) -> tuple[NDArray[np.int64], Batch]:
+        """Return the records in which libxml2 misreads a number that has been read, and a batch with what it reads.
+
+        The numbers of that batch are what libxml2 reads; those of fields that have not been read as numbers so far
+        are made as usual.
+        """
+        theirs = {at: self._libxml2(at) for at in self._numbers}
+        apart = np.zeros(len(self), dtype=np.bool_)
+        for at, own in theirs.items():
+            # NaN has one pattern of bits in both
+            apart |= own.view(np.int64) != self._numbers[at].double.view(np.int64)
+        rows = np.flatnonzero(apart)
+        cells = tuple(Cells(c.start[rows], c.stop[rows], c.status[rows]) for c in self.cells) if len(rows) else ()
+        taken = Batch(
+            self.layout,
+            self.codec,
+            self.buffer,
+            self.offset,
+            self.first,
+            self.starts[rows],
+            self.stops[rows],
+            self.lines[rows],
+            self.odd[rows],
+            cells,
+        )
+        for at, own in theirs.items():
+            known = self._numbers[at]
+            taken._numbers[at] = Numbers(
+                known.form[rows], own[rows], own[rows], known.mantissa[rows], known.scale[rows]
+            )
+        return rows, taken
+
+    def _libxml2(self, at: int) -> NDArray[np.float64]:
+        """Return what libxml2 reads in a field, exponents included, which the kernel leaves out."""
+        numbers, cells = self._numbers[at], self.cells[at]
+        other = np.flatnonzero((numbers.form == Form.OTHER) & (cells.status == Cell.TEXT))
+        if not len(other):
+            return numbers.libxml2
+        found = numbers.libxml2.copy()
+        for row, start, stop in zip(
+            other.tolist(), cells.start[other].tolist(), cells.stop[other].tolist(), strict=True
+        ):
+            found[row] = libxml2_number(self.buffer[start:stop].tobytes().decode("ascii"))
         return found
 
     def record(self, row: int) -> bytes:

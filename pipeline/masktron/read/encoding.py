@@ -46,6 +46,10 @@ class Encoding:
     declaration: str
 
 
+_BARE_UTF16 = re.compile(rb"<\0[^\0?]\0|\0<\0[^\0?]")
+"""A root element in UTF-16 without anything that says so; ``<?`` begins a declaration, which may."""
+
+
 def _family(head: bytes) -> tuple[str, bytes]:
     """Tell the code unit from the first bytes: a codec that can read the declaration, and the mark."""
     for bom, codec in _BOMS:
@@ -77,6 +81,12 @@ def sniff(head: bytes, where: str, error: type[MasktronError]) -> Encoding:
         Of the class `error`: UTF-32, XML 1.1, an encoding that is unknown or that parsers read differently, or a
         declaration that contradicts the bytes (libxml2 accepts that in silence).
     """
+    if _BARE_UTF16.match(head):
+        raise error(
+            "the file begins as UTF-16 without a byte order mark or a declaration, which XML does not allow",
+            where=where,
+            hint=_CONVERT,
+        )
     if head.startswith(_UTF32):
         raise error("the file is encoded in UTF-32, which is not supported", where=where, hint=_CONVERT)
     family, bom = _family(head)
@@ -96,8 +106,10 @@ def sniff(head: bytes, where: str, error: type[MasktronError]) -> Encoding:
     codec = _codec(declared, where, error)
     actual = family if wide or bom else ("UTF-16" if codec.startswith("utf-16") else codec)
     if codec not in {actual, "utf-16" if wide else actual}:
+        # what declares two bytes for each character and can be read as one for each is no UTF-16, whatever it says
+        begins = "an encoding of one byte for each character" if codec.startswith("utf-16") and not wide else ""
         raise error(
-            f"the declaration says {declared}, but the file begins as {actual.upper()}",
+            f"the declaration says {declared}, but the file begins as {begins or actual.upper()}",
             where=where,
             hint="correct the declaration or convert the file",
         )

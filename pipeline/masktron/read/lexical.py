@@ -1,4 +1,4 @@
-"""Which texts are numbers, how exact they are, and how libxml2 reads them."""
+"""Which texts are numbers, how exact they are, and how XPath 1.0 and libxml2 read and write them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
+from decimal import Decimal
 from types import MappingProxyType
 
 XML_SPACE = " \t\r\n"
@@ -32,6 +33,7 @@ INTEGER_TYPES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.(?P<tail>[0-9]*))?|\.(?P<only>[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]+))?")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_XPATH1_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _XPATH_NUMBER = re.compile(r"-?(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]*))?")
 _MAX_DIGITS = 20
 _MAX_EXPONENT = 1_000_000
@@ -77,6 +79,41 @@ def _clamped(exponent: str | None) -> int:
     return -size if exponent and exponent.startswith("-") else size
 
 
+def xpath1_number(lexeme: str) -> float:
+    """Return what ``number()`` makes of a text by the Recommendation of XPath 1.0 (section 4.4).
+
+    That is the nearest double, ties to even; NaN where the text is no optional minus sign before a *Number*, so for
+    a plus sign, an exponent, ``INF`` and white space other than that of XML around it. What overflows is infinite.
+    """
+    text = lexeme.strip(XML_SPACE)
+    return float(text) if _XPATH1_NUMBER.fullmatch(text) else math.nan
+
+
+def xpath1_text(number: float) -> str:
+    """Return what ``string()`` makes of a number by the Recommendation of XPath 1.0 (section 4.2).
+
+    An integer has no point and both zeros are ``0``; another number has the fewest digits behind the point that tell
+    it from all other doubles, the nearest of these, and never an exponent.
+    """
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    return str(int(number)) if number.is_integer() else f"{Decimal(repr(number)):f}"
+
+
+def is_misread(lexeme: str) -> bool:
+    """Tell whether libxml2's ``number()`` makes of a text something else than `xpath1_number`."""
+    return not _is_same(xpath1_number(lexeme), libxml2_number(lexeme))
+
+
+def _is_same(one: float, other: float) -> bool:
+    """Tell whether two numbers are the same, bit by bit; NaN is one value."""
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    return struct.pack("d", one) == struct.pack("d", other)
+
+
 def libxml2_number(lexeme: str) -> float:
     """Return what libxml2's XPath ``number()`` makes of a text, bit by bit.
 
@@ -114,7 +151,4 @@ def _power_of_ten(exponent: int) -> float:
 
 def reads_alike(lexeme: str) -> bool:
     """Tell whether libxml2 and a correctly rounding engine read the same number from a text."""
-    exact, other = parse_number(lexeme), libxml2_number(lexeme)
-    if math.isnan(exact) or math.isnan(other):
-        return math.isnan(exact) and math.isnan(other)
-    return struct.pack("d", exact) == struct.pack("d", other)
+    return _is_same(parse_number(lexeme), libxml2_number(lexeme))

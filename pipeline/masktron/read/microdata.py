@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -102,6 +102,7 @@ def read_records(
     missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
     plain: PlainFile | None = None,
     told: Told = untold,
+    only: Collection[str] | None = None,
 ) -> Records:
     """Read a flat file into columns.
 
@@ -116,6 +117,8 @@ def read_records(
         What the survey knows of a large file: it is read in batches then, which changes nothing but the time.
     told : callable, optional
         Told of the records read, and of how many there are.
+    only : collection of str, optional
+        Fields that are wanted, all by default; more may be there.
 
     Returns
     -------
@@ -145,14 +148,23 @@ def read_records(
         table.add(record)
     told(len(lines), len(lines))
     table.close()
-    columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in layout.fields}
+    wanted = (f for f in layout.fields if only is None or f.name in only)
+    columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in wanted}
     return Records(path, layout, MappingProxyType(columns), lines)
 
 
-def iter_chunks(path: str | Path, layout: Layout, size: int = 5000) -> Iterator[Chunk]:
+def iter_chunks(path: str | Path, layout: Layout, size: int = 5000, *, spans: Spans | None = None) -> Iterator[Chunk]:
     """Yield the records of a file of any shape, `size` at a time, each in a small document.
 
     The whole file is read once before the first chunk, so a file that is broken at its end yields nothing.
+
+    Parameters
+    ----------
+    path : str or Path
+    layout : Layout
+    size : int
+    spans : Spans, optional
+        What `record_spans` says of the file, by which it has been read before.
 
     Raises
     ------
@@ -160,7 +172,7 @@ def iter_chunks(path: str | Path, layout: Layout, size: int = 5000) -> Iterator[
         The file cannot be parsed.
     """
     path = Path(path)
-    spans = record_spans(path, layout)
+    spans = record_spans(path, layout) if spans is None else spans
     first = 0
     for root, count in _chunked(path, layout, size):
         yield Chunk(root, first, spans.part(first, count))

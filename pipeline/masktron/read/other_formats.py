@@ -17,6 +17,11 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "a zip archive"),
+    (b"PK\x07\x08", "a zip archive"),
+    (b"Rar!\x1a\x07", "a rar archive"),
+    (b"\x04\x22\x4d\x18", "an lz4 archive"),
+    (b"\x1f\x9d", "a compress archive"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook"),
     (b"PAR1", "Parquet"),
     (b"ARROW1", "Feather"),
@@ -31,10 +36,12 @@ _MAGIC = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (b"SQLite format 3\0", "an SQLite database"),
     (b"%PDF-", "a PDF document"),
+    (b"{\\rtf", "a text of a word processor"),
 )
 """First bytes, by the formats' own descriptions."""
 _OLD_STATA = re.compile(rb"[\x6c-\x73][\x01\x02]\x01\x00")
 _ZIPPED = {".xlsx": "an Excel workbook", ".xlsm": "an Excel workbook", ".ods": "an OpenDocument spreadsheet"}
+_ZIPPED |= dict.fromkeys((".docx", ".odt"), "a text of a word processor")
 _READERS = {
     "CSV": "csv",
     "JSON": "json",
@@ -71,7 +78,7 @@ def refuse_other_formats(head: bytes, path: Path, error: type[MasktronError]) ->
     found = format_of(head, path)
     if found is None:
         return
-    hint = _hint(found, path) if error is DocumentError else "name an XML file"
+    hint = _hint(found, path) if error is DocumentError or "archive" in found else "name an XML file"
     raise error(f"this is {found}, not XML", where=str(path), hint=hint)
 
 

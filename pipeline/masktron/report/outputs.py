@@ -19,7 +19,7 @@ from masktron.report.junit import EXAMPLES, JunitReport
 from masktron.report.sarif import SarifReport
 from masktron.report.svrl import SvrlReport
 from masktron.results import ValidateResult
-from masktron.write.atomic import atomic_path
+from masktron.write.atomic import atomic_path, open_part
 
 STDOUT = Path("-")
 
@@ -140,4 +140,4 @@ def _stream(stack: ExitStack, path: Path) -> tuple[IO[bytes], Path]:
     if path == STDOUT:
         return sys.stdout.buffer, Path(tempfile.gettempdir())
     part = stack.enter_context(atomic_path(path))
-    return stack.enter_context(part.open("wb")), part.parent
+    return stack.enter_context(open_part(part, path)), part.parent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -18,7 +18,7 @@ def preflight_lines(result: ExplainResult) -> list[RenderableType]:
     """Write what the rules say about each other, and what the file tests of them."""
     found = result.preflight
     return [
-        *_contradictions(found.contradictions),
+        *_contradictions(found.contradictions, frozenset(rule.id for rule in result.rules if rule.soft)),
         *_lines("redundant", [_redundancy(each) for each in found.redundant]),
         *_lines("the same", [", ".join(ids) for ids in found.duplicates]),
         *_lines("can never hold", [_part(each) for each in found.impossible]),
@@ -36,9 +36,10 @@ def preflight_lines(result: ExplainResult) -> list[RenderableType]:
     ]
 
 
-def _contradictions(found: Sequence[Contradiction]) -> Iterator[str]:
+def _contradictions(found: Sequence[Contradiction], soft: Collection[str]) -> Iterator[str]:
+    """Say which rules no record satisfies together; a record need not satisfy a soft one."""
     for each in found:
-        ids = plain(", ".join(each.rules))
+        ids = plain(", ".join(f"{rule} (soft)" if rule in soft else rule for rule in each.rules))
         if len(each.rules) == 1:
             says = f"no record satisfies {ids}"
         else:

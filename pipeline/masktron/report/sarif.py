@@ -13,7 +13,15 @@ from masktron.evaluation.findings import Finding
 from masktron.read.rulebook import Check, Rulebook
 from masktron.report.json_report import Listed
 from masktron.report.wording import counts_text, rule_text
-from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult, by_field, severity
+from masktron.results import (
+    CONFIDENTIAL,
+    RuleResult,
+    ValidateResult,
+    by_field,
+    diagnostics_dict,
+    diagnostics_of,
+    severity,
+)
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "ruleAndRecord/v1"
@@ -103,13 +111,15 @@ class SarifReport:
         if finding.key is not None:
             node["name"] = finding.key
         where = {"artifactLocation": {"uri": self._uri, "index": 0}, "region": region}
-        properties = {
+        properties: dict[str, Any] = {
             "kind": finding.kind,
             "record": finding.record + 1 if finding.record >= 0 else None,
             "key": finding.key,
             "values": by_field(finding.values),
             "artefact": finding.artefact,
         }
+        if finding.notes:
+            properties["diagnostics"] = diagnostics_dict(diagnostics_of(finding, check))
         return {
             **_about(check, finding.message or rule_text(check) or check.test),
             "locations": [{"physicalLocation": where, "logicalLocations": [node]}],

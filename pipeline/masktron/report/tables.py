@@ -59,13 +59,18 @@ def validate_tables(result: ValidateResult) -> list[RenderableType]:
     else:
         fired = any(rule.reached for rule in result.rules)
         verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
-    soft = f", {_count(result.warnings, 'warning')} of soft rules" if result.warnings else ""
+    # behind a list of rules a comma would make one more of it
+    soft = f"{';' if ';' in verdict else ','} {_soft(result.warnings)}" if result.warnings else ""
     return [
         _rules(result.rules),
         *_notes("note", result.notes),
         *_tested(result.tested if result.records else None),
         f"{plain(result.data)}: {_count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
+
+
+def _soft(warnings: int) -> str:
+    return f"{_count(warnings, 'warning')} of soft rules"
 
 
 def written(outputs: Outputs, result: ValidateResult) -> list[str]:
@@ -100,6 +105,7 @@ def explain_tables(result: ExplainResult) -> list[RenderableType]:
         _Explained(rules),
         *([_blocks(rules)] if any(rule.block for rule in rules) else []),
         *_unmasked(rules),
+        *_gravity(rules),
         *_notes("needs the whole file", whole),
         *preflight_lines(result),
         *_notes("note", result.notes),
@@ -163,6 +169,20 @@ def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
     """Rules without a block, by reason."""
     reasons = dict.fromkeys(rule.why for rule in rules if rule.why and not rule.block)
     return [plain(f"{why}: {', '.join(rule.id for rule in rules if rule.why == why)}") for why in reasons]
+
+
+def _gravity(rules: Sequence[RuleExplanation]) -> Iterator[str]:
+    """Say which rules are soft and which are hard, and because of which attribute."""
+    kinds = dict.fromkeys((rule.soft, rule.marks) for rule in rules)
+    for soft, marks in sorted(kinds, reverse=True):
+        ids = ", ".join(rule.id for rule in rules if (rule.soft, rule.marks) == (soft, marks))
+        said = " and ".join(marks)
+        if soft:
+            yield plain(f"soft, for {said} (a failure is reported and decides nothing): {ids}")
+        elif marks:
+            yield plain(f"hard, as {said} is none of the words that make a rule soft: {ids}")
+        else:
+            yield plain(f"hard, as {'they have' if ids.count(',') else 'it has'} no role, flag or severity: {ids}")
 
 
 def mask_tables(result: MaskResult) -> list[RenderableType]:
@@ -448,6 +468,7 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
     verdict = "[green]complies[/]" if result.complies else "[red]does not comply[/]"
     if result.complies and result.not_checked:
         verdict = "[green]complies[/] as far as it was checked"
+    soft = f", {_soft(result.warnings)}" if result.warnings else ""
     within = tuple(
         f"{rule.id}: {_count(rule.violations, 'violation')}, {rule.allowed} allowed"
         for rule in result.rules
@@ -463,7 +484,7 @@ def check_tables(result: CheckResult) -> list[RenderableType]:
         *_notes("[red]problem[/]", result.problems),
         *_tested(result.tested if result.records else None),
         f"{plain(result.data)}: {_count(result.records, 'record')}, "
-        f"{_count(result.violations, 'violation')}; {verdict}"
+        f"{_count(result.violations, 'violation')}{soft}; {verdict}"
         + ("" if result.min_group is None else f"; smallest group {number(result.min_group)}"),
     ]
 
@@ -483,9 +504,8 @@ def _rules(rules: Sequence[RuleResult]) -> Table:
 
 
 def _error(message: str) -> str:
-    """Return the text of an error, its hint on a line of its own."""
-    what, arrow, hint = message.partition("\n  -> ")
-    return plain(what) + (f"\n  -> {plain(hint)}" if arrow else "")
+    """Return the text of an error, each problem and each hint on a line of its own."""
+    return re.sub("\n *->", "\n  ->", "\n".join(map(plain, message.split("\n"))))
 
 
 def _bare(origin: str) -> str:

@@ -17,7 +17,7 @@ _QUOTED = re.compile(r"[;\"\0-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
 
 def rule_text(check: Check) -> str:
     """Return the text of a rule without any value: the expressions of ``value-of`` in brackets in their places."""
-    parts = (part if isinstance(part, str) else f"[{_asked(part)}]" for part in check.message)
+    parts = (part if isinstance(part, str) else f"[{_asked(part)}]" for part in check.text)
     return " ".join("".join(parts).split())
 
 

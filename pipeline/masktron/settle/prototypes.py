@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
+from masktron.kernels.distinct import factorized
 from masktron.progress import Told, untold
 from masktron.read.lexical import parse_number
 from masktron.read.records import Column
@@ -161,7 +161,7 @@ class Begun:
 
 def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
     """Read lexemes as numbers, as `masktron.read.lexical.parse_number` does; NaN for None. Any shape."""
-    codes, distinct = pd.factorize(lexemes.ravel())
+    codes, distinct = factorized(lexemes.ravel())
     # the code of None is -1, which takes the last entry
     numbers = np.array([*map(parse_number, distinct.tolist()), math.nan])
     read: NDArray[np.float64] = numbers[codes].reshape(lexemes.shape)

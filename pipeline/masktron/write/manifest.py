@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,8 @@ class Contract:
         The method and what it promises; identical groups of k where the manifest says nothing of it.
     untested : tuple of str
         Rules that the masked file does not test, and need not.
+    documents : mapping of str to str
+        SHA-256 of the documents that the rules read, by the names that the rules have for them.
     """
 
     output: str
@@ -146,6 +148,12 @@ class Contract:
     medoid_share: float
     declared: Declared
     untested: tuple[str, ...] = ()
+    documents: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def as_original(self) -> tuple[str, ...]:
+        """Names that stood for the original in the rules."""
+        return tuple(name for name, digest in self.documents.items() if digest == self.original)
 
 
 def read_contract(path: Path) -> Contract:
@@ -211,7 +219,13 @@ def _contract(content: Mapping[str, Any]) -> Contract:
         medoid_share=_medoid_share(_list(result, "blocks", dict)),
         declared=_declared(content, k, masked),
         untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
+        documents=_digests(content),
     )
+
+
+def _digests(content: Mapping[str, Any]) -> dict[str, str]:
+    documents = _table(content, "documents") if "documents" in content else {}
+    return {name: _text(documents, name) for name in documents}
 
 
 def _declared(content: Mapping[str, Any], k: int, masked: tuple[str, ...]) -> Declared:

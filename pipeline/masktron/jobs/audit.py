@@ -1,0 +1,231 @@
+"""What `check` has checked, what is wrong and what could not be checked: the rules, and a file that stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from masktron.config import Config, Role
+from masktron.errors import DocumentError, UsageError
+from masktron.evaluation.findings import Evaluation
+from masktron.jobs.common import Job, Progress
+from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
+from masktron.jobs.pairing import Stated
+from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.spellings import remedy, spelled
+from masktron.jobs.untested import told, with_untested
+from masktron.read.plain import survey_file
+from masktron.read.records import Records
+from masktron.results import RuleResult, shown
+from masktron.write.manifest import Contract, file_hash
+
+if TYPE_CHECKING:
+    from masktron.evaluation.opinions import Ahead
+    from masktron.measures.figures import Measured
+
+
+class Audit:
+    """Collects what was checked, what is wrong and what could not be checked."""
+
+    def __init__(self, job: Job, contract: Contract | None, original: Path | None) -> None:
+        self.job = job
+        self.contract = contract
+        self.original = original
+        self.left_out: set[int] = set()
+        self.allowed: frozenset[str] = frozenset(contract.allowed) if contract else frozenset()
+        self.untested: frozenset[str] = frozenset(contract.untested) if contract else frozenset()
+        self.as_masked = False
+        self.problems: list[str] = []
+        self.checked: list[str] = []
+        self.not_checked: list[str] = []
+        self.notes: list[str] = []
+
+    # the rules
+
+    def rulebook(self) -> None:
+        """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
+        if self.contract and file_hash(self.job.rulebook.path) != self.contract.rules:
+            self.allowed = self.untested = frozenset()
+            self.not_checked.append(
+                "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
+            )
+
+    def documents(self) -> None:
+        """Compare the documents of the rules with those that the file was masked with."""
+        if itself := documents_that_are(self.job.data, self.job.rulebook):
+            self.problems.append(f"{itself}: rules that compare the file with it hold whatever the values are")
+        told = {} if self.contract is None else self.contract.documents
+        for one in self.job.rulebook.beside:
+            if one.path is not None and told.get(one.name, one.sha256) != one.sha256:
+                self.problems.append(
+                    f"the document {one.name!r} is not the one that the manifest describes (its SHA-256 differs)"
+                )
+
+    def rules_apply(self, loose: Collection[int]) -> None:
+        """Leave out rules on removed identifiers, rules that were let go, and rules whose document nobody gave.
+
+        Parameters
+        ----------
+        loose : collection of int
+            Checks that need not be tested: they may lack their document.
+        """
+        removed = set(self.contract.removed) if self.contract else set()
+        lacking = without_document(self.job.rulebook)
+        for edit in self.job.edits:
+            index, name = edit.check.index, edit.check.id
+            if gone := sorted(removed.intersection(edit.variables)):
+                self.left_out.add(index)
+                self.not_checked.append(f"rule {name}: reads {', '.join(gone)}, removed by masking")
+            elif name in self.allowed:
+                self.left_out.add(index)
+                self.not_checked.append(f"rule {name}: let go when the file was masked")
+            elif index in lacking:
+                self.left_out.add(index)
+                spared = edit.check.soft or index in loose
+                where = self.not_checked if spared else self.problems
+                where.append(f"rule {name}: {self._without(lacking[index])}")
+
+    def _without(self, name: str) -> str:
+        give = f"give it: {how_to_give(name)}"
+        if self.original is None and name in ORIGINAL_NAMES:
+            return f"cannot be evaluated without the original, {name!r}; give it: --original FILE"
+        if self.original is None:
+            return f"cannot be evaluated without the document {name!r}; {give}, or --original {name} if that is it"
+        it = quote(f"{name}={shown(self.original)}")
+        return (
+            f"cannot be evaluated without the document {name!r}, which is not the name of the original; if it is the "
+            f"original: --document {it}; else {give}"
+        )
+
+    def tested(
+        self, results: Sequence[RuleResult], evaluation: Evaluation, allowed: frozenset[int]
+    ) -> tuple[RuleResult, ...]:
+        """Say of each rule whether the file tests it; what the manifest knows of is no news."""
+        job, original = self.job, self.original
+        if self.contract is not None:
+            known = (*self.contract.kept, *self.contract.masked)
+            allowed |= {edit.check.index for edit in job.edits if edit.check.id in self.untested}
+            return with_untested(results, job, evaluation, allowed=allowed, original=original, known=known)
+        found = with_untested(results, job, evaluation, allowed=allowed, original=original)
+        if original is None or not any(rule.idle and rule.reached for rule in found):
+            return found
+        try:
+            # a field that masking has removed or emptied is a field of the original
+            layout, _, _ = survey_file(original, record=job.layout.record_tag)
+        except (UsageError, DocumentError):
+            return found  # what is wrong with it is told where it is compared
+        fields = [field.name for field in layout.fields]
+        return with_untested(results, job, evaluation, allowed=allowed, original=original, known=fields)
+
+    def rules_fired(self, results: Sequence[RuleResult], evaluation: Evaluation) -> None:
+        """Say what the rules were put to; a rulebook that never fires proves nothing."""
+        records = evaluation.records
+        if not records:
+            self.not_checked.append("the rules: the file has no records, which was allowed")
+            return
+        silent = [rule for rule in results if rule.untested is not None]
+        fires = any(rule.reached for rule in results)
+        if results and not fires:
+            self.problems.append(
+                "no rule fires on any record: look at the contexts, the namespace prefixes and the phase"
+            )
+        for rule in silent:
+            why = next(told([rule]))
+            (self.problems if rule.idle else self.not_checked).append(why)
+        if tested := len(results) - len(silent):
+            self.checked.append(f"{counted(tested, 'rule')} on {counted(records, 'record')}")
+        elif not results:
+            self.problems.append("no rule was evaluated: the rulebook has none, or none of them applies to this file")
+        elif fires:
+            self.problems.append("no rule was tested, so that nothing is known of the file")
+
+    def second_opinions(
+        self, evaluation: Evaluation, failing: Collection[int], ahead: Ahead | None, progress: Progress
+    ) -> None:
+        """Let engines that are not ours read every record: what only one engine says is no proof."""
+        rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
+        opinions, alone = second_opinions(
+            self.job.data,
+            self.job,
+            self.job.layout,
+            evaluation,
+            rules,
+            original=self.original,
+            progress=progress,
+            failing=failing,
+            ahead=ahead,
+        )
+        self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
+        for opinion in opinions:
+            self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]
+            if not opinion.agrees:
+                self.problems += [f"{opinion.engine} does not agree: {note}" for note in opinion.notes]
+                continue
+            if opinion.deviations:
+                # what it counts otherwise is no proof of anything: the others are
+                deviation = ", ".join(opinion.deviations)
+                self.notes += [
+                    f"{opinion.engine} alone counts otherwise, by its known deviation {deviation} (docs/engines.md); "
+                    f"the verdict is that of XPath 1.0: {note}"
+                    for note in opinion.notes
+                ]
+                continue
+            if not opinion.records:
+                continue  # of what nobody was asked there is nothing to say
+            same = "finds nothing more" if opinion.notes else "counts the same"
+            said = f"{opinion.engine} {same} on {counted(opinion.records, 'record')}"
+            self.checked.append(f"{said}, for {opinion.rules} of {counted(len(rules), 'rule')}")
+            self.notes += [f"{opinion.engine} refuses less: {note}" for note in opinion.notes]
+        notes = [note for opinion in opinions for note in opinion.notes]
+        apart = {
+            edit.check.index
+            for edit in self.job.edits
+            if any(note.startswith(f"{edit.check.id}: ") for note in notes)
+        }
+        if apart and (found := spelled(self.job, apart)):
+            self.notes.append(f"engines differ on {remedy(found, places=True)}")
+
+    # the contract
+
+    def identity(self) -> None:
+        """Check that the file is, byte by byte, the one that was masked."""
+        if self.contract is None:
+            return
+        self.as_masked = file_hash(self.job.data) == self.contract.output
+        if self.as_masked:
+            self.checked.append("the file is the one that the manifest describes (SHA-256)")
+        else:
+            self.problems.append("the file is not the one that the manifest describes (its SHA-256 differs)")
+
+    def groups(self, data: Records | None) -> int | None:
+        """Check that groups hold at least k records and identifiers are gone; here without a manifest."""
+        self.not_checked.append("group sizes and removed identifiers: need the manifest (--manifest)")
+        return None
+
+    # the original
+
+    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
+        """Check that records and fields are those of the original; here without one."""
+        self.not_checked.append("records and fields: need the original (--original)")
+        if self.contract and self.contract.declared.drawn:
+            self.not_checked.append(f"what {self.contract.declared.method} promises: needs the original")
+
+    # limits
+
+    def limits(
+        self,
+        limits: Mapping[str, float],
+        config: Config,
+        stated: Stated,
+        min_group: int | None,
+        progress: Progress,
+    ) -> tuple[Measured, ...]:
+        """Compute the figures that have a limit; here there is none."""
+        return ()
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

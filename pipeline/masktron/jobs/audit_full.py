@@ -1,0 +1,319 @@
+"""The audit of a file beside its original and its manifest: groups, records, fields, methods and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.classify.elimination import is_equality
+from masktron.classify.forms import form_of, variables_of_atom
+from masktron.config import Config, Role
+from masktron.constraints import Atom
+from masktron.errors import DocumentError, UsageError
+from masktron.figures import FIGURES, Figure, figure_of
+from masktron.jobs.audit import Audit, counted
+from masktron.jobs.common import Progress, shown_path
+from masktron.jobs.compared import compare, taken
+from masktron.jobs.limits import over_limits
+from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
+from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
+from masktron.kernels.distinct import codes_of
+from masktron.measures.achieved_k import achieved_k, shared_columns
+from masktron.measures.figures import Measured, measure, unpaired
+from masktron.measures.unchanged import published_as_it_was
+from masktron.progress import told_as
+from masktron.read.layout import Shape
+from masktron.read.microdata import read_records
+from masktron.read.plain import survey_file
+from masktron.read.records import Layout, Records
+from masktron.write.manifest import Contract, file_hash
+
+if TYPE_CHECKING:
+    from masktron.read.blocks import PlainFile
+
+_CELLS = "unmasked fields cell by cell"
+
+
+class FullAudit(Audit):
+    """Collects what was checked beside an original, a manifest or both."""
+
+    def groups(self, data: Records | None) -> int | None:
+        """Check that groups hold at least k records and identifiers are gone."""
+        if self.contract is None:
+            return super().groups(data)
+        if data is None:
+            self.not_checked.append(f"group sizes: the records are not flat: {_deviation(self.job.shape)}")
+            self._removed(field.name for field in self.job.layout.fields)
+            return None
+        self._removed(data.columns)
+        gone = [name for name in self.contract.masked if name not in data.columns]
+        if gone and not self.as_masked:
+            self.problems.append(f"the file has no masked field {', '.join(gone)}")
+        declared = self.contract.declared
+        self._add(check_groups(declared, len(data) or None))
+        # what was drawn record by record has another contract, which is tested against the original
+        shared = [name for name in self.contract.masked if name not in declared.drawn and name in data.columns]
+        codes = {name: codes_of(data.columns[name].lexemes) for name in shared}
+        sizes = [
+            achieved_k(shared_columns(data.columns, codes, present, self._solved(present)))
+            for block in self.contract.blocks
+            if (present := [name for name in block if name in codes])
+        ]
+        if not len(data) or not sizes:
+            return 0 if not len(data) else None
+        smallest = min(sizes)
+        if smallest < self.contract.k:
+            self.problems.append(
+                f"the smallest group has {counted(smallest, 'record')}, fewer than k = {self.contract.k}"
+            )
+        self.checked.append(f"group sizes of {counted(len(sizes), 'block')}, against k = {self.contract.k}")
+        return smallest
+
+    def _add(self, found: Findings) -> None:
+        self.problems += found.problems
+        self.checked += found.checked
+        self.not_checked += found.not_checked
+        self.notes += found.notes
+
+    def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
+        """The equalities that give variables of a block in each record, as the rulebook has them.
+
+        What is no equality in the rulebook, or was let go, gives nothing, so that its variable counts.
+        """
+        forms = {e.check.id: form_of(e.constraint) for e in self.job.edits if e.check.index not in self.left_out}
+        names = set(present)
+        found: dict[str, list[Atom]] = {}
+        for name, rule, disjunct, at in () if self.contract is None else self.contract.solved:
+            atom = next(iter(forms.get(rule, ())[disjunct : disjunct + 1]), ())[at : at + 1]
+            if name in names and atom and is_equality(atom[0]) and name in variables_of_atom(atom[0]):
+                found.setdefault(name, []).append(atom[0])
+        return found
+
+    def _removed(self, present: Iterable[str]) -> None:
+        removed = set() if self.contract is None else set(self.contract.removed)
+        there = removed.intersection(present)
+        self.problems += [f"the identifier {name} was to be removed and is in the file" for name in sorted(there)]
+        if removed and not there:
+            self.checked.append(f"{counted(len(removed), 'removed identifier')}")
+
+    # the original
+
+    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
+        """Check that records and fields are those of the original, and unmasked cells unchanged."""
+        if self.original is None:
+            super().against_original(data, roles, stated)
+            return
+        self._same_original(file_hash(self.original))
+        found = self._survey(self.original)
+        if found is None:
+            return
+        layout, shape, plain = found
+        if data is None:
+            if shape.flat:
+                self.problems.append(f"the records are not flat: {_deviation(self.job.shape)}; the original is flat")
+            else:
+                self.not_checked.append(f"records and fields: the records are not flat: {_deviation(self.job.shape)}")
+            return
+        if not shape.flat:
+            self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
+            return
+        self._surroundings(layout)
+        source = read_records(self.original, layout, plain=plain)
+        excluded = set(self.contract.excluded) if self.contract else set()
+        if len(data) != len(source) - len(excluded):
+            self.problems.append(
+                f"{counted(len(data), 'record')} for {len(source)} of the original"
+                + (f", of which {len(excluded)} were excluded" if excluded else "")
+            )
+        self._fields(data, source)
+        if self.contract is None:
+            self._declared_unmasked(data, source, roles, stated)
+        else:
+            self._unmasked(data, source, excluded, self.contract)
+        self._masked_at_all(data, source)
+        self._drawn(data, source, excluded)
+
+    def _same_original(self, found: str) -> None:
+        if self.contract and found != self.contract.original:
+            self.problems.append("the original is not the one that the manifest describes (its SHA-256 differs)")
+        # With a contract, equal files may be right: every record had k - 1 others like it from the start.
+        if self.contract is None and found == file_hash(self.job.data):
+            self.problems.append("the file and the original are the same: nothing is masked")
+
+    def _survey(self, original: Path) -> tuple[Layout, Shape, PlainFile | None] | None:
+        """Survey the original; its records have the name of the masked ones, or the layouts differ."""
+        try:
+            return survey_file(original, record=self.job.layout.record_tag)
+        except UsageError:
+            self.problems.append(f"the original has no records {shown_path(self.job.layout)}")
+            return None
+
+    def _surroundings(self, layout: Layout) -> None:
+        if layout.record_path != self.job.layout.record_path:
+            self.problems.append(
+                f"records stand at {shown_path(self.job.layout)}, in the original at {shown_path(layout)} "
+                "(or in another namespace)"
+            )
+        if dict(layout.root_attributes) != dict(self.job.layout.root_attributes):
+            self.problems.append("the attributes of the root element are not those of the original")
+
+    def _fields(self, data: Records, source: Records) -> None:
+        for name in data.columns:
+            if name not in source.columns:
+                self.problems.append(f"the field {name} is not in the original")
+        removed = set(self.contract.removed) if self.contract else set()
+        # A masked field that has no value left is not in the file; where the file is as masked, that is why.
+        expected = set(self.contract.masked) if self.contract and self.as_masked else set()
+        for name in source.columns:
+            if name not in data.columns and name not in removed | expected:
+                if self.contract:
+                    self.problems.append(f"the field {name} of the original is gone")
+                else:
+                    self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
+        self.checked.append("numbers of records, and fields, against the original")
+
+    def _declared_unmasked(self, data: Records, source: Records, roles: Mapping[str, Role], stated: Stated) -> None:
+        """Without a manifest, compare fields that settings declare as unmasked, where records can be paired."""
+        kept = [name for name in data.columns if name in source.columns and roles.get(name) in UNMASKED]
+        if not kept:
+            self.not_checked.append(f"{_CELLS}: need the manifest (--manifest)")
+        elif len(data) != len(source):
+            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
+        else:
+            try:
+                known = paired(data, source, None, roles, stated).known
+            except UsageError as error:
+                self.problems.append(error.what)
+                return
+            if known:
+                self.checked.append(f"{counted(len(kept), 'unmasked field')} cell by cell")
+            else:
+                self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
+
+    def _unmasked(self, data: Records, source: Records, excluded: set[int], contract: Contract) -> None:
+        keep = self._rows(data, source, excluded)
+        if keep is None:
+            self.not_checked.append(f"{_CELLS}: the numbers of records differ")
+            return
+        for name in contract.kept:
+            if name in data.columns and name in source.columns:
+                changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
+                if changed:
+                    self.problems.append(
+                        f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
+                    )
+        self.checked.append(f"{counted(len(contract.kept), 'unmasked field')} cell by cell")
+        self.notes += [
+            f"the masked field {name} is published as it was, in every record"
+            for name in contract.masked
+            if name in data.columns
+            and name in source.columns
+            and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
+        ]
+
+    def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
+        """Rows of the original, in the order of the masked records; None where these are not so many."""
+        keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
+        order = None if self.contract is None else self.contract.order
+        if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
+            return None
+        return keep if order is None else keep[np.array(order, dtype=np.intp)]
+
+    def _drawn(self, data: Records, source: Records, excluded: set[int]) -> None:
+        """Test what the method promises of the fields that it drew record by record."""
+        if self.contract is None or not self.contract.declared.drawn:
+            return
+        declared = self.contract.declared
+        rows = self._rows(data, source, excluded)
+        if rows is None or (declared.groups is not None and len(declared.groups) != len(rows)):
+            self.not_checked.append(f"what {declared.method} promises: the numbers of records differ")
+            return
+        atoms = [
+            atom
+            for edit in self.job.edits
+            if edit.check.index not in self.left_out
+            for disjunct in form_of(edit.constraint)
+            for atom in disjunct
+        ]
+        order = np.arange(len(rows)) if self.contract.order is None else np.array(self.contract.order, dtype=np.intp)
+        back = np.argsort(order)
+        pair = pair_of(
+            declared,
+            {name: taken(source.columns[name], rows[back]) for name in declared.drawn if name in source.columns},
+            {name: taken(column, back) for name, column in data.columns.items()},
+            atoms,
+            kept=self.contract.kept,
+            codes=self.contract.missing,
+            k=self.contract.k,
+        )
+        self._add(check_pair(declared, pair))
+
+    def _masked_at_all(self, data: Records, source: Records) -> None:
+        """Without a manifest nothing tells which fields are masked, but none at all cannot be."""
+        if self.contract is not None or len(data) != len(source) or not len(data) or self.problems:
+            return
+        common = [name for name in data.columns if name in source.columns]
+        if all((data.columns[name].lexemes == source.columns[name].lexemes).all() for name in common):
+            self.problems.append("no cell differs from the original: nothing is masked")
+
+    # limits
+
+    def limits(
+        self,
+        limits: Mapping[str, float],
+        config: Config,
+        stated: Stated,
+        min_group: int | None,
+        progress: Progress,
+    ) -> tuple[Measured, ...]:
+        """Compute the figures that have a limit, and say which are not within it."""
+        names = [figure.name for figure in FIGURES if figure.name in limits]
+        lacking = [name for name in names if self._lacks(figure_of(name))]
+        self.not_checked += [f"the limit {name}: needs {self._lacks(figure_of(name))}" for name in lacking]
+        names = [name for name in names if name not in lacking]
+        if not names or self.original is None:
+            return ()
+        known = {} if self.contract is None else {"medoid_share": self.contract.medoid_share}
+        if min_group is not None and not (self.contract and self.contract.declared.drawn):
+            known["block_k"] = float(min_group)
+        try:
+            files, notes = compare(
+                self.job.data,
+                self.original,
+                contract=self.contract,
+                config=replace(config, record=self.job.layout.record_tag),
+                known=known,
+                stated=stated,
+                progress=progress,
+            )
+        except (UsageError, DocumentError) as error:
+            self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
+            return ()
+        if wanting := unpaired(names, files):
+            self.problems.append(
+                f"the limits {', '.join(wanting)} cannot be checked: {UNPAIRED}; give the manifest (--manifest), or "
+                "--same-order"
+            )
+            names = [name for name in names if name not in wanting]
+        measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
+        over = list(over_limits(measured, limits))
+        self.problems += over
+        self.notes += notes
+        if len(over) < len(names):
+            self.checked.append(f"{counted(len(names) - len(over), 'figure')} within the limits")
+        return measured
+
+    def _lacks(self, figure: Figure) -> str:
+        """What a figure needs and nobody gave; empty where it has all."""
+        if self.original is None:
+            return "the original (--original)"
+        return "the manifest (--manifest)" if "manifest" in figure.needs and self.contract is None else ""
+
+
+def _deviation(shape: Shape) -> str:
+    return f"{shape.reason} (line {shape.line})"

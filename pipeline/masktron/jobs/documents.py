@@ -1,0 +1,203 @@
+"""The files that ``document()`` and ``doc()`` in the rules stand for: each is given by name, or is the original."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from lxml import etree
+
+from masktron.config import did_you_mean
+from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.files import same_file
+from masktron.read.document_calls import readers
+from masktron.read.parser import parse_tree, tree_parser
+from masktron.read.rulebook import Check, Document, Rulebook
+from masktron.read.schematron import read_rules
+from masktron.write.manifest import file_hash
+
+ORIGINAL_NAMES = ("original.xml", "microdata.xml")
+"""Names that always stand for the original, whatever its file is called."""
+_NOTHING = "<nothing/>"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody said of the documents of the rules.
+
+    Attributes
+    ----------
+    files : mapping of str to Path
+        By the name that stands in the rules.
+    original : Path or None
+        The original: the file itself where it is masked.
+    alone : bool
+        Whether the original was given for the rules alone, so that the only name that is left stands for it.
+    known : collection of str
+        Names that are known to stand for the original.
+    optional : bool
+        Whether a document may be lacking: then nothing that a rule says of it counts.
+    spare : collection of str
+        Names in `files` that no rule need read, as those of settings that serve several rulebooks.
+    """
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    original: Path | None = None
+    alone: bool = False
+    known: Collection[str] = ()
+    optional: bool = False
+    spare: Collection[str] = ()
+
+
+NOT_GIVEN = Given()
+
+
+def bound(rulebook: Rulebook, given: Given) -> Rulebook:
+    """Bind every document that the rules name to a file, or to the original; each file is read once.
+
+    Raises
+    ------
+    UsageError
+        A rule reads a document that nobody gave, or one was given that no rule of any phase reads.
+    DocumentError
+        A document cannot be read, or is no XML.
+    """
+    unread = [name for name in given.files if name not in rulebook.documents]
+    if asked := [name for name in unread if name not in given.spare]:
+        _require_known(rulebook, asked)
+    files = {name: path for name, path in given.files.items() if name not in unread}
+    files = {name: path for name, path in files.items() if not _same(path, given.original)}
+    left = [name for name in rulebook.documents if name not in given.files]
+    unknown = [name for name in left if not _is_original(name, given)]
+    if given.alone and given.original is not None and len(left) == len(unknown) == 1:
+        unknown = []
+    read = readers(rulebook)
+    lacking = [name for name in unknown if any(name in names for names in read.values())]
+    if lacking and not given.optional:
+        raise _lacking(rulebook, lacking, read, given)
+    beside = (
+        *(_document(name, path) for name, path in files.items()),
+        *(Document(name, None, _NOTHING, "") for name in unknown),
+    )
+    notes = (f"no rule that is evaluated reads the document {name!r}: its file was not used" for name in unread)
+    return replace(rulebook, beside=beside, notes=(*rulebook.notes, *notes))
+
+
+def _require_known(rulebook: Rulebook, names: list[str]) -> None:
+    """Refuse a name that no rule of any phase has."""
+    try:
+        known = read_rules(rulebook.path, phase="#ALL").documents
+    except RulebookError:  # of a phase that is not the one in use, and can tell no names
+        known = rulebook.documents
+    for name in names:
+        if name in known:
+            continue
+        others = [one for one in known if one not in ORIGINAL_NAMES]
+        hint = did_you_mean(name, others)
+        if not others:
+            hint = "the rules read the original alone" if known else "the rules read no document"
+        raise UsageError(
+            f"no rule reads a document of the name {name!r}, for which a file was given",
+            where=str(rulebook.path),
+            hint=hint,
+        )
+
+
+def without_document(rulebook: Rulebook) -> dict[int, str]:
+    """Return the checks that read a document which nobody gave, each with the name of the first one."""
+    lacking = {one.name for one in rulebook.beside if one.path is None}
+    read = {index: sorted(names & lacking) for index, names in readers(rulebook).items()}
+    return {index: names[0] for index, names in read.items() if names}
+
+
+def digests(rulebook: Rulebook, original: str) -> dict[str, str]:
+    """Return the SHA-256 of each document by its name, given that of the original."""
+    beside = {one.name: one.sha256 for one in rulebook.beside if one.path is not None}
+    lacking = {one.name for one in rulebook.beside if one.path is None}
+    return {name: beside.get(name, original) for name in rulebook.documents if name not in lacking}
+
+
+def how_to_give(name: str) -> str:
+    """Say how a document is given."""
+    return f"--document {name}=FILE (documents={{{name!r}: path}} in Python)"
+
+
+def _same(path: Path, original: Path | None) -> bool:
+    return original is not None and same_file(path, original)
+
+
+def _is_original(name: str, given: Given) -> bool:
+    if given.original is None:
+        return False
+    if name in ORIGINAL_NAMES or name in given.known:
+        return True
+    parts = PurePosixPath(name).parts
+    return bool(parts) and ".." not in parts and given.original.absolute().parts[-len(parts) :] == parts
+
+
+def _lacking(rulebook: Rulebook, names: list[str], read: Mapping[int, frozenset[str]], given: Given) -> UsageError:
+    first, *others = names
+    rules = [check for check in rulebook.checks if first in read.get(check.index, ())]
+    original = "" if given.original is None else ", and the original has another name"
+    more = f"; the rules also read {', '.join(map(repr, others))}" if others else ""
+    own = f"document({ORIGINAL_NAMES[0]!r}) is the original under any name"
+    if given.original is None and first in ORIGINAL_NAMES:
+        return UsageError(
+            f"{_rules(rules)} read{'s' if len(rules) == 1 else ''} the original as {first!r}, and nobody said which "
+            f"file that is{more}",
+            where=str(rules[0].origin),
+            hint="give it: --original FILE (original=path in Python)",
+        )
+    if given.original is None:
+        own = f"where it is the original: --original FILE; {own}"
+    return UsageError(
+        f"{_rules(rules)} read{'s' if len(rules) == 1 else ''} the document {first!r}, and nobody said which file "
+        f"that is{original}{more}",
+        where=str(rules[0].origin),
+        hint=f"give it: {how_to_give(first)}; {own}",
+    )
+
+
+def _rules(rules: list[Check]) -> str:
+    shown = ", ".join(repr(check.id) for check in rules[:3])
+    more = f" and {len(rules) - 3} more" if len(rules) > 3 else ""
+    return f"the rule{'s' if len(rules) > 1 else ''} {shown}{more}"
+
+
+def _document(name: str, path: Path) -> Document:
+    try:
+        parse_tree(path, DocumentError)  # it says what is wrong
+        content = path.read_bytes()
+        root = etree.fromstring(content, tree_parser())  # the very bytes that the SHA-256 is of
+    except DocumentError as error:
+        other = "not XML" in error.what
+        hint = "a document of the rules is XML: rules walk through its elements" if other else error.hint
+        what = f"the document {name!r} of the rules: {error.what}"
+        raise DocumentError(what, where=error.where, hint=hint) from None
+    except (OSError, etree.XMLSyntaxError) as error:
+        what = f"the document {name!r} of the rules cannot be read any more: {error}"
+        raise DocumentError(what, where=str(path), hint="keep the file as it is while masktron runs") from None
+    return Document(name, path, etree.tostring(root, encoding="unicode"), hashlib.sha256(content).hexdigest())
+
+
+def documents_that_are(data: Path, rulebook: Rulebook, original: Path | None = None) -> str:
+    """Say which documents of the rules are the very file that is judged; the empty text where none is.
+
+    Parameters
+    ----------
+    data : Path
+        The file that is judged.
+    original : Path, optional
+        What was given as the original of the rules.
+    """
+    named = {one.name: one.path for one in rulebook.beside if one.path is not None}
+    if original is not None and rulebook.reads_original:
+        named |= {name: original for name in rulebook.documents if name not in named}
+    found = [repr(name) for name, path in named.items() if same_file(path, data) or _alike(path, data)]
+    return f"the document {', '.join(found)} of the rules is the file itself" if found else ""
+
+
+def _alike(one: Path, other: Path) -> bool:
+    return one.stat().st_size == other.stat().st_size and file_hash(one) == file_hash(other)

@@ -1,0 +1,85 @@
+"""Numbers that engines of XPath 1.0 read and its Recommendation does not: why verdicts part, and what to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masktron.read.lexical import XML_SPACE
+from masktron.read.microdata import read_records
+
+if TYPE_CHECKING:
+    from masktron.jobs.common import Job
+
+LARGE = 10_000_000
+"""Bytes of a file above which it is not read once more for this."""
+_DIGITS = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_OTHERWISE = re.compile(rf"[{XML_SPACE}]*(?:[+-]?{_DIGITS}[eE][+-]?[0-9]+|\+{_DIGITS}|[+-]?INF)[{XML_SPACE}]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """Values of a field that some engine reads as numbers and XPath 1.0 does not.
+
+    Attributes
+    ----------
+    field : str
+    count : int
+    first : int
+        Position from 1 of the first record that has one.
+    """
+
+    field: str
+    count: int
+    first: int
+
+
+def spelled(job: Job, checks: Collection[int]) -> tuple[Spelled, ...]:
+    """Return the fields that checks read and that have such values; nothing for other versions and for large files.
+
+    Parameters
+    ----------
+    checks : collection of int
+        By index.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read any more.
+    """
+    asked = {name for edit in job.edits if edit.check.index in checks for name in edit.variables}
+    read = asked.intersection(field.name for field in job.layout.fields)
+    if job.rulebook.version != "1.0" or not read or not job.shape.flat or job.data.stat().st_size > LARGE:
+        return ()
+    records = read_records(job.data, job.layout, only=read)
+    found = []
+    for name in sorted(read):
+        column = records.columns[name]
+        lexemes = column.lexemes.tolist()
+        rows = [int(at) for at in np.flatnonzero(column.present) if _OTHERWISE.fullmatch(str(lexemes[at]))]
+        if rows:
+            found.append(Spelled(name, len(rows), rows[0] + 1))
+    return tuple(found)
+
+
+def remedy(found: Collection[Spelled], *, places: bool) -> str:
+    """Say what XPath 1.0 does not read, and what to write; a place of a record only where it may be shown.
+
+    Returns
+    -------
+    str
+        Never a value of a record.
+    """
+    fields = ", ".join(
+        f"{one.field} in {one.count:,} {'record' if one.count == 1 else 'records'}"
+        + (f" (first in record {one.first:,})" if places else "")
+        for one in found
+    )
+    return (
+        f"numbers with an exponent, a plus sign or INF, which XPath 1.0 does not read and some engines do "
+        f"(docs/engines.md#saxon-exponent): {fields} -> write them as plain decimals, 215530 and not 2.1553E5"
+    )
