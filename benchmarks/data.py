@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -87,13 +90,14 @@ def repeated(of: Source, copies: int, path: Path) -> Path:
     return path
 
 
-def jittered(of: Source, copies: int, path: Path, seed: int = 5) -> Path:
+def jittered(of: Source, copies: int, path: Path, seed: int = 5, *, doubles: bool = False) -> Path:
     """Write so many copies of a source, every record of them changed a little, and the four rules of the paper true.
 
     Copies of a file make it easy for a method that looks for near records. Every integer is multiplied by the
     exponential of a normal deviate (0.1) and moved by another (3); V3 stays within its range, V14 is a sum, V13 is
     lowered to V12 where V8 < 1115, and V15 has nine decimals, stepped until its product V16 comes out the same in
-    every engine: V15, V16 and the product of doubles.
+    every engine: V15, V16 and the product of doubles. With `doubles` the deviate is a third as large, V15 is 1 / V10
+    (1 where that is 0) and V16 the product, as doubles with all digits that they have; libxml2 misreads many.
 
     Parameters
     ----------
@@ -102,35 +106,49 @@ def jittered(of: Source, copies: int, path: Path, seed: int = 5) -> Path:
     path : Path
         Written.
     seed : int
+    doubles : bool
     """
     rows = etree.parse(of.path).getroot()
     base = np.array([[float(row.findtext(name, "nan")) for name in FIELDS] for row in rows])
     rng = np.random.default_rng(seed)
     values = np.tile(base[:, :13], (copies, 1))
-    values = values * np.exp(rng.normal(0, 0.1, values.shape)) + rng.normal(0, 3, values.shape)
+    spread = 0.03 if doubles else 0.1
+    values = values * np.exp(rng.normal(0, spread, values.shape)) + rng.normal(0, 3, values.shape)
     whole = np.maximum(np.rint(values), 0).astype(np.int64)
     whole[:, 2] = np.minimum(whole[:, 2], 7500)
     low = whole[:, 7] < 1115
     whole[low, 12] = np.minimum(whole[low, 12], whole[low, 11])
     total = whole[:, 8] + whole[:, 9]
+    if doubles:
+        reciprocal = 1.0 / np.maximum(whole[:, 9], 1)
+        return _written([*whole.T, total, reciprocal, whole[:, 4] * reciprocal], _plain, path)
     inverse = np.rint(np.tile(base[:, 14], copies) * np.exp(rng.normal(0, 0.1, len(whole))) * 1e9).astype(np.int64)
     inverse = np.maximum(inverse, 1)
     wrong = np.flatnonzero(~_same_product(whole[:, 4], inverse))
     while wrong.size:
         inverse[wrong] += 1
         wrong = wrong[~_same_product(whole[wrong, 4], inverse[wrong])]
-    columns = [*whole.T, total, inverse, whole[:, 4] * inverse]
+    return _written([*whole.T, total, inverse, whole[:, 4] * inverse], _nano, path)
+
+
+def _written(columns: Sequence[NDArray[Any]], decimals: Callable[[NDArray[Any]], list[str]], path: Path) -> Path:
+    """Write records of fourteen integers and two decimals."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         stream.write('<?xml version="1.0" encoding="UTF-8"?>\n<Data>\n')
-        for start in range(0, len(whole), 10_000):
+        for start in range(0, len(columns[0]), 10_000):
             texts = [list(map(str, column[start : start + 10_000].tolist())) for column in columns[:14]]
-            texts += [_nano(column[start : start + 10_000]) for column in columns[14:]]
+            texts += [decimals(column[start : start + 10_000]) for column in columns[14:]]
             parts = [
                 [f"    <{name}>{text}</{name}>\n" for text in own] for name, own in zip(FIELDS, texts, strict=True)
             ]
             stream.writelines(f"  <Record>\n{''.join(row)}  </Record>\n" for row in zip(*parts, strict=True))
         stream.write("</Data>\n")
     return path
+
+
+def _plain(numbers: NDArray[np.float64]) -> list[str]:
+    """Write doubles with the fewest digits that tell them from all others, without an exponent."""
+    return [f"{Decimal(repr(number)):f}" for number in numbers.tolist()]
 
 
 def _nano(numbers: NDArray[np.int64]) -> list[str]:

@@ -57,11 +57,11 @@ class Stage:
 class Bench:
     """The runs on one file."""
 
-    def __init__(self, folder: Path, scale: float) -> None:
+    def __init__(self, folder: Path, scale: float, *, doubles: bool = False) -> None:
         self.folder = folder
         copies = round(scale / 10 * 926) if scale >= 10 else max(round(scale * COPIES), 10)
         self.n = copies * RECORDS
-        self.data = jittered(source(folder), copies, folder / "jittered.xml")
+        self.data = jittered(source(folder), copies, folder / "jittered.xml", doubles=doubles)
 
     def command(self, number: int, *options: str) -> tuple[Measured, Path]:
         """Mask with the command line, in a folder of its own, and look at what it says."""
@@ -143,11 +143,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description="Masking, whole processes and stage by stage.")
     parser.add_argument("--scale", type=float, default=1, help="1 for 100,440 records, 10 for 1,000,080")
+    parser.add_argument("--doubles", action="store_true", help="decimals with all digits that doubles have")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="masktron-bench-") as folder:
-        bench = Bench(Path(folder), options.scale)
+        bench = Bench(Path(folder), options.scale, doubles=options.doubles)
         runs = []
         for run in bench.runs():
             runs.append(run)
@@ -159,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"\n{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {time.perf_counter() - start:.0f} s\n"
     )
     rows = [(r.workers, f"{r.seconds:.1f} s", f"{r.cpu:.1f} s", f"{r.megabytes:.0f} MB", r.same) for r in runs]
-    print(f"`mask` of {bench.n:,} records, k = {K}\n")
+    print(f"`mask` of {bench.n:,} records{', decimals of doubles' * options.doubles}, k = {K}\n")
     print(table(["workers", "wall clock", "CPU", "peak memory", "the same file"], rows))
     print()
     parts = [[one.name, f"{one.seconds:.2f} s", f"{one.parsings:.1f}"] for one in stages]
