@@ -21,6 +21,7 @@ from masktron.kernels import warm
 from masktron.progress import no_progress
 from masktron.report.doctor import doctor_tables
 from masktron.report.tables import render
+from other_processes import ends, lives
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "doctor.schema.json").read_text(encoding="utf-8"))
 
@@ -131,14 +132,11 @@ def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
         time.sleep(0.2)
         run.kill()
     number = int(found[0])
-    for _ in range(1000):
-        try:
-            os.kill(number, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.02)
-    os.kill(number, signal.SIGKILL)
-    pytest.fail("the process works on")
+    try:
+        assert ends(number)
+    finally:
+        if lives(number):
+            os.kill(number, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(("code", "begun"), [(0, True), (1, True), (None, True), (130, False), (143, False)])

@@ -23,6 +23,7 @@ from masktron.evaluation.engines import compile_program
 from masktron.processes import rules_within
 from masktron.read import engine_process, saxon
 from masktron.read.engine_process import EngineProcess, TooLongError
+from other_processes import ends, lives
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
@@ -39,17 +40,6 @@ def engine() -> EngineProcess:
     own = saxon._OWN.engine
     assert isinstance(own, EngineProcess)
     return own
-
-
-def ended(number: int) -> bool:
-    """Tell whether a process ends within two seconds."""
-    for _ in range(40):
-        try:
-            os.kill(number, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_saxon_runs_in_another_process_which_is_used_again() -> None:
@@ -69,8 +59,8 @@ def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> Non
     begun = time.monotonic()
     with rules_within(0.3), pytest.raises(TooLongError):
         program.run(text(40))
-    assert time.monotonic() - begun < 5
-    assert ended(before)
+    assert time.monotonic() - begun < 30  # the answer takes hours
+    assert ends(before)
     assert program.run(text(3)) == "false"  # compiled anew in a new process
     assert program.run_parsed(saxon.Document("<x>aa</x>")) == "true"
 
@@ -126,7 +116,7 @@ def test_an_interrupt_while_saxon_evaluates_ends_it() -> None:
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, former)
-    assert ended(before)
+    assert ends(before)
     assert saxon.decide(text(1), {}, ". = 'ab'")
 
 
@@ -158,7 +148,7 @@ def test_the_engine_of_a_thread_ends_with_it() -> None:
     thread.start()
     thread.join()
     assert found[0] != engine().process().pid
-    assert ended(found[0])
+    assert ends(found[0])
 
 
 def test_the_run_names_the_rule_and_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +198,7 @@ def test_libxml2_is_ended_on_a_whole_document(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ResourceError, match="on the whole document") as caught:
         masktron.validate(data, rules, rule_timeout=0.3)
     assert "(R2)" in caught.value.where
-    assert ended(engines._APART.engine.process().pid) is False
+    assert lives(engines._APART.engine.process().pid)
     engines._APART.engine.close()
 
 
@@ -231,7 +221,7 @@ def test_a_member_of_a_crew_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch)
         member = crew._members[0].pid
         with pytest.raises(CrewError, match="too long"):
             list(crew.answers([Lane()]))
-    assert ended(member)
+    assert ends(member)
 
 
 class Lane:

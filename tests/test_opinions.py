@@ -30,6 +30,7 @@ from masktron.read.records import Layout
 from masktron.read.rulebook import Rulebook
 from masktron.read.schematron import read_rules
 from masktron.read.slices import cuts, framed, places, slices
+from other_processes import ends
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 BODY = """
@@ -371,19 +372,7 @@ def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    limit = time.monotonic() + 30
-    while _lives(process):
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-
-
-def _lives(process: int) -> bool:
-    """Whether a process is there, and not only its number for a parent that does not ask."""
-    try:
-        os.kill(process, 0)
-        return not Path("/proc").is_dir() or "(zombie)" not in Path(f"/proc/{process}/status").read_text()
-    except (ProcessLookupError, FileNotFoundError):
-        return False
+    assert ends(process)
 
 
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:

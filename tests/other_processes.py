@@ -1,0 +1,26 @@
+"""Whether another process still works, for tests of what ends with what."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+def lives(number: int) -> bool:
+    """Tell whether a process is there, and not only its number for a parent that does not ask."""
+    try:
+        os.kill(number, 0)
+        return not Path("/proc").is_dir() or "(zombie)" not in Path(f"/proc/{number}/status").read_text()
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def ends(number: int, within: float = 20.0) -> bool:
+    """Tell whether a process ends within so many seconds."""
+    limit = time.monotonic() + within
+    while lives(number):
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.05)
+    return True
