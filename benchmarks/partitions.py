@@ -19,6 +19,7 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from masktron.kernels.univariate import univariate
@@ -32,7 +33,6 @@ from masktron.partitions.kdcut import Cuts
 from masktron.partitions.partitioner import Partitioner
 
 type Points = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 BEARABLE = 100_000
 """Records up to which brute force is run: a minute at most."""

@@ -12,15 +12,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "pipeline"))
+from masktron.arrays import Floats
 from masktron.kernels import nearest_point
 from masktron.kernels.nearest_point import nearest_points
 from masktron.settle.solver import silence
-
-type Floats = NDArray[np.float64]
 
 VARIABLES, CONDITIONS, EQUALITIES = 13, 10, 3
 TWIN, PEER = 2_000, 200

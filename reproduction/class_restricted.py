@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.kernels.crest import Tree
 from masktron.kernels.divergence import jsd, wjsd
 from masktron.measures.classes import biases, class_chi_square
@@ -26,7 +27,6 @@ from reproduction.section import Section
 from reproduction.t_close import spanning_tree, t_closeness
 
 type Values = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 RUNS = 5
 """Seeds of a masked file, as in the paper."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.kernels.crest import Tree, grow
-
-type Labels = NDArray[np.intp]
 
 _ROUNDING = 1e-12
 

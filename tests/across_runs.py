@@ -15,10 +15,10 @@ from masktron.evaluation.across.engine import EngineJudge
 from masktron.evaluation.across.plan import Across, plan_across
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Evaluation
-from masktron.read.columns import Batch
-from masktron.read.microdata import chunk_document
-from masktron.read.records import Layout
-from masktron.read.rulebook import Pattern, Rulebook
+from masktron.rulebook.schema import Pattern, Rulebook
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.microdata import chunk_document
 
 type Row = Mapping[str, str | None]
 

@@ -9,12 +9,11 @@ from itertools import product
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.errors import MasktronError
 from masktron.measures.linkage import linkage
 
-type Floats = NDArray[np.float64]
 type Draw = Callable[[Floats], Floats]
 
 KEY = bytes(range(5, 37))

@@ -14,8 +14,8 @@ from masktron.evaluation.columns.scope import Scope
 from masktron.evaluation.columns.xpath2 import compile_test
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
+from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
 from rulebook_builder import HERE, layout, lets, rulebook
 
 type Row = Mapping[str, str | None]

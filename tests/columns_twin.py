@@ -9,9 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from masktron.read.columns import Batch, Cell, Cells, Form, Numbers, Texts
-from masktron.read.lexical import XML_SPACE, libxml2_number
-from masktron.read.records import Layout
+from masktron.sources.columns import Batch, Cell, Cells, Form, Numbers, Texts
+from masktron.sources.lexical import XML_SPACE, libxml2_number
+from masktron.sources.records import Layout
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _DECIMAL = re.compile(r"-?(?:[0-9]+\.[0-9]*|\.[0-9]+)")

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.base import Drawn, Floats, Labels, Method
+from masktron.arrays import Floats, Labels
+from masktron.methods.base import Drawn, Method
 from masktron.methods.contracts import Contract, ModelDrawn
 from masktron.methods.parameters import Parameter
 

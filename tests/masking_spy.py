@@ -8,7 +8,7 @@ import pytest
 
 from masktron.jobs import mask as job
 from masktron.masking import Masked
-from masktron.read.records import Records
+from masktron.sources.records import Records
 
 
 class Spy:

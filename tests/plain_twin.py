@@ -13,10 +13,10 @@ from columns_twin import TwinBatch
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.engines import Original
 from masktron.evaluation.runner import Run, Runner
-from masktron.read.columns import Batch, Cell, Cells
-from masktron.read.parser import parse_text
-from masktron.read.records import Field, Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.columns import Batch, Cell, Cells
+from masktron.sources.records import Field, Layout
+from masktron.sources.xml.parser import parse_text
 
 
 def batches_of(path: Path, layout: Layout, size: int, codec: str = "utf-8") -> Generator[Batch]:

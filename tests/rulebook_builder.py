@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from masktron.classify import Edit, classify
-from masktron.read.records import Field, Layout
-from masktron.read.rulebook import Check, Let, Origin, Pattern, Rule, Rulebook, XPathVersion
+from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, XPathVersion
+from masktron.sources.records import Field, Layout
 
 HERE = Origin("test.sch", 1)
 

@@ -9,9 +9,9 @@ from io import BufferedWriter
 from pathlib import Path
 
 from masktron.evaluation.findings import Evaluation
-from masktron.read.rulebook import Rulebook
 from masktron.report.svrl import SvrlReport
 from masktron.results import RuleResult, ValidateResult
+from masktron.rulebook.schema import Rulebook
 from masktron.write.atomic import atomic_path
 
 

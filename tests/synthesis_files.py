@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.methods.base import Labels
-
-type Floats = NDArray[np.float64]
+from masktron.arrays import Floats, Labels
 
 RELATION = np.array([1.0, 1.0, 0.0, 0.0, -1.0])
 """Null vector of `related`."""

@@ -22,10 +22,10 @@ from masktron.evaluation.across.plan import plan_across
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.read.columns import Batch
-from masktron.read.keys import KeyTable
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schema import Rulebook, ValueOf, XPathVersion
+from masktron.sources.columns import Batch
+from masktron.sources.key_table import KeyTable
+from masktron.sources.records import Layout
 from rulebook_builder import layout, rulebook
 
 BOTH: tuple[XPathVersion, ...] = ("1.0", "2.0")

@@ -14,8 +14,8 @@ from masktron.config import Config
 from masktron.jobs.common import open_job
 from masktron.masking import MaskedBlock, Views, mask_records
 from masktron.plan import make_plan
-from masktron.read.microdata import read_records
 from masktron.roles import resolve_roles
+from masktron.sources.xml.microdata import read_records
 
 K = 4
 RNG = np.random.default_rng(12)

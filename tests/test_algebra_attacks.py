@@ -46,8 +46,8 @@ from masktron.grouping.company import nearest_company
 from masktron.grouping.disjuncts import Bound, Disjuncts
 from masktron.grouping.records import group_records
 from masktron.plan import make_plan
-from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts, Role
+from masktron.sources.lexical import parse_number
 from pairs.judge import smallest_group, table, violations
 from rulebook_builder import edit_of, layout, rulebook
 from test_classify_oracle import element, saxon_says

@@ -21,10 +21,10 @@ import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.read.frame import write_frame
-from masktron.read.layout import survey
-from masktron.read.microdata import read_records
 from masktron.settings import Settings
+from masktron.sources.frame import write_frame
+from masktron.sources.xml.layout import survey
+from masktron.sources.xml.microdata import read_records
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Finding
-from masktron.read.records import Field, Layout
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Field, Layout
 
 FIELDS = ("A", "B", "C", "T", "N", "@W")
 LAYOUT = Layout(("Data", "Record"), tuple(Field(name, name.lstrip("@"), name.startswith("@")) for name in FIELDS))

@@ -37,7 +37,7 @@ from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
-from masktron.read.records import Column, Field
+from masktron.sources.records import Column, Field
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "assess.schema.json"
 WITHOUT_CLASS = "needs a field that is the class (--class): homogeneous_groups, class_imbalance"

@@ -17,10 +17,10 @@ from examples import examples
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_regex import translated
 from masktron.evaluation.oracle import evaluate_with_pyschematron
-from masktron.read.backtracking import suspects
-from masktron.read.layout import detect_layout
-from masktron.read.regex_ambiguity import NotAnalysedError, ambiguity
-from masktron.read.schematron import read_rules
+from masktron.rulebook.backtracking import suspects
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import detect_layout
+from masktron.xpath.regex_ambiguity import NotAnalysedError, ambiguity
 
 AMBIGUOUS = [
     "^(a+)+$", "(a+)+", "^(a*)*$", "^(a|a)*$", "^(a|aa)+$", "^(\\d+)*x$", "^([a-z]+\\.?)+$", "^(\\w+\\s?)*$",

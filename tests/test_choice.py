@@ -28,12 +28,12 @@ from masktron.masking.choice import COPIED_MARGIN, _filled, _means
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.plan import Block
-from masktron.read.layout import detect_layout
-from masktron.read.microdata import read_records
 from masktron.results import BlockResult
 from masktron.settle.aim import aim
 from masktron.settle.prototypes import Settled
 from masktron.settle.system import MAX_RECIPES, Equality, recipes
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.microdata import read_records
 
 type Rows = list[dict[str, object]]
 PRODUCT = "A * B = P"

@@ -19,7 +19,7 @@ from examples import examples
 from masktron.classify import Edit, classify
 from masktron.classify.forms import Value, form_of, holds, number_of, satisfied
 from masktron.constraints import OpaqueEdit
-from masktron.read.saxon_engine import SaxonEngine
+from masktron.engines.saxon_engine import SaxonEngine
 from rulebook_builder import edit_of, rulebook
 
 NUMBERS = ("V1", "V2", "V3")

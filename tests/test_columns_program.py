@@ -17,9 +17,9 @@ from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import Program, compile_program
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
-from masktron.read.microdata import chunk_document
-from masktron.read.records import Field, Layout
-from masktron.read.rulebook import Check, Pattern, Rule, Rulebook
+from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
+from masktron.sources.records import Field, Layout
+from masktron.sources.xml.microdata import chunk_document
 from rulebook_builder import HERE, layout, lets, rulebook
 from xpath1_strategies import booleans, lexemes
 

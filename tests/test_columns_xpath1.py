@@ -17,8 +17,8 @@ from examples import examples
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
 from masktron.evaluation.columns.scope import Scope
 from masktron.evaluation.columns.xpath1 import compile_test
-from masktron.read.columns import Cell
-from masktron.read.records import Layout
+from masktron.sources.columns import Cell
+from masktron.sources.records import Layout
 from rulebook_builder import layout
 from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 

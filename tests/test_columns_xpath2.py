@@ -12,9 +12,9 @@ from columns_twin import batch_of
 from columns_xpath2_table import LAZY, TESTS
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2 import compile_let, compile_test
-from masktron.read.locality import why_not_local
-from masktron.read.xpath import Scope, translate
-from masktron.read.xpath_ir import Comparison, Unknown
+from masktron.rulebook.locality import why_not_local
+from masktron.xpath.ir import Comparison, Unknown
+from masktron.xpath.translate import Scope, translate
 
 NAMES = ("V1", "V2", "V3", "N1", "N2", "D1")
 LAYOUT = layout(*NAMES)

@@ -15,10 +15,10 @@ from differential.conformance import Conformance
 from masktron.errors import RulebookError
 from masktron.evaluation import exact
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
-from masktron.read.layout import survey
-from masktron.read.schematron import read_rules
-from masktron.read.schematron_terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
 from masktron.report.svrl import SVRL
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
+from masktron.sources.xml.layout import survey
 from schematron_vocabulary import ELEMENTS_WITHIN, FIRST_EDITION
 from svrl_files import write_svrl
 

@@ -17,8 +17,8 @@ from masktron.masking import contexts, prototypes
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.views import Views
 from masktron.plan import Block, make_plan
-from masktron.read.microdata import read_records
 from masktron.roles import resolve_roles
+from masktron.sources.xml.microdata import read_records
 
 
 def capped(seed: int, n: int = 60) -> list[dict[str, object]]:

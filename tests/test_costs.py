@@ -21,8 +21,8 @@ from masktron.jobs.check import run_check
 from masktron.jobs.common import open_job, size_notes
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
-from masktron.read.layout import survey_exactly
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import survey_exactly
 
 FEW, MANY = 12, 48
 """Rules of a rulebook."""

@@ -17,8 +17,8 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.jobs import revalidate
 from masktron.jobs.documents import Given, bound
-from masktron.read.layout import detect_layout
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import detect_layout
 
 CODES = "<nace xmlns='urn:nace'><s code='1'/><s code='2'/><s code='3'/></nace>"
 HEAD = '<ns prefix="n" uri="urn:nace"/><let name="codes" value="document(\'nace.xml\')/n:nace/n:s"/>'
@@ -33,8 +33,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Runner:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by all engines, and its rules across records are recounted."""
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
-    monkeypatch.setattr("masktron.read.judge.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
     monkeypatch.setattr(revalidate, "WHOLE", 0)
 

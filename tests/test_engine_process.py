@@ -16,13 +16,13 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
+from masktron.engines import engine_process, saxon
+from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import Exit, ResourceError
 from masktron.evaluation import engines
 from masktron.evaluation.crew import Crew, CrewError
 from masktron.evaluation.engines import compile_program
 from masktron.processes import rules_within
-from masktron.read import engine_process, saxon
-from masktron.read.engine_process import EngineProcess, TooLongError
 from other_processes import ends, lives
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
@@ -67,7 +67,7 @@ def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> Non
 
 NAPS = """
 import time
-from masktron.read.engine_process import serving
+from masktron.engines.engine_process import serving
 
 class Naps:
     def ask(self, question, *given):

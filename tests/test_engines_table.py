@@ -22,7 +22,7 @@ from saxonche import PySaxonProcessor
 from masktron.evaluation.deviations import DEVIATIONS, Deviation, Outcome, explanations
 from masktron.evaluation.judge import CRASHES
 from masktron.evaluation.traits import Oddity, oddity, read
-from masktron.read.rulebook import XPathVersion
+from masktron.rulebook.schema import XPathVersion
 
 PAGE = Path(__file__).parents[1] / "docs" / "engines.md"
 BINDINGS: dict[XPathVersion, str] = {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}

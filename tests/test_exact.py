@@ -11,12 +11,12 @@ from lxml import etree
 from masktron.errors import RulebookError, UsageError
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.read.layout import detect_layout
-from masktron.read.locality import locality, why_not_local
-from masktron.read.microdata import chunk_document
-from masktron.read.records import Field, Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
+from masktron.rulebook.locality import locality, why_not_local
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Field, Layout
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.microdata import chunk_document
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 RULEBOOKS = Path(__file__).parent / "rulebooks"

@@ -16,8 +16,8 @@ from lxml import etree
 
 from examples import examples
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
-from masktron.read.records import Layout
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 LAYOUT = Layout(("Data", "Record"), ())

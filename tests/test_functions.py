@@ -17,10 +17,10 @@ from elementpath.xpath31 import XPath31Parser
 from cli_runner import write_rules
 from masktron.errors import RulebookError
 from masktron.evaluation.exact import evaluate
-from masktron.read.forbidden import FORBIDDEN
-from masktron.read.functions import FUNCTIONS, since
-from masktron.read.layout import detect_layout
-from masktron.read.schematron import read_rules
+from masktron.rulebook.forbidden import FORBIDDEN
+from masktron.rulebook.functions import FUNCTIONS, since
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import detect_layout
 from xpath_functions import ARRAY, FN, MAP, MATH, XPATH1, calls
 
 PARSERS = {"1.0": XPath1Parser, "2.0": XPath2Parser, "3.0": XPath30Parser, "3.1": XPath31Parser}

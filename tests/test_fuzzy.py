@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.fuzzy import Fuzzy
 from masktron.partitions import fuzzy
 from masktron.partitions.mdav import standardise
-
-type Floats = NDArray[np.float64]
 
 
 @st.composite

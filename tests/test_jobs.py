@@ -25,11 +25,11 @@ from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
 from masktron.kernels.linkage_search import credit_links
 from masktron.kernels.ready import kernels_kept
 from masktron.partitions.partitioner import Partitioner
-from masktron.read.judge import SMALLEST
-from masktron.read.layout import detect_layout
-from masktron.read.microdata import read_records
 from masktron.report.tables import mask_tables
 from masktron.resources import resource
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.wellformed import SMALLEST
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ["household", "business"]
@@ -256,7 +256,7 @@ def test_what_is_written_of_large_files_is_written_of_small_ones(
     for order in ("keep", "random"):
         outputs = []
         for name, least in (("large", 0), ("small", SMALLEST)):
-            monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
+            monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", least)
             out = tmp_path / name / "m.xml"
             out.parent.mkdir(exist_ok=True)
             masktron.mask(data, rules, out, k=3, invalid="exclude", order=order, seed=SEED)

@@ -16,10 +16,10 @@ from masktron.masking import judging
 from masktron.masking.judging import Judging, Written
 from masktron.masking.views import Views
 from masktron.plan import Block, make_plan
-from masktron.read.microdata import read_records
 from masktron.roles import resolve_roles
 from masktron.settle.decimals import Decimals
 from masktron.settle.grid import Grid
+from masktron.sources.xml.microdata import read_records
 
 
 def judge_of(

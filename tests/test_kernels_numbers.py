@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from columns_twin import TwinBatch, batch_of
-from masktron.read.columns import Batch, Form, Numbers
-from masktron.read.records import Field, Layout
+from masktron.sources.columns import Batch, Form, Numbers
+from masktron.sources.records import Field, Layout
 
 LAYOUT = Layout(("D", "R"), (Field("V", "V"), Field("@a", "a", True)))
 

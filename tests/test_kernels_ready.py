@@ -17,10 +17,10 @@ from masktron.evaluation.across.selection import Key
 from masktron.evaluation.across.texts import spans
 from masktron.evaluation.columns.xpath2_source import BatchSource
 from masktron.kernels import kept, ready
-from masktron.read.keys import KeyTable
-from masktron.read.plain import iter_batches, survey_plain
-from masktron.read.records import Coded
-from masktron.write.xml import write_masked
+from masktron.sources.key_table import KeyTable
+from masktron.sources.records import Coded
+from masktron.sources.xml.plain import iter_batches, survey_plain
+from masktron.sources.xml.writer import write_masked
 
 PACKAGE = Path(masktron.__file__).parent
 

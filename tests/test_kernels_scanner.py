@@ -16,8 +16,8 @@ from masktron.kernels.scanner import (
     line_breaks,
     skip_element,
 )
-from masktron.read.blocks import Found, Name, Table, joined
-from masktron.read.columns import Cell
+from masktron.sources.columns import Cell
+from masktron.sources.xml.blocks import Found, Name, Table, joined
 
 NAMES = (Name(b"V", False, 0), Name(b"W", False, 1), Name(b"a", True, 2), Name(b"no", False, -1))
 A, E, T, O = Cell.ABSENT, Cell.EMPTY, Cell.TEXT, Cell.ODD  # noqa: E741

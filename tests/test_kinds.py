@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.aggregators import Median
-from masktron.read.layout import detect_layout
-from masktron.read.microdata import read_records
-from masktron.read.records import Column, Field, Status
 from masktron.roles import ranks
+from masktron.sources.records import Column, Field, Status
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.microdata import read_records
 
 SIZES = ("small", "medium", "large")
 

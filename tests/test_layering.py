@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 import masktron
-from masktron.read.judge import SMALLEST
+from masktron.sources.xml.wellformed import SMALLEST
 
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
-    {"files", "figures", "processes", "progress", "resources", "streams", "thresholds"},
+    {"arrays", "files", "figures", "processes", "progress", "resources", "streams", "thresholds"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels"},
     {"settings"},
-    {"read"},
+    {"sources", "engines"},
+    {"xpath"},
+    {"rulebook"},
     {"classify"},
     {"evaluation"},
     {"roles"},

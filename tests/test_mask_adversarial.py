@@ -18,7 +18,7 @@ from lxml import etree
 import masktron
 from attacks import SEED
 from cli_runner import numbers, write_data, write_rules
-from masktron.read.lexical import libxml2_number
+from masktron.sources.lexical import libxml2_number
 from masktron.write.manifest import read_contract
 
 type Rows = list[dict[str, object]]

@@ -17,7 +17,7 @@ from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of, factorized
 from masktron.measures import achieved_k
 from masktron.measures.achieved_k import group_sizes, shared_columns
-from masktron.read.records import Column, Field, Status
+from masktron.sources.records import Column, Field, Status
 
 LEXEME = st.sampled_from(["5", "5.0", " 5", "", None, "é", "nan", "None"])
 

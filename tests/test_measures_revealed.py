@@ -17,8 +17,8 @@ from cli_runner import Runner, write_data, write_rules
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.revealed import revealed
 from masktron.measures.unchanged import same_cells
-from masktron.read.records import Column, Field, Status
 from masktron.report.tables import mask_tables, render
+from masktron.sources.records import Column, Field, Status
 
 type Cells = tuple[str | None, ...]
 

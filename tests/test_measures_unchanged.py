@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from masktron.measures.unchanged import published_as_it_was, unchanged
-from masktron.read.records import Column, Field, Status
+from masktron.sources.records import Column, Field, Status
 
 
 def column(*texts: str | None) -> Column:

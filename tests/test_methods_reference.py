@@ -14,7 +14,7 @@ from attacks import SEED
 from cli_runner import write_rules
 from masktron.jobs.common import open_job
 from masktron.methods.chosen import chosen
-from masktron.read.microdata import read_records
+from masktron.sources.xml.microdata import read_records
 from pairs.judge import violations
 
 ROOT = Path(__file__).parents[1]

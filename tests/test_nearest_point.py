@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import linprog, nnls
 
+from masktron.arrays import Floats
 from masktron.kernels.nearest_point import Outcome, nearest_points
 from masktron.kernels.nearest_point_rows import project_rows
-
-type Floats = NDArray[np.float64]
 
 
 def compiled(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, Outcome]:

@@ -25,11 +25,11 @@ from masktron.evaluation.opinions import Opinions, Question, Told, ask, by_proce
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.parallel import Counts
 from masktron.evaluation.runner import EngineChoice
-from masktron.read.layout import survey
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
-from masktron.read.slices import cuts, framed, places, slices
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import survey
+from masktron.sources.xml.slices import cuts, framed, places, slices
 from other_processes import ends
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
@@ -387,8 +387,8 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         print("begun")
         from pathlib import Path
         from masktron.evaluation.opinions import Question, by_processes
-        from masktron.read.layout import survey
-        from masktron.read.schematron import read_rules
+        from masktron.sources.xml.layout import survey
+        from masktron.rulebook.schematron.reader import read_rules
         path = Path({str(path)!r})
         rules = read_rules({str(tmp_path / "rules.sch")!r})
         layout = survey(path, record="Record")[0]

@@ -18,9 +18,9 @@ from masktron.errors import RulebookError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.judge import CRASHES, Judge
 from masktron.evaluation.oracle import Opinion, compare, evaluate_with_pyschematron
-from masktron.read.layout import detect_layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import detect_layout
 
 CENSUS = Path(__file__).parents[1].parent / "shared" / "data" / "census.csv"
 ORDER = [

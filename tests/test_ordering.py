@@ -10,7 +10,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.read.record_order import in_order_by
+from masktron.rulebook.record_order import in_order_by
 
 type Rows = list[dict[str, object]]
 RANDOM = "the records stand in random order"

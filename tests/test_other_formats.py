@@ -16,9 +16,9 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError, RulebookError, UsageError
-from masktron.read.other_formats import format_of
-from masktron.read.parser import parse_tree
 from masktron.resources import resource
+from masktron.sources.other_formats import format_of
+from masktron.sources.xml.parser import parse_tree
 
 CSV = "A,B,T\n1,2,3\n4,5,9\n"
 KNOWN = {

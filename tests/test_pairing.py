@@ -18,7 +18,7 @@ from masktron.figures import FIGURES
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
-from masktron.read.records import Column, Field
+from masktron.sources.records import Column, Field
 
 UNPAIRED = "nothing says which masked record belongs to which of the original"
 BY_RECORD = ("linkage", "information_loss", "unchanged", "interval_ranks", "interval_deviation", "il1s")

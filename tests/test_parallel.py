@@ -16,11 +16,11 @@ from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import EngineChoice, evaluate
 from masktron.evaluation.parallel import Counts, count, engine_name
-from masktron.read.layout import survey
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
-from masktron.read.slices import NotSlicedError, framed, slices
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import survey
+from masktron.sources.xml.slices import NotSlicedError, framed, slices
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 ENGINES = pytest.mark.parametrize(

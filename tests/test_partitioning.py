@@ -14,12 +14,13 @@ from lxml import etree
 import masktron
 from cli_runner import write_data, write_rules
 from masktron import methods
+from masktron.arrays import Floats, Labels
 from masktron.grouping import alike
 from masktron.grouping.alike import group_alike
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.kernels import mst, nearest_point
 from masktron.masking.partitioning import MethodPartitioner
-from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import partition

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import brute_force
 from masktron.partitions.encode import encode_nominal, encode_ordinal
@@ -26,9 +27,6 @@ from masktron.partitions.generic import (
 )
 from masktron.partitions.kinds import KINDS, Kinds
 from masktron.partitions.mdav import standardise
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 
 def encoded(values: Floats, kinds: list[str]) -> tuple[Floats, Kinds]:

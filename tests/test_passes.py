@@ -23,10 +23,10 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.passes import Table
 from masktron.evaluation.report_reader import Shown
-from masktron.read.columns import Batch
-from masktron.read.plain import iter_batches, survey_plain
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook, XPathVersion
+from masktron.rulebook.schema import Rulebook, XPathVersion
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.plain import iter_batches, survey_plain
 from rulebook_builder import rulebook
 from test_across import (
     BOTH,
@@ -68,8 +68,8 @@ odd_rows = data_of(st.sampled_from([None, "1", "0.1", "1e3", "", "x", "a&b", "-4
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large."""
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
-    monkeypatch.setattr("masktron.read.judge.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
 def table_of(path: Path, size: int) -> Table:

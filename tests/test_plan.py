@@ -27,10 +27,10 @@ from masktron.config import Config, Role
 from masktron.constraints import Member, Missing, Present
 from masktron.errors import DocumentError, InfeasibleError, MasktronError, UsageError
 from masktron.plan import Plan, _among_numbers, make_plan
-from masktron.read.layout import detect_layout
-from masktron.read.lexical import parse_number
-from masktron.read.microdata import read_records
 from masktron.roles import FieldFacts, resolve_roles
+from masktron.sources.lexical import parse_number
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.microdata import read_records
 from rulebook_builder import layout, rulebook
 
 NAMES = "ABCDEFGH"

@@ -24,8 +24,8 @@ from masktron.preflight.component import Known
 from masktron.preflight.findings import Allowed, Preflight
 from masktron.preflight.linear import Conflict, Point, Row, decide
 from masktron.preflight.rulebook import preflight
-from masktron.read.schematron import read_rules
 from masktron.resources import resource
+from masktron.rulebook.schematron.reader import read_rules
 from pairs.generate import generate
 
 ROOT = Path(__file__).parents[1]

@@ -27,7 +27,7 @@ from masktron.methods.contracts import (
     NoiseAdded,
     PartitionedSynthesis,
 )
-from masktron.read.records import Column, Field, Status
+from masktron.sources.records import Column, Field, Status
 from masktron.write.declared import Declared, declared_from
 
 N = 120

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import DocumentError, UsageError
-from masktron.read.frame import field_names, lexeme_of, lexemes_of, write_frame
-from masktron.read.layout import survey
-from masktron.read.lexical import parse_number
-from masktron.read.microdata import read_records
-from masktron.read.records import Records
+from masktron.sources.frame import field_names, lexeme_of, lexemes_of, write_frame
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Records
+from masktron.sources.xml.layout import survey
+from masktron.sources.xml.microdata import read_records
 
 
 def _records(path) -> Records:

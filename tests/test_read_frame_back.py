@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import UsageError
-from masktron.read.frame import lexemes_of, write_frame
-from masktron.read.frame_back import require_one_type, restored, types_of
-from masktron.read.layout import survey
-from masktron.read.microdata import read_records
-from masktron.read.records import Column, Field, Layout, Records, Typed
+from masktron.sources.frame import lexemes_of, write_frame
+from masktron.sources.frame_back import require_one_type, restored, types_of
+from masktron.sources.records import Column, Field, Layout, Records, Typed
+from masktron.sources.xml.layout import survey
+from masktron.sources.xml.microdata import read_records
 
 ZONE = "Europe/Rome"
 COLUMNS: dict[str, pd.Series[Any]] = {

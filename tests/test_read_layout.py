@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from masktron.errors import DocumentError, UsageError
-from masktron.read.layout import Shape, confirm, detect_layout, survey
-from masktron.read.records import Field
+from masktron.sources.records import Field
+from masktron.sources.xml.layout import Shape, confirm, detect_layout, survey
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from masktron.read.lexical import fraction_digits, is_integer, libxml2_number, parse_number, reads_alike
+from masktron.sources.lexical import fraction_digits, is_integer, libxml2_number, parse_number, reads_alike
 
 DIGITS = "0123456789"
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from masktron.errors import DocumentError
-from masktron.read.layout import detect_layout, survey
-from masktron.read.microdata import chunk_document, iter_chunks, read_records, record_lines
-from masktron.read.records import Layout, Status
+from masktron.sources.records import Layout, Status
+from masktron.sources.xml.layout import detect_layout, survey
+from masktron.sources.xml.microdata import chunk_document, iter_chunks, read_records, record_lines
 
 
 @pytest.fixture
@@ -167,8 +167,8 @@ def test_a_chunk_keeps_one_copy_of_each_parent(write):
 
 MEASURE = """
 import pathlib, resource, sys
-from masktron.read.layout import detect_layout
-from masktron.read.microdata import iter_chunks, read_records
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.microdata import iter_chunks, read_records
 path, count = sys.argv[1], int(sys.argv[2])
 layout = detect_layout(path)
 if sys.argv[3] == "chunks":

@@ -21,17 +21,17 @@ from examples import examples
 from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
 from masktron.kernels import ready
-from masktron.read import establishing
-from masktron.read import plain as plain_module
-from masktron.read import prefix as prefix_module
-from masktron.read.blocks import Name, PlainFile
-from masktron.read.columns import Cell
-from masktron.read.layout import survey, survey_exactly
-from masktron.read.microdata import record_lines
-from masktron.read.parser import opened
-from masktron.read.plain import iter_batches, survey_file, survey_plain
-from masktron.read.prefix import NotPlain, Paths, first_record
-from masktron.read.records import Field, Layout
+from masktron.sources.columns import Cell
+from masktron.sources.records import Field, Layout
+from masktron.sources.xml import flatness as establishing
+from masktron.sources.xml import plain as plain_module
+from masktron.sources.xml import prefix as prefix_module
+from masktron.sources.xml.blocks import Name, PlainFile
+from masktron.sources.xml.layout import survey, survey_exactly
+from masktron.sources.xml.microdata import record_lines
+from masktron.sources.xml.parser import opened
+from masktron.sources.xml.plain import iter_batches, survey_file, survey_plain
+from masktron.sources.xml.prefix import NotPlain, Paths, first_record
 
 PREFIXES = st.one_of(st.integers(50, 700), st.just(1 << 20))
 BLOCKS = st.one_of(st.integers(1, 64), st.just(1 << 20))
@@ -430,7 +430,7 @@ def test_a_missing_file_is_the_error_of_the_exact_way(tmp_path):
 def test_small_files_do_not_load_the_compiler(tmp_path):
     path = written(tmp_path, document())
     code = (
-        "import sys; from masktron.read.layout import survey; import masktron.read.plain; "
+        "import sys; from masktron.sources.xml.layout import survey; import masktron.sources.xml.plain; "
         f"survey({str(path)!r}); print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

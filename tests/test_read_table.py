@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flat_files import flat_files
-from masktron.read import plain as plain_module
-from masktron.read import table as module
-from masktron.read.layout import survey_exactly
-from masktron.read.microdata import read_records
-from masktron.read.plain import survey_plain
-from masktron.read.records import Records
+from masktron.sources.records import Records
+from masktron.sources.xml import plain as plain_module
+from masktron.sources.xml import table as module
+from masktron.sources.xml.layout import survey_exactly
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import survey_plain
 
 CODES = {"V1": frozenset({"1", "abc"}), "*": frozenset({"", "x]y"})}
 
@@ -79,7 +79,7 @@ def test_every_spelling_of_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "iter_batches", lambda *given: batches(*given, rows=rows))
     codes = {"V": frozenset({"-", "5"})}
     with monkeypatch.context() as patch:
-        patch.setattr("masktron.read.microdata.record_lines", None)
+        patch.setattr("masktron.sources.xml.microdata.record_lines", None)
         table = read_records(path, layout, missing=codes, plain=found[2])
     same(table, read_records(path, layout, missing=codes))
 

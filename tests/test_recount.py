@@ -28,10 +28,10 @@ from masktron.evaluation.recount.recount import Recount, Told, by_hand, recount
 from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.jobs import revalidate as module
-from masktron.read.layout import detect_layout
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook, XPathVersion
-from masktron.read.slices import framed
+from masktron.rulebook.schema import Rulebook, XPathVersion
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.slices import framed
 from rulebook_builder import rulebook
 from test_across import (
     BOTH,
@@ -170,7 +170,7 @@ def test_sums_are_bit_by_bit_those_of_each_engine(version: XPathVersion, total: 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, and its rules across records are recounted."""
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
     monkeypatch.setattr(module, "WHOLE", 0)
 

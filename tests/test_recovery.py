@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from masktron.engines.saxon_engine import silenced
 from masktron.errors import MasktronError, RulebookError
 from masktron.evaluation import exact, parallel, runner
 from masktron.evaluation.engines import EngineError, EngineTimeError, InternalEngineError, Program
@@ -19,11 +20,10 @@ from masktron.evaluation.parallel import count
 from masktron.evaluation.runner import SlowRuleError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.processes import rule_seconds, rules_within
-from masktron.read.layout import survey
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.saxon_engine import silenced
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import survey
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2"><pattern>
 <rule context="Record"><let name="v" value="number(V8)"/>
@@ -209,7 +209,7 @@ def test_the_command_line_is_heard_while_saxon_is_not(tmp_path: Path) -> None:
     program = """
 import os, sys
 from masktron.cli import main
-from masktron.read.saxon_engine import silenced
+from masktron.engines.saxon_engine import silenced
 try:
     main()
 except SystemExit:

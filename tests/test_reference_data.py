@@ -21,8 +21,8 @@ from masktron.aggregators.mean import Mean
 from masktron.jobs.common import open_job
 from masktron.jobs.documents import Given
 from masktron.measures.information_loss import information_loss
-from masktron.read.microdata import read_records
 from masktron.results import BlockResult, MaskResult
+from masktron.sources.xml.microdata import read_records
 from pairs.judge import violations
 
 ROOT = Path(__file__).parents[1]

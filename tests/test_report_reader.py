@@ -9,8 +9,8 @@ import pytest
 from cli_runner import write_rules
 from masktron.evaluation import report_reader
 from masktron.evaluation.report_reader import Failure, read_report
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
 
 HEAD = '<report xmlns:a="http://a/?b=c&amp;d" xmlns="">'
 

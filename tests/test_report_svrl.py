@@ -13,11 +13,11 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.spool import Spool
-from masktron.read.records import Layout
-from masktron.read.schematron import read_rules
 from masktron.report.outputs import Outputs
 from masktron.report.svrl import SVRL
 from masktron.results import RuleResult, ValidateResult
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
 from report_files import COUNTS, write_pair
 
 GRAMMAR = etree.RelaxNG(file=str(Path(__file__).parents[1] / "schemas" / "svrl.rng"))

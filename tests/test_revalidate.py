@@ -28,11 +28,11 @@ from masktron.jobs import revalidate as module
 from masktron.jobs.common import Job, no_progress, open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Asking, revalidate, sample_of, second_opinions
-from masktron.read.columns import Batch
-from masktron.read.lexical import libxml2_number
 from masktron.report.tables import mask_tables, render
 from masktron.results import EngineResult
-from masktron.write.xml import write_masked
+from masktron.sources.columns import Batch
+from masktron.sources.lexical import libxml2_number
+from masktron.sources.xml.writer import write_masked
 
 type Spoil = Callable[[Evaluation], Evaluation]
 
@@ -53,7 +53,7 @@ def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = Non
 def test_a_large_written_file_is_decided_over_columns(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> None:
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", least)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", least)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
     job = open_job(data, rules)
     done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(4), progress=no_progress)
@@ -67,7 +67,7 @@ def test_a_large_written_file_is_decided_over_columns(
 def test_rules_across_records_of_a_large_file_are_recounted(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
     monkeypatch.setattr(module, "WHOLE", 0)
     monkeypatch.setattr(parallel, "parse_tree", None)
@@ -199,7 +199,7 @@ class Blind:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by columns and by the engines that follow."""
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli_runner import SCHEMATRON
 from masktron.errors import RulebookError
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schematron.reader import read_rules
 
 
 def refused(folder: Path, inside: str, encoding: str = "utf-8") -> RulebookError:

@@ -8,8 +8,8 @@ import pytest
 
 import masktron
 from cli_runner import SCHEMATRON, write_data
-from masktron.read.rulebook import Rulebook, ValueOf
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schema import Rulebook, ValueOf
+from masktron.rulebook.schematron.reader import read_rules
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 RULEBOOKS = Path(__file__).parent / "rulebooks"

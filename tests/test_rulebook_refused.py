@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from masktron.errors import Exit, RulebookError
-from masktron.read.forbidden import FORBIDDEN
-from masktron.read.schematron import read_rules
+from masktron.rulebook.forbidden import FORBIDDEN
+from masktron.rulebook.schematron.reader import read_rules
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 

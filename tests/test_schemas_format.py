@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from lxml import etree
 
-from masktron.read.frame import write_frame
+from masktron.sources.frame import write_frame
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 GOOD = [

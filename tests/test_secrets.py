@@ -25,10 +25,10 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
 from masktron.errors import MasktronError
 from masktron.evaluation.oracle import evaluate_with_pyschematron
-from masktron.read.forbidden import FORBIDDEN, FUNCTIONS_NAMESPACE
-from masktron.read.functions import FUNCTIONS
-from masktron.read.layout import survey
-from masktron.read.schematron import read_rules
+from masktron.rulebook.forbidden import FORBIDDEN, FUNCTIONS_NAMESPACE
+from masktron.rulebook.functions import FUNCTIONS
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import survey
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls
 
 

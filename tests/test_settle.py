@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from masktron.classify.forms import holds, variables_of_atom
 from masktron.constraints import Atom, Form, Linear, Monomial, Product, Range
 from masktron.errors import InfeasibleError
-from masktron.read.lexical import parse_number, reads_alike
-from masktron.read.records import Column, Field
 from masktron.settle.conditions import Condition, Rule
 from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scales, significant_digits
 from masktron.settle.lattice import MAX_LOOKED, Candidate, Search, ball
 from masktron.settle.prototypes import MAX_ROWS, Row, Task, settle
 from masktron.settle.residual import Free, residual
 from masktron.settle.system import MAX_RECIPES, Equality, equalities, recipes
+from masktron.sources.lexical import parse_number, reads_alike
+from masktron.sources.records import Column, Field
 
 TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
 PRODUCT = Product((Monomial(Fraction(1), (("P", 1), ("Q", 1))),), "=", Monomial(Fraction(1), (("R", 1),)))

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masktron.constraints import Atom, Linear, Monomial, Polynomial, Product, Range, Whole
-from masktron.read.lexical import parse_number, reads_alike
 from masktron.settle.aim import aim
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.conditions import Rule, satisfies
@@ -23,6 +22,7 @@ from masktron.settle.hunt import NEAR
 from masktron.settle.lattice import CLOSE, FEW_LOOKED, Search
 from masktron.settle.residual import Free, residual
 from masktron.settle.system import equalities, recipes
+from masktron.sources.lexical import parse_number, reads_alike
 
 GRIDS = (Grid(0), Grid(2), Grid(2, padded=True), Grid(9, digits=9), Grid(12, digits=15), Grid(4, whole=True))
 NUMBERS = st.one_of(

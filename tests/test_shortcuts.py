@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from masktron.evaluation import stylesheet_scope
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.shortcuts import shortcuts
-from masktron.read.forbidden import screen
-from masktron.read.layout import detect_layout
-from masktron.read.rulebook import Origin
-from masktron.read.schematron import read_rules
+from masktron.rulebook.forbidden import screen
+from masktron.rulebook.schema import Origin
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml.layout import detect_layout
 
 ORIGINAL = "document('o.xml')"
 REPLACED = [

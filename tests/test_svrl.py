@@ -10,10 +10,10 @@ from lxml import etree
 from masktron.errors import DocumentError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
 from masktron.report.svrl import SVRL
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
 from svrl_files import write_svrl
 
 LAYOUT = Layout(("Data", "Record"), ())

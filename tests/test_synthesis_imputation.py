@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.synthesis.imputation import imputed, normal
 from masktron.synthesis.regression import regress
-
-type Floats = NDArray[np.float64]
 
 
 def repeated(times: int, size: int = 12) -> tuple[Floats, Floats]:

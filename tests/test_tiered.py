@@ -24,12 +24,12 @@ from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.evaluation.walk import Walk
-from masktron.read.columns import Batch
-from masktron.read.layout import survey
-from masktron.read.plain import iter_batches, survey_plain
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import survey
+from masktron.sources.xml.plain import iter_batches, survey_plain
 from plain_twin import FakeCompiler, batches_of
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
@@ -449,8 +449,8 @@ def test_no_more_findings_are_made_than_a_sink_needs(plain: tuple[Path, Rulebook
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large."""
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 0)
-    monkeypatch.setattr("masktron.read.judge.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
 @pytest.mark.usefixtures("large")
@@ -461,7 +461,7 @@ def test_validate_reads_columns_and_says_the_same(
     run = Runner(capsys)
     arguments = ("validate", path, "--rules", rulebook.path, "--json", "-")
     done = json.loads(run(*arguments).out)
-    monkeypatch.setattr("masktron.read.plain.SMALLEST", 1 << 40)
+    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 1 << 40)
     other = json.loads(run(*arguments).out)
     assert done.pop("engine") == f"masktron's columns with {other.pop('engine')}"
     assert done == other

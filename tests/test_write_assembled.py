@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from examples import examples
 from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
 from masktron.errors import DocumentError
-from masktron.read.layout import survey_exactly
-from masktron.read.plain import survey_plain
-from masktron.read.records import Coded
-from masktron.write import assembled, pieces
-from masktron.write.assembled import write_assembled
-from masktron.write.xml import write_masked
+from masktron.sources.records import Coded
+from masktron.sources.xml import assembled, pieces
+from masktron.sources.xml.assembled import write_assembled
+from masktron.sources.xml.layout import survey_exactly
+from masktron.sources.xml.plain import survey_plain
+from masktron.sources.xml.writer import write_masked
 
 TEXTS = st.sampled_from(
     (None, "", "1", "-2.50", " ", "a<&>b", "\"'", "]]>", "été", "€", "\r\n\t", "\U0001f600", "\x85\x7f", "x" * 90)
@@ -142,7 +142,7 @@ def columns(**texts: list[str | None]) -> dict[str, Coded]:
 def written(path, new, **options) -> bytes:
     layout, _, plain = survey_plain(path)
     target = path.with_name("out.xml")
-    with mock.patch("masktron.write.xml._write_parsed", side_effect=AssertionError):
+    with mock.patch("masktron.sources.xml.writer._write_parsed", side_effect=AssertionError):
         write_masked(path, target, layout, new, plain=plain, **options)
     return target.read_bytes()
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from masktron.errors import DocumentError, UsageError
-from masktron.read.layout import detect_layout, survey
-from masktron.read.microdata import read_records
-from masktron.read.plain import survey_plain
-from masktron.read.records import Coded
-from masktron.write.left_out import left_out, outline_notes
-from masktron.write.outline import namespaces_of
-from masktron.write.texts import escaped, writable
-from masktron.write.xml import write_masked
+from masktron.sources.records import Coded
+from masktron.sources.xml.layout import detect_layout, survey
+from masktron.sources.xml.left_out import left_out, outline_notes
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.new_texts import escaped, writable
+from masktron.sources.xml.outline import namespaces_of
+from masktron.sources.xml.plain import survey_plain
+from masktron.sources.xml.writer import write_masked
 
 FIELDS = ("@id", "@n:w", "A", "B", "n:C", "D")
 NAMES = ("@id", "@w", "A", "B", "C", "D")

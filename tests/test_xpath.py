@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import Exit, RulebookError
-from masktron.read.xpath import ROOT, Scope, translate
-from masktron.read.xpath_context import places
-from masktron.read.xpath_ir import (
+from masktron.xpath.ir import (
     Arithmetic,
     Comparison,
     ContextRecord,
@@ -25,8 +23,10 @@ from masktron.read.xpath_ir import (
     fields_of,
     reads_everything,
 )
-from masktron.read.xpath_parser import repair
-from masktron.read.xpath_source import decimal_text, source_of
+from masktron.xpath.plain_text import decimal_text, source_of
+from masktron.xpath.rule_context import places
+from masktron.xpath.tokens import repair
+from masktron.xpath.translate import ROOT, Scope, translate
 
 SCOPE = Scope(namespaces={"h": "urn:h", "xs": "http://www.w3.org/2001/XMLSchema"}, record_names=frozenset({"Record"}))
 IN_V3 = Scope(FieldRef("V3"), namespaces=SCOPE.namespaces, record_names=SCOPE.record_names, base=FieldRef("V3"))

@@ -26,11 +26,11 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
 from masktron.processes import RULE_SECONDS, rules_within
-from masktron.read.frame import field_names, write_frame
-from masktron.read.frame_back import Restored, require_one_type, restored, types_of
-from masktron.read.frame_kinds import with_kinds
 from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
 from masktron.settings import FieldSettings, Settings, takes
+from masktron.sources.frame import field_names, write_frame
+from masktron.sources.frame_back import Restored, require_one_type, restored, types_of
+from masktron.sources.frame_kinds import with_kinds
 from masktron.thresholds import thresholds
 from masktron.write.scratch import create_private, private_folder
 

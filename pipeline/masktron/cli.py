@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.progress import Progress
-    from masktron.read.judge import Judge
+    from masktron.sources.xml.wellformed import Judge
 
 WIDTH = 118
 _COLLECTED = 50_000
@@ -940,7 +940,7 @@ def _console(*, stderr: bool = False) -> Console:
 @contextmanager
 def _judged(data: Path) -> Iterator[Judge | None]:
     """Let libxml2 begin to read a large file; loading it waits for the first sign of life."""
-    from masktron.read.judge import judged
+    from masktron.sources.xml.wellformed import judged
 
     with judged(data) as judge:
         yield judge

@@ -18,9 +18,9 @@ from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
 from masktron.constraints import Atom, CrossRecordEdit, Linear, OpaqueEdit, Polynomial, Product
 from masktron.errors import DocumentError, UsageError
-from masktron.read.lexical import XML_SPACE, is_integer
-from masktron.read.records import Column, Records
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
+from masktron.sources.lexical import XML_SPACE, is_integer
+from masktron.sources.records import Column, Records
 
 MOST_CODES = 15
 """Different integers up to which a field may be one of codes."""

@@ -40,8 +40,8 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.errors import InfeasibleError, UsageError
-from masktron.read.lexical import parse_number
 from masktron.roles import FieldFacts
+from masktron.sources.lexical import parse_number
 
 DERIVE = "derive"
 """Free variables by the arithmetic mean, solved variables recomputed from the equalities, categories by the mode,

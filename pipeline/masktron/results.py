@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masktron.measures.figures import Measured
     from masktron.partitions.kdcut import Cut
     from masktron.preflight.findings import Coverage, Preflight, Tie
-    from masktron.read.rulebook import Check, Rulebook
+    from masktron.rulebook.schema import Check, Rulebook
     from masktron.thresholds import Threshold
 
 SCHEMA_VERSION = 1

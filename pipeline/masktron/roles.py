@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from masktron.config import ALL_FIELDS, Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.read.lexical import XML_SPACE, parse_number
-from masktron.read.records import Column, Records
+from masktron.sources.lexical import XML_SPACE, parse_number
+from masktron.sources.records import Column, Records
 
 ROLE_HINT = (
     "to remove {them}: {roles}; or for each =untouched (written as it is), =key (written as it is, links records) or "

@@ -13,10 +13,10 @@ from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import Frame
 from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.tiers import Program
-from masktron.read.columns import Batch
-from masktron.read.plain import iter_batches, survey_plain
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.plain import iter_batches, survey_plain
 
 _BLOCK = 1 << 10
 _APART = re.compile(r"the columns and .* disagree .*\((\w+)\)", re.DOTALL)

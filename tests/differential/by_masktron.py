@@ -12,10 +12,10 @@ from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
 from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.stylesheet import needs_saxon
-from masktron.read.layout import survey
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import survey
 
 _MARKS = {Verdict.NOT_FIRED: NOT_FIRED, Verdict.HOLDS: HOLDS, Verdict.FAILS: FAILS, Verdict.ERROR: ERROR}
 CHUNK = 17

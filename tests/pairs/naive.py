@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from masktron.grouping.records import Grouping
 from masktron.partitions.mdav import partition as mdav
 from masktron.plan import Block
-from masktron.read.records import Column
 from masktron.settle.prototypes import Settled
+from masktron.sources.records import Column
 
 type Records = NDArray[np.intp]
 type Weights = NDArray[np.float64] | None

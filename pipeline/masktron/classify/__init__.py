@@ -12,12 +12,12 @@ from masktron.classify.edit import Edit
 from masktron.classify.reading import CLASSES, Reading
 from masktron.classify.situation import situations
 from masktron.errors import RulebookError
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.xpath import translate
-from masktron.read.xpath_context import context_names
-from masktron.read.xpath_ir import ContextRecord, Expression, OtherNodes, Unknown, fields_of, walk
-from masktron.read.xpath_scope import ROOT, Scope
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
+from masktron.xpath.focus import ROOT, Scope
+from masktron.xpath.ir import ContextRecord, Expression, OtherNodes, Unknown, fields_of, walk
+from masktron.xpath.rule_context import context_names
+from masktron.xpath.translate import translate
 
 __all__ = ["CLASSES", "Edit", "classify"]
 

@@ -30,8 +30,8 @@ from masktron.classify.quantities import (
 )
 from masktron.classify.truth import number_of
 from masktron.classify.values import present
-from masktron.read import xpath_ir as ir
-from masktron.read.xpath_ir import (
+from masktron.xpath import ir
+from masktron.xpath.ir import (
     And,
     Arithmetic,
     Boolean,

@@ -26,8 +26,8 @@ from masktron.classify.values import (
     spread,
 )
 from masktron.constraints import Form, Lexical, Untranslated
-from masktron.read.rulebook import XPathVersion
-from masktron.read.xpath_ir import (
+from masktron.rulebook.schema import XPathVersion
+from masktron.xpath.ir import (
     And,
     Boolean,
     Call,
@@ -52,7 +52,7 @@ from masktron.read.xpath_ir import (
     reads_everything,
     walk,
 )
-from masktron.read.xpath_source import source_of
+from masktron.xpath.plain_text import source_of
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from masktron.constraints import CrossRecordEdit, TallyBound
-from masktron.read.xpath_ir import (
+from masktron.xpath.ir import (
     And,
     Call,
     Cast,
@@ -22,7 +22,7 @@ from masktron.read.xpath_ir import (
     Unknown,
     walk,
 )
-from masktron.read.xpath_source import source_of
+from masktron.xpath.plain_text import source_of
 
 type Kind = Literal["unique", "count", "total", "other"]
 

@@ -29,7 +29,7 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.read.xpath_source import decimal_text, quoted
+from masktron.xpath.plain_text import decimal_text, quoted
 
 __all__ = ["render_atom", "render_cross_record", "render_form", "variables_of"]
 

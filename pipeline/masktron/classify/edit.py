@@ -15,9 +15,9 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
-from masktron.read.context_paths import ANY, Name, names_in
-from masktron.read.rulebook import Check
-from masktron.read.xpath_ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
+from masktron.rulebook.context_paths import ANY, Name, names_in
+from masktron.rulebook.schema import Check
+from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from lxml import etree
 
+from masktron.engines import saxon
+from masktron.engines.engine_process import TooLongError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
-from masktron.read import saxon
-from masktron.read.engine_process import TooLongError
 
 _VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
 _BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")

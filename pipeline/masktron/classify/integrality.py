@@ -9,8 +9,8 @@ from masktron.classify.conjunctions import Conjunction
 from masktron.classify.formula import Formula, Leaf
 from masktron.classify.kinds import kind_of
 from masktron.constraints import Form, Lexical, Missing, Present, Range, Whole
-from masktron.read.lexical import INTEGER_TYPES
-from masktron.read.xpath_ir import (
+from masktron.sources.lexical import INTEGER_TYPES
+from masktron.xpath.ir import (
     Arithmetic,
     Call,
     Cast,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from masktron.read.xpath_ir import (
+from masktron.xpath.ir import (
     And,
     Arithmetic,
     Boolean,

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
 from masktron.constraints import Form, Linear, Monomial, Polynomial, Product
-from masktron.read.records import Layout
-from masktron.read.xpath_ir import Expression, FieldRef, Text, fields_of, walk
+from masktron.sources.records import Layout
+from masktron.xpath.ir import Expression, FieldRef, Text, fields_of, walk
 
 
 def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: frozenset[str]) -> list[str]:

@@ -21,10 +21,10 @@ from masktron.classify.tallies import TallyReader
 from masktron.classify.values import domain_edit, value_edit
 from masktron.constraints import Constraint, CrossRecordEdit, Form
 from masktron.errors import RulebookError
-from masktron.read.rulebook import Check, Rule, XPathVersion
-from masktron.read.xpath_context import Place
-from masktron.read.xpath_ir import Expression, Unknown, Variable, fields_of, walk
-from masktron.read.xpath_source import source_of
+from masktron.rulebook.schema import Check, Rule, XPathVersion
+from masktron.xpath.ir import Expression, Unknown, Variable, fields_of, walk
+from masktron.xpath.plain_text import source_of
+from masktron.xpath.rule_context import Place
 
 CLASSES: tuple[Callable[[Form, Form], Constraint | None], ...] = (
     domain_edit,

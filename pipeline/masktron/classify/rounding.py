@@ -24,7 +24,7 @@ from masktron.classify.quantities import (
 )
 from masktron.classify.values import present
 from masktron.constraints import Missing, Present, Whole
-from masktron.read.xpath_ir import Call, Comparison, ComparisonOperator, Expression, FieldRef
+from masktron.xpath.ir import Call, Comparison, ComparisonOperator, Expression, FieldRef
 
 
 def rounded(

@@ -17,11 +17,9 @@ from masktron.classify.forms import Disjunction
 from masktron.classify.formula import All, Formula, dnf
 from masktron.classify.values import present
 from masktron.errors import RulebookError
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook
-from masktron.read.xpath import Scope, translate
-from masktron.read.xpath_context import Place, places
-from masktron.read.xpath_ir import (
+from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
+from masktron.xpath.ir import (
     Expression,
     FieldRef,
     OtherField,
@@ -32,6 +30,8 @@ from masktron.read.xpath_ir import (
     reads_everything,
     walk,
 )
+from masktron.xpath.rule_context import Place, places
+from masktron.xpath.translate import Scope, translate
 
 type Kind = tuple[str, str]
 """What sort of node a place is, and the name of the field if it is one: nodes of two kinds are never the same."""

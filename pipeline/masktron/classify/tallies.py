@@ -20,8 +20,8 @@ from masktron.classify.effort import Effort, TooManyDisjunctsError
 from masktron.classify.forms import ALWAYS, conjoin
 from masktron.classify.formula import dnf
 from masktron.constraints import Form, Relation, Tally, TallyBound
-from masktron.read.rulebook import XPathVersion
-from masktron.read.xpath_ir import (
+from masktron.rulebook.schema import XPathVersion
+from masktron.xpath.ir import (
     And,
     Arithmetic,
     Call,

@@ -27,7 +27,7 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.read.lexical import XML_SPACE, is_integer, parse_number
+from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 
 type Value = Fraction | str | None
 """A cell: a number, any text, or None where the field is absent."""

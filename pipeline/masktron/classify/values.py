@@ -29,7 +29,7 @@ from masktron.constraints import (
     ValueEdit,
     Whole,
 )
-from masktron.read.xpath_ir import (
+from masktron.xpath.ir import (
     Arithmetic,
     Call,
     Comparison,

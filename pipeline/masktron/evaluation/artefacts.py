@@ -14,12 +14,12 @@ from fractions import Fraction
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.tree import NEAR, Items, TreeEvaluation, Untyped
-from masktron.read.records import Layout
-from masktron.read.rulebook import Let, Pattern, Rule, Rulebook
-from masktron.read.xpath import Scope, translate
-from masktron.read.xpath_context import places
-from masktron.read.xpath_ir import Call, Comparison, Expression, FieldRef
-from masktron.read.xpath_scope import ROOT
+from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
+from masktron.xpath.focus import ROOT
+from masktron.xpath.ir import Call, Comparison, Expression, FieldRef
+from masktron.xpath.rule_context import places
+from masktron.xpath.translate import Scope, translate
 
 type _Values = tuple[tuple[str, str | None], ...]
 

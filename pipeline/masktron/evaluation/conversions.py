@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
-from masktron.read.lexical import is_misread
-from masktron.read.schematron_lexer import LexicalError, Token, literal_value, tokenize
+from masktron.sources.lexical import is_misread
+from masktron.xpath.lexer import LexicalError, Token, literal_value, tokenize
 
 PREFIX = "m-num"
 URI = "urn:masktron:numbers"

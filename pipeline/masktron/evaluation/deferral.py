@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.evaluation.report_reader import Place, records_of
-from masktron.read.columns import Batch
-from masktron.read.microdata import frame_of
-from masktron.read.parser import parse_text
-from masktron.read.records import Layout
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.microdata import frame_of
+from masktron.sources.xml.parser import parse_text
 
 _HERE = "<!--records-->"
 _BLOCK = 1 << 16

@@ -24,7 +24,7 @@ from masktron.evaluation.traits import (
     prints_numbers,
     uses,
 )
-from masktron.read.rulebook import XPathVersion
+from masktron.rulebook.schema import XPathVersion
 
 type Engine = Literal["pyschematron", "libxml2", "Saxon"]
 type Outcome = Literal["true", "false", "error", "not fired", "valid"]

@@ -10,10 +10,10 @@ from lxml import etree
 
 from masktron.classify.forms import domain_atoms
 from masktron.constraints import Form, InDomain
+from masktron.engines.saxon import SaxonError, values
 from masktron.errors import DocumentError, RulebookError, UsageError
-from masktron.read.parser import parse_text, parse_tree
-from masktron.read.rulebook import Rulebook
-from masktron.read.saxon import SaxonError, values
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.xml.parser import parse_text, parse_tree
 
 
 def domain_values(

@@ -11,16 +11,16 @@ from typing import Any, Protocol
 
 from lxml import etree
 
+from masktron.engines import saxon
+from masktron.engines.engine_process import AnsweredError, EngineProcess, TooLongError
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.libxml2 import Transform, TransformError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_name
 from masktron.processes import interpreter, is_member, rule_seconds
-from masktron.read import saxon
-from masktron.read.encoding import Encoding
-from masktron.read.engine_process import AnsweredError, EngineProcess, TooLongError
-from masktron.read.parser import parse_tree, tree_parser
-from masktron.read.rulebook import Document, Rulebook
+from masktron.rulebook.schema import Document, Rulebook
+from masktron.sources.xml.encoding import Encoding
+from masktron.sources.xml.parser import parse_tree, tree_parser
 
 APART = 200_000
 """Characters of a document from which on libxml2 has a process for it: to start one takes a tenth of a second."""

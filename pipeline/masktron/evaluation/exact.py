@@ -30,11 +30,11 @@ from masktron.evaluation.report_reader import (
 )
 from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, described, engines_of, runs_of
 from masktron.evaluation.tally import Sink, Tally
-from masktron.read.locality import locality
-from masktron.read.microdata import Chunk, Spans, iter_chunks, record_spans
-from masktron.read.parser import parse_tree
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
+from masktron.sources.xml.microdata import Chunk, Spans, iter_chunks, record_spans
+from masktron.sources.xml.parser import parse_tree
 
 __all__ = ["BatchEvaluator", "EngineChoice", "evaluate"]
 
@@ -225,7 +225,7 @@ class BatchEvaluator:
         ]
 
     def verdicts(self, root: etree._Element) -> NDArray[np.uint8]:
-        """Evaluate a document such as `masktron.read.microdata.chunk_document` builds.
+        """Evaluate a document such as `masktron.sources.xml.microdata.chunk_document` builds.
 
         Returns
         -------

@@ -125,6 +125,6 @@ class Libxml2Engine:
 
 def serve() -> None:
     """Serve libxml2 in this process."""
-    from masktron.read.engine_process import serving  # noqa: PLC0415
+    from masktron.engines.engine_process import serving  # noqa: PLC0415
 
     serving(Libxml2Engine, lambda error: isinstance(error, TransformError))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.read.columns import Batch, Cell
+from masktron.sources.columns import Batch, Cell
 
 type Key = tuple[int, tuple[bytes | None, ...]]
 type Counts = tuple[int, int, int, int, int]

@@ -24,6 +24,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.engines.engine_process import EngineProcess
+from masktron.engines.saxon import engine
 from masktron.evaluation.crew import Crew, CrewError, RefusedError
 from masktron.evaluation.engines import EngineError, Guard, NotFramedError
 from masktron.evaluation.oracle import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
@@ -44,11 +46,9 @@ from masktron.evaluation.recount.tasks import Asked, Hand, Reading, Task, asked_
 from masktron.evaluation.runner import EngineChoice, Run, described
 from masktron.evaluation.stylesheet import EngineName
 from masktron.processes import interpreter
-from masktron.read.engine_process import EngineProcess
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.saxon import engine
-from masktron.read.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
+from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
 
 MOST_PROCESSES = 4
 """Each has Saxon's library and heap, some 170 MB."""

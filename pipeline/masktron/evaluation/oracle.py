@@ -24,11 +24,11 @@ from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.judge import Judge
 from masktron.evaluation.traits import Oddity, Reading, names, oddities_of, oddity, read
 from masktron.evaluation.unasked import unasked, without
-from masktron.read.locality import locality
-from masktron.read.microdata import iter_chunks
-from masktron.read.parser import parse_text, parse_tree, tree_parser
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Rulebook, XPathVersion
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Check, Rulebook, XPathVersion
+from masktron.sources.records import Layout
+from masktron.sources.xml.microdata import iter_chunks
+from masktron.sources.xml.parser import parse_text, parse_tree, tree_parser
 
 _BINDINGS: Mapping[XPathVersion, str] = MappingProxyType(
     {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}

@@ -2,7 +2,7 @@
 
 `evaluate` defines what is counted. Here records are cut from the bytes of the file and each slice is read by the
 engine's own parser, so that nothing but the end tag of a record is looked for by us, and what a slice has to be is
-tested by the engine (`masktron.read.slices`). Whatever is not as it should be is left to `evaluate`.
+tested by the engine (`masktron.sources.xml.slices`). Whatever is not as it should be is left to `evaluate`.
 
 Threads, not processes: lxml releases the lock of the interpreter while it parses and transforms. Measured on two
 cores, threads take the time of processes, without their start, their memory and their orphans.
@@ -28,11 +28,11 @@ from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.runner import EngineChoice, Run, described, engines_of, runs_of, time_for
 from masktron.evaluation.stylesheet import Selection, stylesheet
 from masktron.kernels.cores import usable_cores
-from masktron.read.locality import locality
-from masktron.read.parser import parse_tree
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.slices import Frame, NotSlicedError, framed, framed_test, names_around, slices
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
+from masktron.sources.xml.parser import parse_tree
+from masktron.sources.xml.slices import Frame, NotSlicedError, framed, framed_test, names_around, slices
 
 SMALL = 4_000_000
 """Bytes up to which `evaluate` reads a file: there is nothing to win."""

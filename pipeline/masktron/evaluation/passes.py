@@ -22,10 +22,10 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Tally
 from masktron.evaluation.tiers import Assigned, Compiler, Tier
 from masktron.evaluation.walk import Lane
-from masktron.read.columns import Batch
-from masktron.read.document_calls import readers
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.document_calls import readers
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
 
 type Batches = Callable[[], Generator[Batch]]
 

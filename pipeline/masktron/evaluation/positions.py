@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from masktron.read.parser import scan
+from masktron.sources.xml.parser import scan
 
 type Steps = tuple[int, ...]
 """The way from an element down to another: positions among the child elements, from 0."""

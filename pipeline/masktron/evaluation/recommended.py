@@ -19,11 +19,11 @@ from masktron.evaluation.engines import Documents, Program
 from masktron.evaluation.events import Events
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.evaluation.xpath1_values import misread, misreads
-from masktron.read.document_calls import readers
-from masktron.read.parser import parse_text
-from masktron.read.records import Layout
-from masktron.read.rulebook import Let, Rulebook, ValueOf
-from masktron.read.schematron_lexer import LexicalError, tokenize, variables
+from masktron.rulebook.document_calls import readers
+from masktron.rulebook.schema import Let, Rulebook, ValueOf
+from masktron.sources.records import Layout
+from masktron.sources.xml.parser import parse_text
+from masktron.xpath.lexer import LexicalError, tokenize, variables
 
 type Maker = Callable[[frozenset[int], bool], Program]
 """Compiles checks with conversions of ours, for verdicts or for a report."""

@@ -19,7 +19,7 @@ from lxml import etree
 from masktron.evaluation.engines import EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.processes import rule_seconds, rules_within
-from masktron.read.records import Layout
+from masktron.sources.records import Layout
 
 _QUICKLY = 20
 """The time of a rule is so many times what half of some records may take while one is looked for that takes long."""

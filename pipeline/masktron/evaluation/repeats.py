@@ -20,7 +20,7 @@ from elementpath import XPathToken
 from elementpath.xpath_nodes import EtreeElementNode
 from lxml import etree
 
-from masktron.read.locality import BINDERS, FUNCTIONS, OPERATORS, TYPED
+from masktron.rulebook.locality import BINDERS, FUNCTIONS, OPERATORS, TYPED
 
 MOST = 20_000
 """Decisions that are kept for a rule; later ones are forgotten at once."""

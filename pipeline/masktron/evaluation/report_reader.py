@@ -13,9 +13,9 @@ from lxml import etree
 
 from masktron.evaluation.findings import Finding, FindingKind
 from masktron.evaluation.positions import Position, Steps, starts_within
-from masktron.read.parser import scan
-from masktron.read.records import Field, Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Field, Layout
+from masktron.sources.xml.parser import scan
 
 _HEAD = re.compile(r'<report(?: [^ =<>"]+="[^"<]*")*>')
 _TAIL = "</report>"

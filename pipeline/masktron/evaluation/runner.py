@@ -27,11 +27,11 @@ from masktron.evaluation.recovery import Recovery, SlowError
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.stylesheet import EngineName, Selection, needs_saxon, stylesheet
 from masktron.processes import rule_seconds, rules_within
-from masktron.read.backtracking import backtracking
-from masktron.read.forbidden import shortened
-from masktron.read.locality import locality
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Rule, Rulebook, ValueOf
+from masktron.rulebook.backtracking import backtracking
+from masktron.rulebook.forbidden import shortened
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Check, Rule, Rulebook, ValueOf
+from masktron.sources.records import Layout
 
 type EngineChoice = Literal["auto", "unaided", "libxml2", "saxon"]
 """``auto`` is what decides: in XPath 1.0 libxml2 with the numbers of the Recommendation; ``unaided`` is libxml2 as it

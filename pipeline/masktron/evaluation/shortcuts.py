@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
-from masktron.read.forbidden import DocumentCall
-from masktron.read.schematron_lexer import Token, tokenize
+from masktron.rulebook.forbidden import DocumentCall
+from masktron.xpath.lexer import Token, tokenize
 
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _BEFORE = frozenset({"", "(", "[", ",", "and", "or"})

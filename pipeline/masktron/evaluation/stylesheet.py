@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from masktron.evaluation.conversions import PREFIX, URI
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, Scope, beside_name
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Note, Pattern, Rule, Rulebook, ValueOf
-from masktron.read.schematron_compile import XSL, declarations
-from masktron.read.schematron_context import ContextPath, condition, parse_context
+from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
+from masktron.rulebook.schematron.expressions import XSL, declarations
+from masktron.sources.records import Layout
+from masktron.xpath.context_match import ContextPath, condition, parse_context
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""

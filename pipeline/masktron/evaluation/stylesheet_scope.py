@@ -9,9 +9,9 @@ from xml.sax.saxutils import quoteattr
 
 from masktron.evaluation.conversions import Type, converted
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
-from masktron.read.forbidden import screen
-from masktron.read.rulebook import Let, Origin
-from masktron.read.schematron_lexer import rename_variables, tokenize, variables
+from masktron.rulebook.forbidden import screen
+from masktron.rulebook.schema import Let, Origin
+from masktron.xpath.lexer import rename_variables, tokenize, variables
 
 ORIGINAL = "m.original"
 """Stylesheet parameter of Saxon: the document that ``document()`` returns."""

@@ -32,14 +32,14 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Sink, Tally
 from masktron.evaluation.tiers import Assigned, Compiler, Program, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
-from masktron.read.columns import Batch
-from masktron.read.locality import locality
-from masktron.read.plain import check_unchanged, iter_batches, survey_plain
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.plain import check_unchanged, iter_batches, survey_plain
 
 if TYPE_CHECKING:
-    from masktron.read.blocks import PlainFile
+    from masktron.sources.xml.blocks import PlainFile
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
@@ -70,7 +70,7 @@ def evaluate(
     path, rulebook, layout, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
         As `masktron.evaluation.exact.evaluate`, which gives the same result but for the name of the engine.
     plain : PlainFile, optional
-        From `masktron.read.plain.survey_file`; without it the engine sees every record.
+        From `masktron.sources.xml.plain.survey_file`; without it the engine sees every record.
 
     Raises
     ------

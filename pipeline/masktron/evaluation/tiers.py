@@ -11,10 +11,10 @@ from typing import Protocol
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.runner import usual_engine
 from masktron.evaluation.stylesheet import EngineName
-from masktron.read.columns import Batch
-from masktron.read.locality import locality
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
 
 
 class Tier(Enum):
@@ -91,7 +91,7 @@ def assign(
     engines : sequence of {"recommended", "libxml2", "saxon"}
         What decides each check.
     outside : collection of str
-        As for `masktron.read.locality.locality`.
+        As for `masktron.rulebook.locality.locality`.
     compiler : Compiler
     """
     whole = locality(rulebook, layout, outside)

@@ -12,10 +12,10 @@ from elementpath import XPathToken
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.read.lexical import XML_SPACE, reads_alike
-from masktron.read.rulebook import XPathVersion
-from masktron.read.xpath_parser import parse
-from masktron.read.xpath_scope import is_filter
+from masktron.rulebook.schema import XPathVersion
+from masktron.sources.lexical import XML_SPACE, reads_alike
+from masktron.xpath.focus import is_filter
+from masktron.xpath.tokens import parse
 
 
 class Oddity(IntFlag):

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from masktron.evaluation.arithmetic import FUNCTIONS, Number, Unclear, computed, size
-from masktron.read.lexical import XML_SPACE
-from masktron.read.xpath_ir import (
+from masktron.sources.lexical import XML_SPACE
+from masktron.xpath.ir import (
     And,
     Arithmetic,
     Boolean,
@@ -28,7 +28,7 @@ from masktron.read.xpath_ir import (
     Sequence,
     Text,
 )
-from masktron.read.xpath_ir import Number as Literal
+from masktron.xpath.ir import Number as Literal
 
 type Item = Untyped | str | Number
 type Items = tuple[Item, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from masktron.read.backtracking import suspects
-from masktron.read.rulebook import Pattern, Rulebook
+from masktron.rulebook.backtracking import suspects
+from masktron.rulebook.schema import Pattern, Rulebook
 
 WHY = "a pattern that can be read in exponentially many ways"
 """Why a check is not compared."""

@@ -19,7 +19,7 @@ from masktron.evaluation.report_reader import Failure, FindingMaker, Place, Show
 from masktron.evaluation.runner import Runner
 from masktron.evaluation.tally import Tally
 from masktron.evaluation.tiers import Program
-from masktron.read.columns import Batch
+from masktron.sources.columns import Batch
 
 PART = 5_000
 """Records that an engine has in memory at a time."""

@@ -15,15 +15,15 @@ from typing import Any
 from lxml import etree
 
 from masktron.evaluation.conversions import URI
-from masktron.read.lexical import is_misread, xpath1_number, xpath1_text
+from masktron.sources.lexical import is_misread, xpath1_number, xpath1_text
 
 _REMEMBERED = 1 << 16
 """Texts whose numbers are kept."""
 
 read_number = lru_cache(maxsize=_REMEMBERED)(xpath1_number)
-"""`masktron.read.lexical.xpath1_number`, which is asked for the same codes and amounts again and again."""
+"""`masktron.sources.lexical.xpath1_number`, which is asked for the same codes and amounts again and again."""
 misread = lru_cache(maxsize=_REMEMBERED)(is_misread)
-"""`masktron.read.lexical.is_misread`, likewise."""
+"""`masktron.sources.lexical.is_misread`, likewise."""
 
 _string_of = etree.XPath("string()")
 _is_plain = etree.XPath(

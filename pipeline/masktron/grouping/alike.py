@@ -8,13 +8,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.grouping.company import nearest_company
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.exchange import counts_of, exchange_records, means, squares
 from masktron.grouping.members import Members, codes_of
 from masktron.partitions.mdav import partition
 
-type Labels = NDArray[np.intp]
 type Partitioner = Callable[[NDArray[np.float64], int], Labels]
 """Partitions points, shape (n, d), in groups of at least k: labels 0 to g - 1, shape (n,)."""
 

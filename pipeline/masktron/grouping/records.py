@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.grouping.alike import Partitioner
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.fitting import Fits, Fitting
@@ -28,7 +29,6 @@ from masktron.partitions.mdav import partition
 
 __all__ = ["ATTEMPTS", "Grouping", "codes_of", "group_records"]
 
-type Labels = NDArray[np.intp]
 
 ATTEMPTS = 3
 """Records that ended in a group without a witness choose first in the next attempt, this often."""

@@ -16,9 +16,9 @@ from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
-from masktron.read.plain import survey_file
-from masktron.read.records import Records
 from masktron.results import RuleResult, shown
+from masktron.sources.records import Records
+from masktron.sources.xml.plain import survey_file
 from masktron.write.manifest import Contract, file_hash
 
 if TYPE_CHECKING:

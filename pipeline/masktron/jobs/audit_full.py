@@ -27,14 +27,14 @@ from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import told_as
-from masktron.read.layout import Shape
-from masktron.read.microdata import read_records
-from masktron.read.plain import survey_file
-from masktron.read.records import Layout, Records
+from masktron.sources.records import Layout, Records
+from masktron.sources.xml.layout import Shape
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import survey_file
 from masktron.write.manifest import Contract, file_hash
 
 if TYPE_CHECKING:
-    from masktron.read.blocks import PlainFile
+    from masktron.sources.xml.blocks import PlainFile
 
 _CELLS = "unmasked fields cell by cell"
 

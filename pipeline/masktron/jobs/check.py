@@ -25,8 +25,8 @@ from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.revalidate import asked_ahead
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import told_as
-from masktron.read.microdata import read_records
 from masktron.results import CheckResult, FigureResult, shown
+from masktron.sources.xml.microdata import read_records
 from masktron.thresholds import Threshold
 from masktron.write.manifest import read_contract
 

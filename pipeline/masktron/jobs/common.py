@@ -22,18 +22,18 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.jobs.walks import slow_rules
 from masktron.progress import Progress, expect, no_progress
-from masktron.read.layout import Shape
-from masktron.read.parser import opened
-from masktron.read.plain import survey_file
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import Shape
+from masktron.sources.xml.parser import opened
+from masktron.sources.xml.plain import survey_file
 
 if TYPE_CHECKING:
-    from masktron.read.blocks import PlainFile
-    from masktron.read.judge import Judge
+    from masktron.sources.xml.blocks import PlainFile
+    from masktron.sources.xml.wellformed import Judge
 
 __all__ = [
     "LARGE",

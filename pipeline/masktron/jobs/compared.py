@@ -17,10 +17,10 @@ from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.progress import told_as
-from masktron.read.layout import Shape
-from masktron.read.microdata import read_records
-from masktron.read.plain import survey_file
-from masktron.read.records import Column, Field, Records, Status
+from masktron.sources.records import Column, Field, Records, Status
+from masktron.sources.xml.layout import Shape
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import survey_file
 from masktron.write.manifest import Contract, file_hash
 
 

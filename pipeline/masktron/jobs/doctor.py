@@ -11,13 +11,13 @@ from typing import Any
 from lxml import etree
 
 import masktron
+from masktron.engines.saxon import SaxonError, values
 from masktron.errors import InstallationError, ResourceError
 from masktron.evaluation.engines import describe
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm
 from masktron.progress import Progress, told_as
-from masktron.read.saxon import SaxonError, values
 from masktron.results import SCHEMA_VERSION
 
 PACKAGES = ("lxml", "saxonche", "pyschematron", "elementpath", "numpy", "scipy", "pandas", "scikit-learn", "numba")

@@ -40,13 +40,13 @@ from masktron.preflight.findings import Coverage, Tie
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
 from masktron.progress import told_as
-from masktron.read.backtracking import Suspect, backtracking
-from masktron.read.microdata import read_records
-from masktron.read.records import Records, Typed
-from masktron.read.rulebook import Rulebook
-from masktron.read.schematron import read_rules
 from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested, shown
 from masktron.roles import FieldFacts
+from masktron.rulebook.backtracking import Suspect, backtracking
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Records, Typed
+from masktron.sources.xml.microdata import read_records
 
 _MOST_TRIED = 5
 """Patterns that Saxon is tried on: each may take a second."""

@@ -13,10 +13,10 @@ from masktron.errors import DocumentError, ResourceError, RulebookError, UsageEr
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
 from masktron.thresholds import OTHERS, Threshold
 
 

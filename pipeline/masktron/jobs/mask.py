@@ -55,10 +55,6 @@ from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.progress import told_as
-from masktron.read.layout import Shape
-from masktron.read.microdata import read_records
-from masktron.read.plain import survey_file
-from masktron.read.records import Coded, Column, Layout, Records, Typed
 from masktron.report.parts import both_parts
 from masktron.results import (
     BlockResult,
@@ -78,12 +74,16 @@ from masktron.results import (
 )
 from masktron.roles import FieldFacts
 from masktron.settle.prototypes import EXITS
+from masktron.sources.records import Coded, Column, Layout, Records, Typed
+from masktron.sources.xml.layout import Shape
+from masktron.sources.xml.left_out import left_out, outline_notes
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.outline import namespaces_of
+from masktron.sources.xml.plain import survey_file
+from masktron.sources.xml.writer import write_masked
 from masktron.write.atomic import atomic_path, blamed
 from masktron.write.declared import Declared
-from masktron.write.left_out import left_out, outline_notes
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
-from masktron.write.outline import namespaces_of
-from masktron.write.xml import write_masked
 
 _ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""

@@ -11,9 +11,9 @@ import numpy as np
 from masktron.config import Config, Role
 from masktron.constraints import CrossRecordEdit
 from masktron.jobs.common import Job
-from masktron.read.record_order import AXES, in_order_by, reads_order
-from masktron.read.records import Column, Records
 from masktron.roles import FieldFacts
+from masktron.rulebook.record_order import AXES, in_order_by, reads_order
+from masktron.sources.records import Column, Records
 
 WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT)
 """Roles of fields that stand in the written file as they are."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.errors import UsageError
-from masktron.read.records import Column, Records
+from masktron.sources.records import Column, Records
 from masktron.write.manifest import Contract
 
 UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from masktron.masking import MaskedBlock
 from masktron.masking.observed import DOMINANT
 from masktron.measures.unchanged import published_as_it_was
-from masktron.read.records import Column
+from masktron.sources.records import Column
 
 
 def privacy_notes(

@@ -31,13 +31,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.unchanged import published_as_it_was, same_cells
 from masktron.methods.contracts import ORIGINAL, IdenticalGroups, MarkedReplaced, NoiseAdded, PartitionedSynthesis
-from masktron.read.records import Column, Status
+from masktron.sources.records import Column, Status
 from masktron.write.declared import Declared
 
 SCORE = 5.0
@@ -48,7 +49,6 @@ SPARE = 2
 """Records beyond that, for expectations so small that a score says nothing."""
 
 type Mask = NDArray[np.bool_]
-type Labels = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

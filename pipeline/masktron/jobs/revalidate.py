@@ -21,11 +21,11 @@ from masktron.evaluation.tiers import Tier
 from masktron.evaluation.unasked import WHY
 from masktron.jobs.common import Job, Progress, expect
 from masktron.processes import interpreter
-from masktron.read.records import Layout
 from masktron.results import EngineResult
+from masktron.sources.records import Layout
 
 if TYPE_CHECKING:
-    from masktron.read.blocks import PlainFile
+    from masktron.sources.xml.blocks import PlainFile
 
 SAMPLE = 2000
 """pyschematron judges this many records at most, spread evenly over longer files: one takes up to a millisecond."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masktron.read.lexical import XML_SPACE
-from masktron.read.microdata import read_records
+from masktron.sources.lexical import XML_SPACE
+from masktron.sources.xml.microdata import read_records
 
 if TYPE_CHECKING:
     from masktron.jobs.common import Job

@@ -16,13 +16,13 @@ from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.evaluation.findings import Evaluation
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
-from masktron.read.context_paths import ANY, ContextPath, Name, context_paths
-from masktron.read.microdata import read_records
-from masktron.read.rulebook import Check, Pattern, Rule
-from masktron.read.vocabulary import Vocabulary, vocabulary
-from masktron.read.xpath_context import places
-from masktron.read.xpath_scope import ROOT, Scope
 from masktron.results import RuleResult, Untested
+from masktron.rulebook.context_paths import ANY, ContextPath, Name, context_paths
+from masktron.rulebook.schema import Check, Pattern, Rule
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.names_in_file import Vocabulary, vocabulary
+from masktron.xpath.focus import ROOT, Scope
+from masktron.xpath.rule_context import places
 
 if TYPE_CHECKING:
     from masktron.jobs.common import Job

@@ -28,10 +28,10 @@ from masktron.jobs.common import (
 from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
-from masktron.read.judge import Judge
-from masktron.read.records import Field
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
+from masktron.sources.records import Field
+from masktron.sources.xml.wellformed import Judge
 from masktron.thresholds import Threshold
 
 USUAL_KEY = "@id"

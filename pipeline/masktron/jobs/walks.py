@@ -17,9 +17,9 @@ from masktron.errors import DocumentError
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.tiers import Tier
-from masktron.read.encoding import HEAD, sniff
-from masktron.read.rulebook import Check, Rule
-from masktron.read.schematron_lexer import tokenize, variables
+from masktron.rulebook.schema import Check, Rule
+from masktron.sources.xml.encoding import HEAD, sniff
+from masktron.xpath.lexer import tokenize, variables
 
 if TYPE_CHECKING:
     from masktron.jobs.common import Job

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
+from masktron.arrays import Floats, Labels
 
 COMPILED_FROM = 32
 """Records from which compiled code is worth loading: the plain twin takes the cube of their number."""

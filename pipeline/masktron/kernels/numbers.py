@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.kernels.compiling import kernel
 from masktron.kernels.scanner import Bytes
 
-# Forms of cells, as `masktron.read.columns.Form`
+# Forms of cells, as `masktron.sources.columns.Form`
 _NOTHING, _BLANK, _INTEGER, _DECIMAL, _WORDS, _OTHER = 0, 1, 2, 3, 4, 5
 _EMPTY, _TEXT = 1, 2
 
@@ -103,7 +103,7 @@ def read_numbers(
     powers : ndarray of float64
         From `powers_of_ten`.
     form, double, libxml2, mantissa, scale : ndarray, shape (n,)
-        Written: see `masktron.read.columns.Numbers`.
+        Written: see `masktron.sources.columns.Numbers`.
     unsettled : ndarray of int64, shape (n,)
         Written: cells of which `double` is still to be found, as the rounding could not be proven.
 

@@ -37,7 +37,7 @@ LOOK_RECORD = 1
 LOOK_BEFORE = 2
 """Comments or processing instructions stand before it."""
 
-# Cell status, as `masktron.read.columns.Cell`
+# Cell status, as `masktron.sources.columns.Cell`
 _ABSENT, _EMPTY, _TEXT, _ODD = 0, 1, 2, 3
 
 # Classes of bytes, by bit

@@ -33,8 +33,8 @@ from masktron.methods.mdav import Mdav
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan
 from masktron.progress import Progress, no_progress, told_as
-from masktron.read.records import Records
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Records
 from masktron.streams import Streams
 
 __all__ = [

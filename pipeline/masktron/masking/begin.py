@@ -22,11 +22,11 @@ from masktron.masking.strata import limits_of
 from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.progress import Told, untold
-from masktron.read.lexical import reads_alike
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.hunt import NEAR, Hunt, Pattern
 from masktron.settle.lattice import Search
 from masktron.settle.prototypes import Begun, numbers_of
+from masktron.sources.lexical import reads_alike
 
 AROUND = ((0, 6), (6, 44))
 """Points of the lattice that are judged at once, for groups whose rounded aggregate was refused: which, how many."""

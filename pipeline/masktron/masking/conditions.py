@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from masktron.constraints import Relation, Tally
 from masktron.grouping.records import Grouping
-from masktron.read.lexical import parse_number
 from masktron.settle.grid import LONG
 from masktron.settle.spread import common_measure
+from masktron.sources.lexical import parse_number
 
 type Columns = Mapping[str, NDArray[np.object_]]
 """Lexemes by field, record by record; None where absent."""

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.config import did_you_mean
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members, codes_of
 from masktron.masking.strata import disjuncts_of
 from masktron.masking.views import Views, pattern_of
-from masktron.methods.base import Drawn, Floats, Labels, Method
+from masktron.methods.base import Drawn, Method
 from masktron.methods.parameters import KEEP
 from masktron.plan import Block, Partition
 from masktron.streams import Streams

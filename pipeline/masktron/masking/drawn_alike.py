@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.masking.drawing import Drawing
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.views import Views
-from masktron.methods.base import Floats
-from masktron.read.records import Column
 from masktron.settle.grid import LONG, TIED_DIGITS
+from masktron.sources.records import Column
 
 type Mask = NDArray[np.bool_]
 

@@ -20,11 +20,11 @@ from masktron.kernels.distinct import factorized
 from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.views import Views
 from masktron.plan import Block
-from masktron.read.columns import Batch, Cell, Cells
-from masktron.read.lexical import is_misread, reads_alike
-from masktron.read.microdata import chunk_document
 from masktron.settle.decimals import Spelled
 from masktron.settle.prototypes import MAX_ROWS, Row
+from masktron.sources.columns import Batch, Cell, Cells
+from masktron.sources.lexical import is_misread, reads_alike
+from masktron.sources.xml.microdata import chunk_document
 
 if TYPE_CHECKING:
     from masktron.evaluation.tiers import Program

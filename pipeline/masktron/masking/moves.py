@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from masktron.constraints import Atom, Form, Linear, Monomial, Polynomial, Product
-from masktron.read.records import Column
 from masktron.settle.grid import LONG, Grid
 from masktron.settle.spread import common_measure
 from masktron.settle.system import Equality, Recipe
+from masktron.sources.records import Column
 
 COMPANIONS = 6
 """Fields that are tried in company with one."""

@@ -9,8 +9,8 @@ import numpy as np
 from lxml import etree
 
 from masktron.masking.views import Views
-from masktron.read.lexical import parse_number
-from masktron.read.parser import parse_tree
+from masktron.sources.lexical import parse_number
+from masktron.sources.xml.parser import parse_tree
 
 
 class Outside:

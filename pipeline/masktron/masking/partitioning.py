@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.grouping.records import codes_of
-from masktron.methods.base import Labels, Partitioning
+from masktron.methods.base import Partitioning
 from masktron.partitions.kdcut import Cuts, kd_cut
 from masktron.partitions.kinds import Kinds
 

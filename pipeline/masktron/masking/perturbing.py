@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.grouping.records import Grouping
 from masktron.kernels import distinct
 from masktron.masking.begin import Beginning
@@ -26,7 +27,6 @@ from masktron.masking.observed import Exposure, exposure_of, fallen_on
 from masktron.masking.prototypes import Hunting, task_of
 from masktron.masking.views import Views
 from masktron.measures.moment_shift import MomentShift, moment_shift
-from masktron.methods.base import Floats
 from masktron.methods.contracts import MarkedReplaced
 from masktron.plan import Block
 from masktron.progress import Told, untold

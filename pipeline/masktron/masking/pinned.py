@@ -20,8 +20,8 @@ from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomia
 from masktron.grouping.records import Grouping
 from masktron.masking.views import Views
 from masktron.plan import Block
-from masktron.read.lexical import parse_number
 from masktron.settle.prototypes import Settled
+from masktron.sources.lexical import parse_number
 
 type Atoms = frozenset[Atom]
 

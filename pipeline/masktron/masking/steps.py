@@ -14,12 +14,12 @@ from masktron.masking.moves import Move, Values, companions_of, moves_of, stride
 from masktron.masking.observed import exposure_of
 from masktron.masking.prototypes import task_of
 from masktron.masking.views import Views
-from masktron.read.lexical import parse_number, reads_alike
 from masktron.settle.conditions import satisfies
 from masktron.settle.grid import LONG, Grid, scales
 from masktron.settle.lattice import Candidate, Search
 from masktron.settle.prototypes import Contexts
 from masktron.settle.system import Recipe
+from masktron.sources.lexical import parse_number, reads_alike
 
 RECIPES = 4
 """Ways to solve the equalities of a group that are looked at."""

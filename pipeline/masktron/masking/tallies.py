@@ -15,7 +15,7 @@ from masktron.grouping.records import codes_of
 from masktron.masking.conditions import Columns, Condition, Part
 from masktron.masking.outside import Outside
 from masktron.masking.views import Views, distinct_lexemes, lexeme_codes
-from masktron.read.lexical import parse_number
+from masktron.sources.lexical import parse_number
 
 
 class Tallies:

@@ -27,10 +27,10 @@ from masktron.partitions.kinds import NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Plan
-from masktron.read.lexical import parse_number
-from masktron.read.records import Column, Records, Status
-from masktron.read.rulebook import Rulebook
 from masktron.roles import ranks
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Column, Records, Status
 
 
 class Views:

@@ -12,8 +12,8 @@ from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
-from masktron.read.lexical import parse_number
-from masktron.read.records import Column, Status
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Column, Status
 
 
 def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from masktron.kernels.distinct import alike
 from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.weighted_totals import WeightedTotal, weighted_totals
-from masktron.read.records import Column
+from masktron.sources.records import Column
 
 
 @dataclass(frozen=True, eq=False)

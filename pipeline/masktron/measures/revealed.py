@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.measures.unchanged import same_cells
-from masktron.read.records import Column
+from masktron.sources.records import Column
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,13 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import Contract, IdenticalGroups
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import standardise
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
 """The parameter that `mask` takes from ``-k``."""

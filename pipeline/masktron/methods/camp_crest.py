@@ -8,8 +8,9 @@ from typing import ClassVar, Literal, override
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, Floats, K, Kernel, Labels, Method, require_records
+from masktron.methods.base import Drawn, K, Kernel, Method, require_records
 from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
 from masktron.methods.parameters import Parameter

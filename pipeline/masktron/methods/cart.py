@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
+from masktron.methods.base import Drawn, K, Method, require_records
 from masktron.methods.contracts import Contract, ModelDrawn
 from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.cart import draw_trees

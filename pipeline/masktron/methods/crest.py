@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, Floats, K, Kernel, Labels, Partitioning
+from masktron.methods.base import Drawn, K, Kernel, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import class_counts, compound, crest
 from masktron.partitions.kinds import Kinds

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning, require_records
+from masktron.arrays import Floats, Labels
+from masktron.methods.base import Drawn, K, Partitioning, require_records
 from masktron.methods.parameters import Parameter
 from masktron.partitions.fuzzy import Clusters, centres_of, cluster, partition, starting_centres, weighted_centres
 from masktron.partitions.kinds import Kinds

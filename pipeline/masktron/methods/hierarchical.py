@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.methods.base import Drawn, Method, require_records
 from masktron.methods.contracts import Contract, MarkedReplaced
 from masktron.methods.parameters import Parameter
 from masktron.partitions.centroid import LIMITS, Stop, agglomerate

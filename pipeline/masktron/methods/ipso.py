@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.arrays import Floats, Labels
+from masktron.methods.base import Drawn, Method, require_records
 from masktron.methods.contracts import Contract, ModelDrawn
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.base import Drawn, Floats, K, Labels
+from masktron.arrays import Floats, Labels
+from masktron.methods.base import Drawn, K
 from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybrid
 from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.mixture import Search

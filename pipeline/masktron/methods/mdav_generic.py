@@ -8,8 +8,9 @@ from typing import ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, Floats, K, Labels, Partitioning, require_records
+from masktron.methods.base import Drawn, K, Partitioning, require_records
 from masktron.methods.parameters import Parameter
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, Floats, K, Labels, Method, Partitioning, require_records
+from masktron.methods.base import Drawn, K, Method, Partitioning, require_records
 from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.partitions.mdav import standardise

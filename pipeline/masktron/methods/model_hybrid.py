@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, Floats, K, Labels, Method, require_records
+from masktron.methods.base import Drawn, K, Method, require_records
 from masktron.methods.contracts import Contract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.em import FAMILIES

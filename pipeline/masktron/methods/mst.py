@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from masktron.arrays import Floats, Labels
 from masktron.kernels import mst as kernel
-from masktron.methods.base import Floats, K, Kernel, Labels, Partitioning
+from masktron.methods.base import K, Kernel, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mst import to_unit, tree_partition

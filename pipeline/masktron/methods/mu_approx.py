@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from masktron.methods.base import Floats, K, Labels, Partitioning
+from masktron.arrays import Floats, Labels
+from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mu_approx import approx_partition

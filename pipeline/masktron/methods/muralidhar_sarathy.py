@@ -8,8 +8,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.methods.base import Drawn, Method, require_records
 from masktron.methods.contracts import Contract, NoiseAdded
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.methods.base import Drawn, Floats, Labels, Method, require_records
+from masktron.arrays import Floats, Labels
+from masktron.methods.base import Drawn, Method, require_records
 from masktron.methods.contracts import Contract, ModelDrawn
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions

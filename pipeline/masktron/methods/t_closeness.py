@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.kernels import mst as kernel
-from masktron.methods.base import Floats, K, Kernel, Labels, Partitioning
+from masktron.methods.base import K, Kernel, Partitioning
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import class_counts

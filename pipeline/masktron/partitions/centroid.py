@@ -7,11 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.partitions.kdcut import kd_cut
 
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 type Stop = Literal["small", "counts", "spr", "rmsstd"]
 
 TOGETHER = 2_000

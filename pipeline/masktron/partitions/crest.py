@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.kernels.crest import cut, grow
 from masktron.partitions.mdav import require_groups
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 _MOST_CELLS = 50_000_000
 """Bound on records times classes: 400 MB of counts."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.partitions.mdav import require_groups
 from masktron.partitions.partitioner import partition_whole
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 CELLS = 2_000_000
 """Distances that are in memory at a time."""

@@ -16,12 +16,11 @@ from typing import override
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.kernels.mdav import Ungrouped, mdav, outside_in
 from masktron.partitions.kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.mdav import require_groups
 from masktron.partitions.partitioner import partition_whole
-
-type Labels = NDArray[np.intp]
 
 
 def partition_generic(points: NDArray[np.float64], kinds: Kinds, k: int) -> Labels:

@@ -10,14 +10,13 @@ from itertools import batched
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Labels
 from masktron.errors import UsageError
 from masktron.kernels import mdav as kernel
 from masktron.kernels import univariate
 from masktron.partitions.kdcut import Cut, Cuts, kd_cut
 from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import require_groups
-
-type Labels = NDArray[np.intp]
 
 AFFORDABLE = 100_000
 """Records that are partitioned whole as well, to measure what the cut costs: about a second."""

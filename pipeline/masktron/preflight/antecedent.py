@@ -9,11 +9,11 @@ from masktron.classify import Edit, classify
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.errors import RulebookError
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Pattern, Rulebook
-from masktron.read.xpath import Scope, translate
-from masktron.read.xpath_ir import And, Boolean, Comparison, Expression, If, Not, Or
-from masktron.read.xpath_source import source_of
+from masktron.rulebook.schema import Check, Pattern, Rulebook
+from masktron.sources.records import Layout
+from masktron.xpath.ir import And, Boolean, Comparison, Expression, If, Not, Or
+from masktron.xpath.plain_text import source_of
+from masktron.xpath.translate import Scope, translate
 
 
 def escapes(rulebook: Rulebook, layout: Layout, checks: Collection[int] | None = None) -> Mapping[int, Form]:

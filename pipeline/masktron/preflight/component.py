@@ -14,7 +14,7 @@ from masktron.preflight.findings import Allowed, Contradiction, Part, Redundancy
 from masktron.preflight.linear import Conflict, least
 from masktron.preflight.literals import Clause, Kind, Universe, negation, universe_of
 from masktron.preflight.search import chosen, satisfied, search
-from masktron.read.xpath_source import decimal_text
+from masktron.xpath.plain_text import decimal_text
 
 QUESTION = -1
 """The number of what is asked, among the numbers of rules."""

@@ -16,8 +16,8 @@ from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, Linear, OpaqueEdit, Range, Untranslated
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.preflight.findings import MISSING, Alternative, Coverage
-from masktron.read.lexical import parse_number
-from masktron.read.records import Column, Records, Status
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Column, Records, Status
 
 ROUNDING = 1e-9
 """Part of a step of the grid by which a distance in doubles may exceed it."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import IO
 
 from masktron.evaluation.findings import Finding
-from masktron.read.rulebook import Rulebook
 from masktron.report.wording import ILLEGAL, rule_text, values_text
 from masktron.results import ValidateResult, severity
+from masktron.rulebook.schema import Rulebook
 
 COLUMNS = (
     "marking",

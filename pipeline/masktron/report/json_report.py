@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
-from masktron.read.rulebook import Rulebook
 from masktron.results import RecordFinding, ValidateResult
+from masktron.rulebook.schema import Rulebook
 from masktron.write.manifest import dump, dump_line
 
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import IO
 
 from masktron.evaluation.findings import Finding
-from masktron.read.rulebook import Check, Rulebook
 from masktron.report.wording import counts_text, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
+from masktron.rulebook.schema import Check, Rulebook
 
 EXAMPLES = 10
 """Findings that a failing test case shows."""

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from masktron.evaluation.findings import Finding
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
 from masktron.report.csv_report import CsvReport
 from masktron.report.json_report import JsonReport
 from masktron.report.junit import EXAMPLES, JunitReport
 from masktron.report.sarif import SarifReport
 from masktron.report.svrl import SvrlReport
 from masktron.results import ValidateResult
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
 from masktron.write.atomic import atomic_path, open_part
 
 STDOUT = Path("-")

@@ -10,7 +10,6 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from masktron.evaluation.findings import Finding
-from masktron.read.rulebook import Check, Rulebook
 from masktron.report.json_report import Listed
 from masktron.report.wording import counts_text, rule_text
 from masktron.results import (
@@ -22,6 +21,7 @@ from masktron.results import (
     diagnostics_of,
     severity,
 )
+from masktron.rulebook.schema import Check, Rulebook
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "ruleAndRecord/v1"

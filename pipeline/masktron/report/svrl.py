@@ -8,10 +8,10 @@ from typing import IO
 
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Note, Pattern, Rich, Rule, Rulebook
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
+from masktron.rulebook.schema import Check, Note, Pattern, Rich, Rule, Rulebook
+from masktron.sources.records import Layout
 
 SVRL = "http://purl.oclc.org/dsdl/svrl"
 

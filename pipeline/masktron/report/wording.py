@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
-from masktron.read.rulebook import Check, ValueOf
 from masktron.results import RuleResult
+from masktron.rulebook.schema import Check, ValueOf
 
 ILLEGAL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _SPECIAL = re.compile('[&<>"\0-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]')

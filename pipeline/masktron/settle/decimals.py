@@ -82,7 +82,7 @@ class Decimals:
         return np.where(self.known, self.mantissa / _DOUBLE_POWERS[self.places], np.nan)
 
     def alike(self) -> NDArray[np.bool_]:
-        """Tell where libxml2 reads the same double as other engines; see `masktron.read.lexical.libxml2_number`.
+        """Tell where libxml2 reads the same double as other engines; see `masktron.sources.lexical.libxml2_number`.
 
         It adds the whole part and the fraction, which is rounded before; both parts are below 2 ** 53 here.
         """

@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.read.lexical import reads_alike
-from masktron.read.records import Column
+from masktron.sources.lexical import reads_alike
+from masktron.sources.records import Column
 
 LONG = 6
 """Fields with more fraction digits than this are written by significant digits."""

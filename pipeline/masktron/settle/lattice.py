@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.read.lexical import reads_alike
 from masktron.settle.conditions import Rule, satisfied_columns, satisfies
 from masktron.settle.grid import Grid, readable
 from masktron.settle.system import MAX_RECIPES, Recipe
+from masktron.sources.lexical import reads_alike
 
 type Stage = Literal["rounded", "lattice", "projected", "finer", "mode", "medoid"]
 

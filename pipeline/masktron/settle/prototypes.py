@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError
 from masktron.kernels.distinct import factorized
 from masktron.progress import Told, untold
-from masktron.read.lexical import parse_number
-from masktron.read.records import Column
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Candidate
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Column
 
 BATCHES = (1, 8, 64, 512)
 """Candidates of each unsettled group that are judged in one go, round by round; the last size is repeated."""
@@ -160,7 +160,7 @@ class Begun:
 
 
 def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
-    """Read lexemes as numbers, as `masktron.read.lexical.parse_number` does; NaN for None. Any shape."""
+    """Read lexemes as numbers, as `masktron.sources.lexical.parse_number` does; NaN for None. Any shape."""
     codes, distinct = factorized(lexemes.ravel())
     # the code of None is -1, which takes the last entry
     numbers = np.array([*map(parse_number, distinct.tolist()), math.nan])

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.relations import Basis, basis
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 _WITNESSES = 5
 """Different records beyond what a linear relation takes to be found, so that it is no accident of a few values."""

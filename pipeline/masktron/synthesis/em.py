@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
+from masktron.arrays import Floats, Labels
+
 type Family = Literal["EII", "VII", "EEI", "VVI", "EEE", "VVV"]
 
 FAMILIES: tuple[Family, ...] = get_args(Family.__value__)

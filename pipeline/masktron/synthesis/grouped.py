@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.synthesis.regression import Floats, Regression, regress
+from masktron.arrays import Floats, Labels
+from masktron.synthesis.regression import Regression, regress
 
-type Labels = NDArray[np.intp]
 type Draw = Callable[[Regression, np.random.Generator], Floats]
 
 

@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.kernels.standardise import standardised
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 type Marks = NDArray[np.bool_]
 type Side = Literal["upper", "lower", "both"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from masktron.synthesis.regression import Floats, Regression
+from masktron.arrays import Floats
+from masktron.synthesis.regression import Regression
 
 
 def normal(regression: Regression, generator: np.random.Generator) -> Floats:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from masktron.arrays import Floats
 from masktron.synthesis.moments import orthonormal
-from masktron.synthesis.regression import Floats, Regression
+from masktron.synthesis.regression import Regression
 
 
 def ipso(regression: Regression, generator: np.random.Generator, *, strict: bool = False) -> Floats:

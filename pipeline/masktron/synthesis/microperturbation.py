@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.threads import one_thread
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 _NO_SPREAD = 1e-12
 """Share of a column's range below which it does not vary within groups."""

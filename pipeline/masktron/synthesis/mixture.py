@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.em import (
     FAMILIES,
     FLOOR,
     Components,
     Family,
-    Floats,
-    Labels,
     Observed,
     begin,
     expect,

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
 from masktron.synthesis.em import FLOOR, Observed
 from masktron.synthesis.grouped import joined
 from masktron.synthesis.mixture import Mixture, Search, fit_mixture, independent
 from masktron.synthesis.within import SPARE, draw_codes, draw_normal, rank, short, unchanged
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,9 @@ is eps / sqrt(w), with w the smallest eigenvalue that is kept: about 1e-10 of th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-
-type Floats = NDArray[np.float64]
 
 CUT = 1e-12
 """Eigenvalues of a correlation matrix of p variables below p times this are those of exact linear relations."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.errors import UsageError
 
-type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 
 CONSTANT = 64 * np.finfo(np.float64).eps

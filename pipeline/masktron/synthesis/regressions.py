@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
 from masktron.synthesis.relations import basis
-
-type Floats = NDArray[np.float64]
 
 LEAST_FREEDOM = 5
 """Degrees of freedom that every regression keeps: with fewer, drawn values have no fourth moment."""

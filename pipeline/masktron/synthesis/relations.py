@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-type Floats = NDArray[np.float64]
+from masktron.arrays import Floats
 
 _TOLD = 1e-9
 """Share of its standard deviation that a column may have left, and be told by the ones before it."""

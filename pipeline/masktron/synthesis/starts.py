@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from masktron.arrays import Floats, Labels
 from masktron.kernels.standardise import standardised
-from masktron.synthesis.em import Floats, Labels, Observed
+from masktron.synthesis.em import Observed
 
 type Start = Callable[[int], Labels]
 """Given a number of groups, the group of each record; fewer groups where the records have no more."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
 from masktron.synthesis.grouped import stacks
 from masktron.synthesis.threads import one_thread
-
-type Floats = NDArray[np.float64]
-type Labels = NDArray[np.intp]
 
 SPARE = 3
 """Records that a group needs beyond its rank: with one direction and two records, draws with the very moments of the

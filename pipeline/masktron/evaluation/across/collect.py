@@ -14,9 +14,9 @@ from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection
 from masktron.evaluation.across.texts import Spans, spans
 from masktron.evaluation.findings import Verdict
-from masktron.read.columns import Batch, Cell, Form
-from masktron.read.keys import KeyTable
-from masktron.read.rulebook import XPathVersion
+from masktron.rulebook.schema import XPathVersion
+from masktron.sources.columns import Batch, Cell, Form
+from masktron.sources.key_table import KeyTable
 
 _LARGEST = 2**53
 _SUMS = frozenset({"sum", "avg", "min", "max"})

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from masktron.evaluation.across.selection import Predicate
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Origin, Pattern, Rule, Rulebook
+from masktron.rulebook.schema import Check, Origin, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
 
 
 def conditions_of(rulebook: Rulebook, layout: Layout, predicates: Collection[Predicate]) -> Rulebook:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.read.columns import Batch, Cell, Cells, Form, Numbers, Texts
-from masktron.read.records import Field, Layout
+from masktron.sources.columns import Batch, Cell, Cells, Form, Numbers, Texts
+from masktron.sources.records import Field, Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

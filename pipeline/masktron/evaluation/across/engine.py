@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
-from masktron.read.columns import Batch
+from masktron.sources.columns import Batch
 
 _CHUNK = 5000
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.evaluation.across.paths import Map, Spot, called
-from masktron.read.forbidden import STANDARD_NAMESPACES
-from masktron.read.rulebook import Rule, Rulebook, ValueOf
-from masktron.read.schematron_context import parse_context
-from masktron.read.schematron_lexer import tokenize, variables
-from masktron.read.xpath_parser import parse
+from masktron.rulebook.forbidden import STANDARD_NAMESPACES
+from masktron.rulebook.schema import Rule, Rulebook, ValueOf
+from masktron.xpath.context_match import parse_context
+from masktron.xpath.lexer import tokenize, variables
+from masktron.xpath.tokens import parse
 
 _WORDS = (
     "and or = != < <= > >= eq ne lt le gt ge + - * div mod idiv , to || if ( (string) (integer) (decimal) (float)"

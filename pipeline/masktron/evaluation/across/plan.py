@@ -18,9 +18,9 @@ from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import constant_text, fraction_of
 from masktron.evaluation.across.selection import Aggregate, Predicate, Source
-from masktron.read.columns import Batch
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
 
 
 class Across(Planned):
@@ -162,7 +162,7 @@ def plan_across(
     rulebook : Rulebook
     layout : Layout
     checks : collection of int
-        Indices of the checks, mostly those to which `masktron.read.locality.locality` gives a reason.
+        Indices of the checks, mostly those to which `masktron.rulebook.locality.locality` gives a reason.
     outside : collection of str
         Clark names of the elements (``@`` before attributes) that the file has outside its records.
     original_layout : Layout, optional

@@ -31,10 +31,10 @@ from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, Source
 from masktron.evaluation.across.survey import Survey
 from masktron.evaluation.stylesheet import needs_saxon
-from masktron.read.forbidden import STANDARD_NAMESPACES
-from masktron.read.locality import locality
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Rulebook, ValueOf
+from masktron.rulebook.forbidden import STANDARD_NAMESPACES
+from masktron.rulebook.locality import locality
+from masktron.rulebook.schema import Check, Rulebook, ValueOf
+from masktron.sources.records import Layout
 
 type Value = int | float | bool | None
 """Of an aggregate that is the same for all records; None is the empty sequence."""

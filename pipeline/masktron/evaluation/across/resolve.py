@@ -8,9 +8,9 @@ from typing import Any
 
 from masktron.evaluation.across.paths import Map, NotAcross, Path, PathReader, PathStep, Spot, bare, called, extent
 from masktron.evaluation.across.selection import Key, Predicate, Reach, Selection, Source, Word
-from masktron.read.rulebook import XPathVersion
-from masktron.read.schematron_context import may_be_positional
-from masktron.read.schematron_lexer import literal_value
+from masktron.rulebook.schema import XPathVersion
+from masktron.xpath.context_match import may_be_positional
+from masktron.xpath.lexer import literal_value
 
 _EQUAL = frozenset({"=", "eq"})
 _KINDS = {"string": "string", "normalize-space": "normal", "number": "number"}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.recognise import Hole
-from masktron.read.rulebook import Let, Rule, Rulebook, ValueOf, XPathVersion
-from masktron.read.xpath_parser import repair
+from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf, XPathVersion
+from masktron.xpath.tokens import repair
 
 type Place = tuple[int, ...]
 """Of an expression in a rulebook: pattern, rule, check and part, or those of a ``let``."""

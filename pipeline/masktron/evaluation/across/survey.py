@@ -12,10 +12,10 @@ from masktron.evaluation.across.recognise import Hole, Recogniser
 from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import Place
 from masktron.evaluation.across.selection import Source
-from masktron.read.forbidden import STANDARD_NAMESPACES
-from masktron.read.rulebook import Let, Pattern, Rule, Rulebook, ValueOf
-from masktron.read.schematron_context import ContextPath, parse_context
-from masktron.read.xpath_parser import parse, repair
+from masktron.rulebook.forbidden import STANDARD_NAMESPACES
+from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook, ValueOf
+from masktron.xpath.context_match import ContextPath, parse_context
+from masktron.xpath.tokens import parse, repair
 
 
 class Survey:

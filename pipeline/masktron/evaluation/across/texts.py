@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.selection import Key, Word
-from masktron.read.columns import Batch, Cell, Form
-from masktron.read.lexical import XML_SPACE
+from masktron.sources.columns import Batch, Cell, Form
+from masktron.sources.lexical import XML_SPACE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

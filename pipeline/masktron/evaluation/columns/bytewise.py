@@ -7,7 +7,7 @@ import codecs
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.read.columns import Batch, Cell
+from masktron.sources.columns import Batch, Cell
 
 _BIJECTIVE = frozenset({"utf-8", "ascii", "iso8859-1"})
 _LONGEST = 64

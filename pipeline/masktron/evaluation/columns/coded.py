@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import Truth
-from masktron.read.columns import Batch
+from masktron.sources.columns import Batch
 
 _DENSE = 1 << 16
 """Up to so many possible combinations are marked in a table; more are sorted."""

@@ -17,8 +17,8 @@ import numpy as np
 from masktron.evaluation.columns.kleene import sure
 from masktron.evaluation.columns.outcome import NotColumnar, Test, Truth
 from masktron.evaluation.columns.scope import Scope
-from masktron.read.columns import Batch
-from masktron.read.schematron_context import ContextPath, Step, parse_context
+from masktron.sources.columns import Batch
+from masktron.xpath.context_match import ContextPath, Step, parse_context
 
 type Target = int | None
 """A node of a record: None for itself, else a field by its position in the layout."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.read.columns import Batch
+from masktron.sources.columns import Batch
 
 
 class NotColumnar(Exception):  # noqa: N818 -- no mistake: the expression goes to an engine

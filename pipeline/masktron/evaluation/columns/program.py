@@ -14,9 +14,9 @@ from masktron.evaluation.columns.outcome import NotColumnar, Outcome
 from masktron.evaluation.columns.scope import DOCUMENT, Scope
 from masktron.evaluation.columns.walks import Job, OddCells, Stage, Walk, follow
 from masktron.evaluation.stylesheet import needs_saxon
-from masktron.read.columns import Batch
-from masktron.read.records import Layout
-from masktron.read.rulebook import Check, Let, Pattern, Rule, Rulebook, XPathVersion
+from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
 
 _MOST_NODES = 255
 _NOT_ASKED = "it was not asked for"

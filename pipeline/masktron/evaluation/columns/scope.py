@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.read.records import Layout
-from masktron.read.rulebook import XPathVersion
+from masktron.rulebook.schema import XPathVersion
+from masktron.sources.records import Layout
 
 DOCUMENT = -1
 """The focus of variables of the schema or of a pattern: nothing in a batch answers what reads nodes there."""

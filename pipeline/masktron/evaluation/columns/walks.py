@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.columns.contexts import Target
 from masktron.evaluation.columns.outcome import Outcome, Test
-from masktron.read.columns import Batch, Cell
+from masktron.sources.columns import Batch, Cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,10 +34,10 @@ from masktron.evaluation.columns.xpath1_paths import (
 )
 from masktron.evaluation.columns.xpath1_types import Boolean, Figures, Member, Nodes, Number, String, Value
 from masktron.evaluation.columns.xpath1_values import to_boolean, to_number
-from masktron.read.columns import Batch
-from masktron.read.lexical import xpath1_number
-from masktron.read.records import Layout
-from masktron.read.xpath_parser import parse
+from masktron.sources.columns import Batch
+from masktron.sources.lexical import xpath1_number
+from masktron.sources.records import Layout
+from masktron.xpath.tokens import parse
 
 _DEEPEST = 80
 """Nesting of an expression that is compiled; chains of one operator count once."""

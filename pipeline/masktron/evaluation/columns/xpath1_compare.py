@@ -26,7 +26,7 @@ from masktron.evaluation.columns.xpath1_types import (
     numbers_of,
 )
 from masktron.evaluation.columns.xpath1_values import to_boolean, to_number, to_string
-from masktron.read.columns import Batch
+from masktron.sources.columns import Batch
 
 type Relation = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
 

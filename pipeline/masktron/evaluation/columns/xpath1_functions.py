@@ -27,9 +27,9 @@ from masktron.evaluation.columns.xpath1_types import (
     numbers_of,
 )
 from masktron.evaluation.columns.xpath1_values import to_boolean, to_number, to_string
-from masktron.read.columns import Batch
-from masktron.read.lexical import XML_SPACE
-from masktron.read.records import Layout
+from masktron.sources.columns import Batch
+from masktron.sources.lexical import XML_SPACE
+from masktron.sources.records import Layout
 
 _INT_MAX = 2**31 - 1
 _SPACES = re.compile(f"[{XML_SPACE}]+")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.coded import Coded, chosen, constant
 from masktron.evaluation.columns.outcome import Truth
 from masktron.evaluation.columns.xpath1_types import Member, Nodes, field_of
-from masktron.read.columns import Batch, Cell
+from masktron.sources.columns import Batch, Cell
 
 
 def first(nodes: Nodes, what: Callable[[Member], Callable[[Batch], Coded[str]]]) -> Callable[[Batch], Coded[str]]:

@@ -18,7 +18,7 @@ from masktron.evaluation.columns.xpath1_types import (
     the_record,
     the_text,
 )
-from masktron.read.columns import Batch
+from masktron.sources.columns import Batch
 
 _KINDS = frozenset({"text", "node", "comment", "processing-instruction"})
 _WORDLESS = {"(name)": "child", "*": "child", ":": "child", "@": "attribute", ".": "self", "..": "parent"}

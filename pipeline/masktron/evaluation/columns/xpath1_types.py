@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.coded import Coded
 from masktron.evaluation.columns.kleene import sure
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.read.columns import Batch, Cell
+from masktron.sources.columns import Batch, Cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,8 +21,8 @@ from masktron.evaluation.columns.xpath1_types import (
     field_of,
     numbers_of,
 )
-from masktron.read.columns import Batch
-from masktron.read.lexical import xpath1_number, xpath1_text
+from masktron.sources.columns import Batch
+from masktron.sources.lexical import xpath1_number, xpath1_text
 
 
 def to_boolean(value: Value) -> Boolean:

@@ -14,8 +14,8 @@ from masktron.evaluation.columns.xpath2_compare import holding
 from masktron.evaluation.columns.xpath2_expressions import evaluate
 from masktron.evaluation.columns.xpath2_source import BatchSource, DrySource
 from masktron.evaluation.columns.xpath2_steps import Let, start
-from masktron.read.columns import Batch
-from masktron.read.xpath_parser import parse
+from masktron.sources.columns import Batch
+from masktron.xpath.tokens import parse
 
 _STANDARD = (
     ("xs", "http://www.w3.org/2001/XMLSchema"),

@@ -31,8 +31,8 @@ from masktron.evaluation.columns.xpath2_values import (
     boolean,
     some,
 )
-from masktron.read.columns import Form
-from masktron.read.lexical import INTEGER_TYPES, XML_SPACE
+from masktron.sources.columns import Form
+from masktron.sources.lexical import INTEGER_TYPES, XML_SPACE
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")

@@ -23,7 +23,7 @@ from masktron.evaluation.columns.xpath2_values import (
     Untyped,
     some,
 )
-from masktron.read.lexical import XML_SPACE
+from masktron.sources.lexical import XML_SPACE
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _DAYS = re.compile(r"(-?)P([0-9]{1,6})D")

@@ -30,8 +30,8 @@ from masktron.evaluation.columns.xpath2_values import (
     Untyped,
     some,
 )
-from masktron.read.columns import Form, Numbers
-from masktron.read.lexical import XML_SPACE
+from masktron.sources.columns import Form, Numbers
+from masktron.sources.lexical import XML_SPACE
 
 LIMIT = 2**62 - 1
 """Of a mantissa: the sum of two still fits into 64 bits."""

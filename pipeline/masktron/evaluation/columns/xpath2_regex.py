@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.read.regex_ambiguity import NotAnalysedError, ambiguity
+from masktron.xpath.regex_ambiguity import NotAnalysedError, ambiguity
 
 _CLASSES: Mapping[str, str] = MappingProxyType(
     {

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.xpath2_values import NO, NOWHERE, Bools, always
-from masktron.read.columns import Batch, Cell, Numbers, Texts
+from masktron.sources.columns import Batch, Cell, Numbers, Texts
 
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
 """In which bytes follow each other as code points do."""

@@ -22,7 +22,7 @@ from masktron.evaluation.columns.xpath2_values import (
     one,
     where,
 )
-from masktron.read.forbidden import STANDARD_NAMESPACES
+from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from masktron.evaluation.columns.xpath2_values import (
     one,
     some,
 )
-from masktron.read.lexical import XML_SPACE
+from masktron.sources.lexical import XML_SPACE
 
 _SPACES = str.maketrans(dict.fromkeys(XML_SPACE, " "))
 

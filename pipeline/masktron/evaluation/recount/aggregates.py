@@ -19,7 +19,7 @@ from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Selection, Source, Word
 from masktron.evaluation.recount.values import Values, Wanted, reads_of
 from masktron.evaluation.stylesheet import EngineName
-from masktron.read.rulebook import XPathVersion
+from masktron.rulebook.schema import XPathVersion
 
 
 @dataclass(frozen=True, slots=True)

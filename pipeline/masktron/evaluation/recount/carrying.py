@@ -11,8 +11,8 @@ from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.engines import Guard
 from masktron.evaluation.recount.aggregates import Recounted
 from masktron.evaluation.recount.values import Names
-from masktron.read.records import Layout
-from masktron.read.slices import Frame, framed_test
+from masktron.sources.records import Layout
+from masktron.sources.xml.slices import Frame, framed_test
 
 _NUMBER = f"{PREFIX}n"
 """The attribute that counts the records of a document."""

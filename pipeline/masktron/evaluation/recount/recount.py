@@ -21,7 +21,7 @@ from masktron.evaluation.recount.sample import Tried, positions_of
 from masktron.evaluation.recount.tasks import Asked, Hand, Judging, Reading, Task, Trying
 from masktron.evaluation.recount.values import Values
 from masktron.evaluation.stylesheet import EngineName
-from masktron.read.slices import NotSlicedError, cuts, places
+from masktron.sources.xml.slices import NotSlicedError, cuts, places
 
 FIRST_LANE = -2
 """Of the recount; those of its engines go down from here."""

@@ -23,12 +23,12 @@ from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, r
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
 from masktron.evaluation.recount.values import Reader, Values, Wanted, program_of, wanted_of
 from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
-from masktron.read.encoding import Encoding
-from masktron.read.records import Layout
-from masktron.read.rulebook import Let, Rule, Rulebook, ValueOf
-from masktron.read.schematron_lexer import tokenize, variables
-from masktron.read.slices import Frame
-from masktron.read.xpath_parser import repair
+from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf
+from masktron.sources.records import Layout
+from masktron.sources.xml.encoding import Encoding
+from masktron.sources.xml.slices import Frame
+from masktron.xpath.lexer import tokenize, variables
+from masktron.xpath.tokens import repair
 
 SPREAD = 120
 """Records of the sample that are spread evenly over the file."""

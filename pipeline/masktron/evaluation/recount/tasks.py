@@ -19,10 +19,10 @@ from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.sample import Kin, Tried, proved
 from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
 from masktron.evaluation.stylesheet import EngineName, Selection
-from masktron.read.plain import survey_plain
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook
-from masktron.read.slices import NotSlicedError, framed, names_around
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
+from masktron.sources.xml.plain import survey_plain
+from masktron.sources.xml.slices import NotSlicedError, framed, names_around
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
 from masktron.evaluation.stylesheet_scope import reads_documents
-from masktron.read.records import Layout
-from masktron.read.rulebook import Rulebook, XPathVersion
-from masktron.read.schematron_compile import XSL
-from masktron.read.slices import Frame, framed_test
+from masktron.rulebook.schema import Rulebook, XPathVersion
+from masktron.rulebook.schematron.expressions import XSL
+from masktron.sources.records import Layout
+from masktron.sources.xml.slices import Frame, framed_test
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
 type Reads = Literal["text", "normal", "number", "there"]

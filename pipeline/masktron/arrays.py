@@ -1,0 +1,15 @@
+"""Types of arrays that stand in many signatures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+type Floats = NDArray[np.float64]
+"""Numbers, in whatever shape the docstring gives."""
+
+type Labels = NDArray[np.intp]
+"""The group of each record, as a number from 0."""

@@ -1,0 +1,212 @@
+"""Functions that reach outside the data and the bound original: refused before any engine sees the expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from masktron.errors import RulebookError
+from masktron.rulebook.schema import Origin
+from masktron.xpath.lexer import Call, LexicalError, Token, calls, tokenize
+
+FUNCTIONS_NAMESPACE = "http://www.w3.org/2005/xpath-functions"
+STANDARD_NAMESPACES: Mapping[str, str] = MappingProxyType(
+    {
+        "fn": FUNCTIONS_NAMESPACE,
+        "xs": "http://www.w3.org/2001/XMLSchema",
+        "math": f"{FUNCTIONS_NAMESPACE}/math",
+        "map": f"{FUNCTIONS_NAMESPACE}/map",
+        "array": f"{FUNCTIONS_NAMESPACE}/array",
+    }
+)
+"""Prefixes that XPath 2 and later know without a declaration, and all namespaces whose functions may be called."""
+
+_FORBIDDEN = (
+    (
+        "it reads other files",
+        "unparsed-text unparsed-text-lines unparsed-text-available unparsed-entity-uri unparsed-entity-public-id "
+        "json-doc collection uri-collection doc-available stream-available",
+    ),
+    (
+        "it reads the machine's settings",
+        "environment-variable available-environment-variables system-property available-system-properties",
+    ),
+    ("it parses text that may name other files", "parse-xml parse-xml-fragment"),
+    ("it can call any function", "transform load-xquery-module function-lookup"),
+    ("it needs an xsl:key, which is not Schematron", "key"),
+    ("its result changes from run to run", "current-dateTime current-date current-time random-number-generator"),
+    (
+        "it tells where a file lies, not what is in it, and each engine has another answer",
+        "base-uri document-uri static-base-uri current-output-uri",
+    ),
+    ("its result depends on the settings of the machine", "implicit-timezone default-language"),
+    (
+        "it asks what an engine can do, and each one has another answer",
+        "element-available function-available type-available",
+    ),
+    (
+        "it belongs to an instruction of XSLT that Schematron does not have",
+        "current-group current-grouping-key current-merge-group current-merge-key regex-group accumulator-after "
+        "accumulator-before",
+    ),
+    ("it writes values of records to standard error", "trace"),
+)
+FORBIDDEN: Mapping[str, str] = MappingProxyType(
+    {name: reason for reason, names in _FORBIDDEN for name in names.split()}
+)
+"""Forbidden functions, and why."""
+_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "trace": "leave it out: trace(V, 'label') is V",
+        **dict.fromkeys(
+            ("current-dateTime", "current-date", "current-time"),
+            "write the date that the survey refers to, as a let at the head of the rulebook",
+        ),
+        "implicit-timezone": "write the time zone: 'PT0H' is that of UTC",
+    }
+)
+_AROUND = 60
+"""Characters that a message shows before and after a position."""
+_DOCUMENTS = frozenset({"document", "doc"})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCall:
+    """A call of ``document()`` or ``doc()`` with a literal URI, at ``[start:end]`` of its expression."""
+
+    uri: str
+    start: int
+    end: int
+
+
+def screen(expression: str, origin: Origin, namespaces: tuple[tuple[str, str], ...]) -> tuple[DocumentCall, ...]:
+    """Refuse what an expression must not call, and return its calls of ``document()``.
+
+    The test is lexical: every name before a parenthesis outside literals and comments is taken for a call, so
+    nothing escapes in an expression that a parser does not understand.
+
+    Raises
+    ------
+    RulebookError
+        With the place and the call.
+    """
+    try:
+        tokens = tokenize(expression)
+    except LexicalError as problem:
+        reason = f"{problem} (character {problem.at + 1})"
+        raise syntax_error(expression, reason, origin, at=problem.at) from None
+    _refuse_ids(expression, tokens, origin)
+    return tuple(_screened(expression, calls(tokens), origin, dict(namespaces)))
+
+
+def shortened(expression: str, at: int = 0) -> str:
+    """Return an expression for a message, in quotes; of a long one 60 characters on both sides of a position.
+
+    Parameters
+    ----------
+    at : int
+        In the expression as it is written.
+    """
+    before, after = " ".join(expression[:at].split()), " ".join(expression[at:].split())
+    space = " " if before and after and (expression[at - 1].isspace() or expression[at].isspace()) else ""
+    head = f"... {before[-_AROUND:]}" if len(before) > 2 * _AROUND else before
+    tail = f"{after[:_AROUND]} ..." if len(after) > 2 * _AROUND else after
+    return repr(f"{head}{space}{tail}")
+
+
+def syntax_error(
+    expression: str, reason: str, origin: Origin, hint: str = "", *, rules: Sequence[str] = (), at: int = 0
+) -> RulebookError:
+    """Return the error for an expression that is not XPath of the version that the rulebook asks for.
+
+    Parameters
+    ----------
+    rules : sequence of str
+        Ids of the rules that need it.
+    at : int
+        Position in the expression around which a long one is shown.
+    """
+    of = f" of the rule {', '.join(rules)}" if rules else ""
+    what = f"XPath error in {shortened(expression, at)}{of}: {reason}"
+    return RulebookError(what, where=str(origin), hint=hint)
+
+
+def _screened(
+    expression: str, found: Iterator[Call], origin: Origin, namespaces: Mapping[str, str]
+) -> Iterator[DocumentCall]:
+    for call in found:
+        uri, local = expanded(call.name, namespaces)
+        if uri not in STANDARD_NAMESPACES.values():
+            raise RulebookError(
+                f"{call.name}() is an extension function; only the functions of XPath itself are allowed",
+                where=str(origin),
+                hint=f"write {shortened(expression, call.start)} without it",
+            )
+        if uri == FUNCTIONS_NAMESPACE and local in FORBIDDEN:
+            raise RulebookError(
+                f"the function {call.name}() is forbidden: {FORBIDDEN[local]}",
+                where=str(origin),
+                hint=_HINTS.get(
+                    local, "rules may look at the data and, through document(), at the original file only"
+                ),
+            )
+        if uri == FUNCTIONS_NAMESPACE and local in _DOCUMENTS:
+            yield _document(call, origin)
+
+
+def _refuse_ids(expression: str, tokens: Sequence[Token], origin: Origin) -> None:
+    """Refuse ``generate-id()`` but where two of its results are compared: the texts change between runs."""
+    found = {
+        at: _closing(tokens, at)
+        for at, token in enumerate(tokens[:-1])
+        if token.text in ("generate-id", "fn:generate-id") and token.kind == "name" and tokens[at + 1].text in "(#"
+    }
+    compared: set[int] = set()
+    for at, end in found.items():
+        if [token.text for token in tokens[end + 1 : end + 2]] in (
+            ["="],
+            ["!="],
+            ["eq"],
+            ["ne"],
+        ) and end + 2 in found:
+            compared |= {at, end + 2}
+    if found.keys() - compared:
+        raise RulebookError(
+            f"the function generate-id() is forbidden here: its result changes from run to run, in "
+            f"{shortened(expression)}",
+            where=str(origin),
+            hint="compare it with another generate-id(), as in generate-id(A) = generate-id(B), or write "
+            "count(A | B) = 1",
+        )
+
+
+def _closing(tokens: Sequence[Token], at: int) -> int:
+    """Return the place of the parenthesis that closes a call."""
+    depth = 0
+    for place in range(at + 1, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[place].text, 0) if tokens[place].kind == "symbol" else 0
+        if depth <= 0:
+            return place
+    return len(tokens)
+
+
+def expanded(name: str, namespaces: Mapping[str, str]) -> tuple[str, str]:
+    """Return namespace and local name of a function as it is called."""
+    if name.startswith("Q{"):
+        uri, _, local = name[2:].partition("}")
+        return uri.strip(), local
+    prefix, colon, local = name.rpartition(":")
+    if not colon:
+        return FUNCTIONS_NAMESPACE, local
+    return namespaces.get(prefix) or STANDARD_NAMESPACES.get(prefix, ""), local
+
+
+def _document(call: Call, origin: Origin) -> DocumentCall:
+    if not call.literal:
+        raise RulebookError(
+            f"the argument of {call.name}() must be a literal file name",
+            where=str(origin),
+            hint=f"write for example {call.name}('microdata.xml'); --original says which file that is",
+        )
+    return DocumentCall(call.literal, call.start, call.end)

@@ -1,0 +1,217 @@
+"""The nodes on which checks are evaluated: those of a context that a phase leaves, and those that they visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from masktron.errors import RulebookError
+from masktron.rulebook.schema import Origin, Pattern, Rule
+from masktron.xpath.context_match import ContextPath, Step, condition, parse_context
+from masktron.xpath.lexer import LexicalError, tokenize
+
+type Namespaces = tuple[tuple[str, str], ...]
+
+
+type Placed = tuple[int, Rule]
+"""A rule with its place among the rules of the pattern."""
+
+
+def parts(rules: Sequence[Rule], namespaces: Namespaces) -> Iterator[tuple[Placed, ...]]:
+    """Split the rules of a pattern so that each part fires on the nodes that its rules evaluate.
+
+    A rule with ``visit-each`` evaluates other nodes than those of its context, and it is the latter that no later
+    rule may fire on. So it becomes a part of its own, whose context leads on to what is visited from those
+    nodes of the context that no earlier rule has; and later rules have it, without checks, in front of them.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+    namespaces : tuple of (prefix, uri)
+
+    Raises
+    ------
+    RulebookError
+        What is visited is no path down, or the context of an earlier rule is no path.
+    """
+    start = 0
+    for at, rule in enumerate(rules):
+        if rule.visit_each:
+            if start < at:
+                yield _part(rules, start, at)
+            yield ((at, _visiting(rule, rules[:at], namespaces)),)
+            start = at + 1
+    if start < len(rules) or not rules:
+        yield _part(rules, start, len(rules))
+
+
+def _part(rules: Sequence[Rule], start: int, stop: int) -> tuple[Placed, ...]:
+    before = (replace(rule, checks=(), lets=(), visit_each="") for rule in rules[:start])
+    return (*enumerate(before), *enumerate(rules[start:stop], start))
+
+
+def _visiting(rule: Rule, earlier: Sequence[Rule], namespaces: Namespaces) -> Rule:
+    from_ = _paths(rule.context, namespaces, rule.origin, "the context of a rule with visit-each")
+    visited = _paths(rule.visit_each, namespaces, rule.origin, "visit-each")
+    for path in visited:
+        # a node that is reached from two others would be evaluated once instead of twice
+        if path.absolute or any(step.gap for step in path.steps):
+            raise _refused("visit-each", rule.visit_each, rule.origin)
+    _check_down("visit-each", rule.visit_each, rule.origin)
+    for path in from_:
+        if path.kind not in ("element", "document"):
+            raise _refused("the context of a rule with visit-each", rule.context, rule.origin)
+    heads = []
+    for path in from_:
+        held = [test for other in earlier for test in _taken(path, other, namespaces)]
+        if held and not path.steps:
+            raise _refused("the context of a rule with visit-each", rule.context, rule.origin)
+        heads.append(_written(path) + "".join(f"[not({test})]" for test in held))
+    tails = [_written(path) for path in visited]
+    joined = (head if tail == "." else f"{head.rstrip('/')}/{tail}" for head in heads for tail in tails)
+    return replace(rule, context=" | ".join(joined), written=rule.context)
+
+
+def _taken(path: ContextPath, other: Rule, namespaces: Namespaces) -> Iterator[str]:
+    """Yield for an earlier rule what is true of the nodes of a path that are in its context too."""
+    what = "the context of a rule before one with visit-each"
+    for theirs in _paths(other.context, namespaces, other.origin, what):
+        ours, last = (p.steps[-1] if p.steps else None for p in (path, theirs))
+        names = _names(ours, namespaces), _names(last, namespaces)
+        if None not in names and names[0] != names[1]:
+            continue
+        plain = last is not None and last.predicates and not last.positional and not theirs.absolute
+        if plain and last is not None and None not in names and len(theirs.steps) == 1:
+            yield " and ".join(f"({p})" for p in last.predicates)
+        else:
+            yield condition(theirs)
+
+
+def _names(step: Step | None, namespaces: Namespaces) -> tuple[str, str] | None:
+    """Return namespace and local name of the elements that a step selects; None where there may be several."""
+    if step is None or step.kind != "element" or step.plain_name is None:
+        return None
+    prefix, _, local = step.plain_name.rpartition(":")
+    return dict(namespaces).get(prefix, prefix), local
+
+
+def _check_down(what: str, expression: str, origin: Origin) -> None:
+    """Refuse steps that a context may have since it is read from anywhere, and a path that is walked may not."""
+    depth = 0
+    for token in tokenize(expression):
+        if token.kind == "symbol":
+            depth += (token.text == "[") - (token.text == "]")
+        if depth == 0 and token.text in ("..", "self"):
+            raise _refused(what, expression, origin)
+
+
+def _paths(expression: str, namespaces: Namespaces, origin: Origin, what: str) -> tuple[ContextPath, ...]:
+    try:
+        found = parse_context(expression, namespaces)
+    except LexicalError:
+        found = None
+    if found is None or "$" in expression:
+        raise _refused(what, expression, origin)
+    return found
+
+
+def _refused(what: str, expression: str, origin: Origin) -> RulebookError:
+    return RulebookError(
+        f"{what} is supported only as a path down without variables: {expression!r}",
+        where=str(origin),
+        hint="write for example Record, Record[Status = 'EMP'] or Household/Person",
+    )
+
+
+def _written(path: ContextPath) -> str:
+    if not path.steps:
+        return "/"
+    text = ""
+    for k, step in enumerate(path.steps):
+        if step.gap:
+            text += "//"
+        elif k or path.absolute:
+            text += "/"
+        text += _step(step)
+    return text
+
+
+def _step(step: Step) -> str:
+    name = "." if step.kind == "any" else f"{'@' if step.kind == 'attribute' else ''}{step.test}"
+    return name + "".join(f"[{p}]" for p in step.predicates)
+
+
+def from_part(pattern: Pattern, start: str, origin: Origin, namespaces: Namespaces) -> Pattern:
+    """Return a pattern that fires only in the part of a document that a phase begins at (``phase/@from``).
+
+    Parameters
+    ----------
+    pattern : Pattern
+    start : str
+        A path that is read at the root of the document.
+    origin : Origin
+        Of the phase.
+    """
+    starts = [replace(path, absolute=True) for path in _paths(start, namespaces, origin, "phase/@from")]
+    _check_down("phase/@from", start, origin)
+    if any(not path.steps for path in starts):
+        return pattern
+    if any(path.kind != "element" for path in starts):
+        raise _refused("phase/@from", start, origin)
+    return replace(pattern, rules=tuple(_restricted(rule, starts, namespaces) for rule in pattern.rules))
+
+
+def _restricted(rule: Rule, starts: Sequence[ContextPath], namespaces: Namespaces) -> Rule:
+    paths = _paths(rule.context, namespaces, rule.origin, "the context of a rule in a phase with from")
+    if any(not path.steps for path in paths):
+        raise _refused("the context of a rule in a phase with from", rule.context, rule.origin)
+    within = " or ".join(f"ancestor-or-self::*[{condition(start)}]" for start in starts)
+    contexts: list[str] = []
+    for path in paths:
+        below = _below(path, starts[0], namespaces) if len(starts) == 1 else None
+        contexts += [f"{_written(path)}[{within}]"] if below is None else below
+    return replace(rule, context=" | ".join(contexts), written=rule.written or rule.context)
+
+
+def _below(path: ContextPath, start: ContextPath, namespaces: Namespaces) -> list[str] | None:
+    """Return paths to the nodes of a path that stand at or below a start; None where that takes a condition.
+
+    The start is ``/f1/../fm`` and the path ``s1/../sn``, both plain steps of children. Either all of the path is
+    below the start, or its first steps are the last ones of the start.
+    """
+    above = [_names(step, namespaces) for step in start.steps]
+    if None in above or any(step.predicates or step.gap for step in start.steps):
+        return None
+    relative = not path.absolute or path.steps[0].gap
+    first = replace(path.steps[0], gap=False)
+    steps = (first, *path.steps[1:])
+    if not relative or any(step.gap for step in steps) or any(step.kind == "any" for step in steps):
+        return None
+    names = [_names(step, namespaces) for step in steps]
+    if None in names[:-1] or (names[-1] is None and steps[-1].kind != "attribute"):
+        return None
+    found = [(*start.steps, replace(first, gap=True), *steps[1:])]
+    shared = range(1, min(len(steps), len(above)) + 1)
+    found += [(*start.steps[:-n], *steps) for n in shared if names[:n] == above[-n:]]
+    return [_written(ContextPath(steps, absolute=True)) for steps in found]
+
+
+def subject_of(subject: str, origin: Origin, namespaces: Namespaces) -> str | None:
+    """Return the path to the node that findings point at; None for the node of the context itself.
+
+    Raises
+    ------
+    RulebookError
+        It is no path down of plain names.
+    """
+    subject = subject.strip()
+    if not subject or subject == ".":
+        return None
+    paths = _paths(subject, namespaces, origin, "subject")
+    _check_down("subject", subject, origin)
+    plain = len(paths) == 1 and not paths[0].absolute
+    for step in paths[0].steps if plain else ():
+        plain = plain and step.plain_name is not None and not step.gap and not step.predicates
+    if not plain:
+        raise _refused("subject", subject, origin)
+    return _written(paths[0])

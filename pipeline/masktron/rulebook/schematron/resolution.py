@@ -1,0 +1,311 @@
+"""An expanded rulebook through pyschematron's own parser and resolvers, with origins and order carried along.
+
+pyschematron keeps no line numbers, sorts asserts before reports and puts what a rule extends first. Every pattern,
+rule and check therefore goes in with the number of its origin as its ``fpi``, which all resolvers leave alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from lxml import etree
+from pyschematron.direct_mode.schematron.ast_visitors import (
+    PhaseSelectionVisitor,
+    ResolveAbstractPatternsVisitor,
+    ResolveExtendsVisitor,
+)
+from pyschematron.direct_mode.schematron.parsers.xml.parser import SchemaParser
+
+from masktron.errors import RulebookError
+from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, softens
+from masktron.rulebook.schematron.fired_nodes import from_part, parts, subject_of
+from masktron.rulebook.schematron.inclusions import ISO, MARK, Sources, iso_children
+from masktron.rulebook.schematron.notes import Templates, notes_of, part_of, rich_of
+from masktron.rulebook.schematron.prepare import GROUP, prepare
+from masktron.rulebook.schematron.structure import expanded, name_of
+
+_ALL = "#ALL"
+_DEFAULT = "#DEFAULT"
+_ANY = "#ANY"
+
+
+def resolve(
+    schema: etree._Element, sources: Sources, phase: str | None, namespaces: tuple[tuple[str, str], ...]
+) -> tuple[Any, tuple[Let, ...], tuple[Pattern, ...], About]:
+    """Resolve extends, abstract patterns and the phase.
+
+    Returns
+    -------
+    schema : pyschematron.direct_mode.schematron.ast.Schema
+        Each check's ``fpi`` is ``masktron:INDEX``.
+    lets : tuple of Let
+        Of the schema and the active phase.
+    patterns : tuple of Pattern
+    about : About
+
+    Raises
+    ------
+    RulebookError
+        The phase is unknown, or nothing is left to check.
+    """
+    active = _phase(schema, phase, sources)
+    about = _about(schema, active)
+    templates = prepare(schema)
+    # elementpath selects from the document: beside a comment before the root, pyschematron would find no pattern.
+    tree = SchemaParser().parse(deepcopy(schema))
+    tree = ResolveExtendsVisitor(tree).apply(tree)
+    tree = ResolveAbstractPatternsVisitor(tree).apply(tree)
+    everything = tree.patterns
+    tree = PhaseSelectionVisitor(tree, active or _ALL).apply(tree)
+    if idle := [node for node in everything if node.fpi and all(node.fpi != one.fpi for one in tree.patterns)]:
+        about = replace(about, inactive=_left_out(idle, active, default=phase in (None, _DEFAULT)))
+        sources.notes.append(about.inactive)
+    lets = _lets(schema, {v.name: v.value.query for v in tree.variables}, schema, sources, None)
+    element = next((p for p in iso_children(schema, "phase") if active and p.get("id") == active), None)
+    for node in tree.phases:
+        if element is None:
+            break
+        lets += _lets(element, {v.name: v.value.query for v in node.variables}, schema, sources, None)
+    builder = _Builder(schema, sources, templates, namespaces, element)
+    patterns = [part for node in tree.patterns if node.fpi for part in builder.parts(node)]
+    _require_checks([p for p, _ in patterns], schema, sources, active)
+    # what is active has been chosen: the default phase would choose again, and know no variables of the phase
+    theirs = {
+        "patterns": tuple(node for _, node in patterns),
+        "variables": (*tree.variables, *(v for node in tree.phases if active for v in node.variables)),
+        "phases": (),
+        "default_phase": None,
+    }
+    return (
+        tree.with_updated(**theirs),
+        lets,
+        tuple(pattern for pattern, _ in patterns),
+        about,
+    )
+
+
+def _left_out(patterns: Sequence[Any], active: str, *, default: bool) -> str:
+    """Say which patterns a phase leaves out."""
+    names = [str(node.id or "").strip() for node in patterns]
+    named = ", ".join(name for name in names if name)
+    several = f"{len(patterns)} patterns are" if len(patterns) > 1 else "1 pattern is"
+    chosen = " (defaultPhase; --phase '#ALL' takes all)" if default else ""
+    return f"the phase {active!r} is active{chosen}: {several} not evaluated{f': {named}' if named else ''}"
+
+
+def _about(schema: etree._Element, active: str) -> About:
+    title = next(iso_children(schema, "title"), None)
+    return About(
+        title=" ".join("".join(map(str, title.itertext())).split()) if title is not None else "",
+        version=schema.get("schemaVersion", ""),
+        edition=schema.get("schematronEdition", "").strip(),
+        phase=active,
+    )
+
+
+def _phase(schema: etree._Element, phase: str | None, sources: Sources) -> str:
+    """Return the id of the active phase, or the empty string for all patterns."""
+    phases = {p.get("id", ""): p for p in iso_children(schema, "phase")}
+    wanted = phase if phase not in (None, _DEFAULT) else schema.get("defaultPhase") or _ALL
+    if wanted == _ALL:
+        return ""
+    if wanted not in phases:
+        any_ = wanted == _ANY
+        raise RulebookError(
+            f"the phase {_ANY} is not supported: it would be chosen by the data"
+            if any_
+            else f"the rulebook has no phase {wanted!r}",
+            where=str(sources.origin(schema)),
+            hint=f"phases: {', '.join([*phases, _ALL])}",
+        )
+    if phases[wanted].get("when") is not None:
+        raise RulebookError(
+            f"the phase {wanted!r} has a condition on the data (phase/@when), which is not supported",
+            where=str(sources.origin(phases[wanted])),
+            hint="take out when; whoever names the phase has chosen it",
+        )
+    return str(wanted)
+
+
+def _require_checks(patterns: list[Pattern], schema: etree._Element, sources: Sources, active: str) -> None:
+    if any(rule.checks for pattern in patterns for rule in pattern.rules):
+        return
+    what = "no pattern" if not patterns else "no assert or report"
+    scope = f"the phase {active!r}" if active else "the rulebook"
+    raise RulebookError(
+        f"{scope} has {what}: there is nothing to check",
+        where=str(sources.origin(schema)),
+        hint="a rulebook needs pattern, rule and assert or report",
+    )
+
+
+def _lets(
+    scope: etree._Element,
+    values: Mapping[str, str],
+    schema: etree._Element,
+    sources: Sources,
+    instance: Origin | None,
+) -> tuple[Let, ...]:
+    """Return the variables of a scope in document order, with the values that pyschematron resolved."""
+    elements = expanded(scope, schema, sources, "let")
+    return tuple(
+        Let(name, values[name].strip(), replace(sources.origin(element), instance=instance))
+        for element in elements
+        for name in [element.get("name", "")]
+    )
+
+
+class _Builder:
+    """Our patterns from pyschematron's, checks numbered in document order."""
+
+    def __init__(
+        self,
+        schema: etree._Element,
+        sources: Sources,
+        templates: Templates,
+        namespaces: tuple[tuple[str, str], ...],
+        phase: etree._Element | None,
+    ) -> None:
+        self.schema = schema
+        self.sources = sources
+        self.templates = templates
+        self.namespaces = namespaces
+        self.phase = phase
+        self.by_mark = {element.get(MARK, ""): element for element in schema.iter()}
+        found = schema.iter(f"{{{ISO}}}diagnostic", f"{{{ISO}}}property")
+        self.notes = {(name_of(e), e.get("id", "")): e for e in found}
+        self.index = 0
+        self.ids: set[str] = set()
+        self.pattern_ids: set[str] = set()
+
+    def parts(self, node: Any) -> Iterator[tuple[Pattern, Any]]:
+        """Yield our patterns of one of pyschematron's, each with one of its own of the same rules."""
+        mark, _, instance_mark = node.fpi.partition("|")
+        element = self.by_mark[mark]
+        labelled = self.by_mark[instance_mark or mark]
+        instance = self.sources.origin(labelled) if instance_mark else None
+        label = _label(labelled) or (_label(element) if instance_mark else "")
+        made = [self.rule(theirs, label, instance, instance_mark) for theirs in node.rules]
+        rules, nodes = [rule for rule, _ in made], [theirs for _, theirs in made]
+        group = element.get(GROUP) is not None
+        apart = [[rule] for rule in rules] if group else [rules]
+        first = 0
+        values = {v.name: v.value.query for v in node.variables}
+        pattern = Pattern(
+            id="",
+            lets=_lets(element, values, self.schema, self.sources, instance),
+            rules=(),
+            origin=replace(self.sources.origin(element), instance=instance),
+            group=group,
+            role=labelled.get("role") or element.get("role"),
+        )
+        started = False
+        for some in apart:
+            for part in parts(some, self.namespaces):
+                ours = replace(
+                    pattern,
+                    id=_unique(label or f"pattern-{len(self.pattern_ids) + 1}", self.pattern_ids),
+                    rules=tuple(rule for _, rule in part),
+                    continues=started,
+                )
+                if self.phase is not None and self.phase.get("from") is not None:
+                    origin = self.sources.origin(self.phase)
+                    ours = from_part(ours, self.phase.get("from", ""), origin, self.namespaces)
+                started = True
+                theirs = [nodes[first + at] for at, _ in part]
+                yield ours, node.with_updated(rules=tuple(map(_as_ours, theirs, ours.rules)))
+            first += len(some)
+
+    def rule(self, node: Any, label: str, instance: Origin | None, instance_mark: str) -> tuple[Rule, Any]:
+        """Return our rule, and pyschematron's with numbered checks in document order."""
+        element = self.by_mark[node.fpi]
+        order = [e.get(MARK, "") for e in expanded(element, self.schema, self.sources, "assert", "report")]
+        resolved = sorted(node.checks, key=lambda check: order.index(check.fpi))
+        values = {v.name: v.value.query for v in node.variables}
+        checks = tuple(self.check(check, node, label, instance, instance_mark) for check in resolved)
+        numbered = tuple(
+            theirs.with_updated(fpi=f"masktron:{ours.index}") for theirs, ours in zip(resolved, checks, strict=True)
+        )
+        rule = Rule(
+            context=node.context.query.strip(),
+            lets=_lets(element, values, self.schema, self.sources, instance),
+            checks=checks,
+            origin=replace(self.sources.origin(element), instance=instance),
+            id=self.templates.inside(element.get("id", ""), instance_mark).strip() or None,
+            visit_each=self.templates.inside(element.get("visit-each", ""), instance_mark).strip(),
+        )
+        return rule, node.with_updated(checks=numbered)
+
+    def check(self, node: Any, rule: Any, label: str, instance: Origin | None, instance_mark: str) -> Check:
+        """Return our check."""
+        element = self.by_mark[node.fpi]
+        home = self.by_mark[rule.fpi]
+        role, flag = node.role or rule.role, node.flag or rule.flag
+        severity = self.templates.inside(element.get("severity", ""), instance_mark) or None
+        origin = replace(self.sources.origin(element), instance=instance)
+        words = {"role": role, "flag": flag, "severity": severity}
+        _check_words(words, origin)
+        subject = element.get("subject") or home.get("subject")
+        check = Check(
+            id=_unique(
+                (node.id or "").strip() or (rule.id or "").strip() or label or f"rule-{self.index + 1}", self.ids
+            ),
+            index=self.index,
+            kind="assert" if name_of(element) == "assert" else "report",
+            test=node.test.query.strip(),
+            message=(
+                *map(part_of, node.content),
+                *notes_of(element, self.notes, self.templates, instance_mark, origin),
+            ),
+            origin=origin,
+            role=role,
+            flag=flag,
+            soft=any(softens(name, word) for name, word in words.items() if word),
+            severity=severity,
+            subject=subject_of(self.templates.inside(subject, instance_mark), origin, self.namespaces)
+            if subject
+            else None,
+            rich=rich_of(element),
+        )
+        self.index += 1
+        return check
+
+
+def _as_ours(node: Any, rule: Rule) -> Any:
+    """Return pyschematron's rule with what ours has become as a part of its pattern."""
+    node = node.with_updated(context=node.context.with_updated(query=rule.context))
+    return node if rule.checks else node.with_updated(checks=(), variables=())
+
+
+def _check_words(words: Mapping[str, str | None], origin: Origin) -> None:
+    for name, value in words.items():
+        if value is not None and value.strip().startswith("$"):
+            raise RulebookError(
+                f"{name} is the variable {value.strip()}, which is not supported",
+                where=str(origin),
+                hint=f"write the {name} itself, or choose it with abstract patterns",
+            )
+
+
+def _label(pattern: etree._Element) -> str:
+    title = next(iso_children(pattern, "title"), None)
+    words = (
+        pattern.get("id")
+        or pattern.get("name")
+        or ("".join(str(t) for t in title.itertext()) if title is not None else "")
+    )
+    return " ".join(str(words).split())
+
+
+def _unique(wanted: str, taken: set[str]) -> str:
+    """Return the name on one line, numbered where it is taken."""
+    name = first = " ".join(wanted.split())
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{first}.{number}"
+    taken.add(name)
+    return name

@@ -1,0 +1,233 @@
+"""Whether every element and attribute of a rulebook is Schematron's, of the edition that it declares, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lxml import etree
+
+from masktron.config import did_you_mean
+from masktron.errors import RulebookError
+from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, Sources
+from masktron.rulebook.schematron.terms import (
+    ATTRIBUTES,
+    BINDINGS,
+    CHILDREN,
+    EDITION_OF,
+    EDITIONS,
+    LANGUAGE,
+    LEFT_OVER,
+    MIXED,
+    OLDER,
+    Term,
+)
+
+_XML = "http://www.w3.org/XML/1998/namespace"
+_PROGRAMS = frozenset({"http://www.w3.org/1999/XSL/Transform", "http://www.w3.org/2012/xquery"})
+"""What is foreign and would change what rules mean."""
+_REFUSED = frozenset({("pattern", "documents"), ("group", "documents"), ("let", "as")})
+"""Attributes that are refused wherever they stand; the others are refused where they are read."""
+_VALUES = {
+    ("rule", "abstract"): ("true", "false", "1", "0"),
+    ("pattern", "abstract"): ("true", "false", "1", "0"),
+    ("group", "abstract"): ("true", "false", "1", "0"),
+    ("dir", "value"): ("ltr", "rtl"),
+}
+
+
+def check_edition(schema: etree._Element, sources: Sources) -> None:
+    """Take the edition that a schema declares.
+
+    Raises
+    ------
+    RulebookError
+        There is no such edition, or the query binding came later.
+    """
+    edition = schema.get("schematronEdition")
+    if edition is None:
+        return
+    where = str(sources.origin(schema))
+    sources.edition = edition.strip()
+    if sources.edition not in (*OLDER, *EDITIONS):
+        raise RulebookError(
+            f"the edition {edition!r} of Schematron is not known",
+            where=where,
+            hint=f"use schematronEdition={' or '.join(repr(e) for e in EDITIONS)}",
+        )
+    binding = schema.get("queryBinding", "").strip()
+    _admitted(sources, BINDINGS.get(binding.lower(), ""), f"the query binding {binding!r}", where)
+
+
+def check_included(sources: Sources) -> None:
+    """Refuse what inclusions, and the roots that they took the children of, cannot say.
+
+    Raises
+    ------
+    RulebookError
+        With file and line of the first offence.
+    """
+    for parent, element in sources.gone:
+        name = etree.QName(element).localname
+        where = str(sources.origin(element))
+        check_attributes(element, sources)
+        if name == "extends" and parent in ("schema", "library"):
+            _admitted(sources, "2025", f"<extends> in <{parent}>", where)
+        if name == "library":
+            _admitted(sources, "2025", "<library>", where)
+        if name in ("include", "extends") and len(element):
+            raise RulebookError(f"<{name}> is not empty", where=where, hint="it must be empty")
+
+
+def check_vocabulary(element: etree._Element, sources: Sources) -> None:
+    """Refuse what is not Schematron, came after the declared edition, or is not carried out.
+
+    Foreign elements are taken out, as the standard allows, where they are no programs; in messages their text stays.
+
+    Raises
+    ------
+    RulebookError
+        With file and line of the first offence.
+    """
+    name = etree.QName(element).localname
+    check_attributes(element, sources)
+    _check_text(element, name, sources)
+    allowed = CHILDREN[name]
+    if name == "let" and len(element):
+        raise RulebookError(
+            "<let> has no value attribute; elements as its content are not supported"
+            if element.get("value") is None
+            else "<let> has both a value and content",
+            where=str(sources.origin(element)),
+            hint='write <let name="..." value="..."/>',
+        )
+    for child in list(element):
+        if etree.QName(child).namespace != ISO:
+            _check_foreign(child, name, sources)
+            continue
+        inner = etree.QName(child).localname
+        where = str(sources.origin(child))
+        if inner not in allowed:
+            raise RulebookError(
+                f"<{inner}> is not allowed in <{name}>", where=where, hint=_hint_of(inner, list(allowed))
+            )
+        _admitted(sources, EDITION_OF[inner], f"<{inner}>", where)
+        _admitted(sources, allowed[inner], f"<{inner}> in <{name}>", where)
+        check_vocabulary(child, sources)
+
+
+def _hint_of(name: str, allowed: list[str]) -> str:
+    if not allowed:
+        return "it must be empty"
+    close = did_you_mean(name, sorted(allowed))
+    return close if close.endswith("?") else f"allowed are {', '.join(sorted(allowed))}"
+
+
+def check_attributes(element: etree._Element, sources: Sources) -> None:
+    """Refuse attributes that a Schematron element cannot have, of its edition, or that are not carried out."""
+    name = etree.QName(element).localname
+    where = str(sources.origin(element))
+    known = ATTRIBUTES.get(name, {})
+    for key, value in element.attrib.items():
+        attribute = etree.QName(str(key))
+        local = attribute.localname
+        if str(key) == MARK or _is_foreign(attribute):
+            continue
+        term = None if attribute.namespace else known.get(local)
+        if term is None:
+            _check_known(attribute, name, sorted(known), where)
+            continue
+        if local != "schematronEdition":
+            _admitted(sources, term.edition, term.name, where)
+        if (name, local) in _REFUSED:
+            raise RulebookError(f"{term.name} is not supported", where=where, hint=_plain(term))
+        values = _VALUES.get((name, local))
+        if values and str(value).strip() not in values:
+            raise RulebookError(
+                f"{term.name} cannot be {str(value)!r}", where=where, hint=f"use one of {', '.join(values)}"
+            )
+
+
+def _plain(term: Term) -> str:
+    return term.says.replace("`", "")
+
+
+def _is_foreign(attribute: etree.QName) -> bool:
+    if attribute.namespace == _XML:
+        return attribute.localname in (*LANGUAGE, "id")
+    return bool(attribute.namespace) and attribute.namespace not in (ISO, ASCC)
+
+
+def _check_known(attribute: etree.QName, element: str, known: list[str], where: str) -> None:
+    if not attribute.namespace and attribute.localname in LEFT_OVER.get(element, ()):
+        return
+    shown = attribute.localname
+    if attribute.namespace:
+        shown = f"{'xml' if attribute.namespace == _XML else 'sch'}:{shown}"
+        raise RulebookError(f"<{element}> cannot have the attribute {shown}", where=where, hint="leave it out")
+    close = did_you_mean(shown, known)
+    hint = close if close.endswith("?") else f"it may have {', '.join(known)}" if known else "it may have none"
+    raise RulebookError(
+        f"<{element}> has no attribute {shown!r} in any edition of Schematron", where=where, hint=hint
+    )
+
+
+def _admitted(sources: Sources, edition: str, what: str, where: str) -> None:
+    if sources.edition and sources.edition < edition and edition > EDITIONS[0]:
+        raise RulebookError(
+            f"{what} came with the edition of {edition}; the schema declares that of {sources.edition}",
+            where=where,
+            hint=f'declare schematronEdition="{edition}"',
+        )
+
+
+def _check_text(element: etree._Element, name: str, sources: Sources) -> None:
+    if name in MIXED:
+        return
+    text = next((t for t in _own_texts(element) if t.strip()), None)
+    if text is not None:
+        raise RulebookError(
+            f"text stands in <{name}>: {' '.join(text.split())[:40]!r}",
+            where=str(sources.origin(element)),
+            hint='write <let name="..." value="..."/>' if name == "let" else "messages stand in assert and report",
+        )
+
+
+def _own_texts(element: etree._Element) -> Iterator[str]:
+    yield element.text or ""
+    yield from (child.tail or "" for child in element)
+
+
+def _check_foreign(child: etree._Element, parent: str, sources: Sources) -> None:
+    qname = etree.QName(child)
+    where = str(sources.origin(child))
+    shown = f"<{child.prefix}:{qname.localname}>" if child.prefix else f"<{qname.localname}>"
+    if qname.namespace in _PROGRAMS:
+        raise RulebookError(
+            f"{shown} is foreign to Schematron and not supported",
+            where=where,
+            hint="rules may use XPath and <let> only",
+        )
+    if (not qname.namespace or qname.namespace == ASCC) and qname.localname in (*EDITION_OF, "include"):
+        raise RulebookError(
+            f"{shown} is not in the namespace of Schematron, in which <{parent}> is",
+            where=where,
+            hint=f"write it as <{parent}> is written",
+        )
+    if not CHILDREN[parent]:
+        raise RulebookError(f"{shown} is not allowed in <{parent}>", where=where, hint="it must be empty")
+    if parent not in MIXED:
+        sources.note(f"{where}: {shown} is foreign to Schematron and left out")
+        # no text but white space stands behind it
+        child.getparent().remove(child)  # type: ignore[union-attr]
+        return
+    for inner in list(child):
+        if etree.QName(inner).namespace != ISO:
+            _check_foreign(inner, parent, sources)
+        elif etree.QName(inner).localname in CHILDREN[parent]:
+            check_vocabulary(inner, sources)
+        else:
+            raise RulebookError(
+                f"<{etree.QName(inner).localname}> stands in {shown}, which is foreign to Schematron",
+                where=str(sources.origin(inner)),
+                hint="put it outside",
+            )

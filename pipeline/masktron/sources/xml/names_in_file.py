@@ -1,0 +1,75 @@
+"""Every name of a file with its place: what a path in a rule can find there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import Shape, Survey, surveyed
+
+type Step = tuple[str, str]
+"""Namespace, empty for none, and local name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The elements and attributes of a file.
+
+    Attributes
+    ----------
+    elements : frozenset of tuple of (str, str)
+        Paths from the root element down, each step a namespace and a local name.
+    attributes : frozenset of tuple of (str, str)
+        The same, with the attribute as the last step.
+    """
+
+    elements: frozenset[tuple[Step, ...]]
+    attributes: frozenset[tuple[Step, ...]]
+
+    def spaces(self, name: str, *, attribute: bool = False) -> frozenset[str]:
+        """Return the namespaces in which a local name occurs; none where it does not occur."""
+        paths = self.attributes if attribute else self.elements
+        return frozenset(path[-1][0] for path in paths if path[-1][1] == name)
+
+    def names(self, *, attribute: bool = False) -> tuple[str, ...]:
+        """Return the local names of all elements or attributes, sorted."""
+        return tuple(sorted({path[-1][1] for path in (self.attributes if attribute else self.elements)}))
+
+
+def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
+    """Return the names of a file.
+
+    The layout of a flat file has them all; any other file is read once more.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be parsed any more.
+    """
+    if shape.flat and len(layout.record_path) <= 2:
+        record = tuple(map(_step, layout.record_path))
+        elements = {record[: length + 1] for length in range(len(record))}
+        elements |= {(*record, _step(field.tag)) for field in layout.fields if not field.attribute}
+        attributes = {(*record, _step(field.tag)) for field in layout.fields if field.attribute}
+        attributes |= {(record[0], _step(name)) for name, _ in layout.root_attributes}
+        return Vocabulary(frozenset(elements), frozenset(attributes))
+    walk = surveyed(path)
+    return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
+
+
+def _elements(walk: Survey) -> Iterator[tuple[Step, ...]]:
+    for node in walk.top.descendants():
+        yield tuple(map(_step, node.path))
+
+
+def _attributes(walk: Survey) -> Iterator[tuple[Step, ...]]:
+    for node in walk.top.descendants():
+        for name in node.attributes:
+            yield (*map(_step, node.path), _step(name))
+
+
+def _step(tag: str) -> Step:
+    space, _, local = tag.rpartition("}")
+    return space.removeprefix("{"), local

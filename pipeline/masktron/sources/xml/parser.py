@@ -1,0 +1,288 @@
+"""The one way into XML: two conforming parsers, hardened, with every error put into the user's words.
+
+expat goes first. It refuses a document type with declarations before anything is expanded, and it knows true
+line numbers; libxml2 (lxml) builds the trees that XPath engines read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+from xml.parsers import expat
+
+from lxml import etree
+
+from masktron.errors import DocumentError, MasktronError
+from masktron.files import refuse_special
+from masktron.sources.other_formats import refuse_other_formats
+from masktron.sources.xml.encoding import HEAD, Encoding, sniff
+
+MAX_DEPTH = 200
+"""Deepest nesting of elements that is read; libxml2's own limit is 256."""
+
+_BLOCK = 1 << 16
+_URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+_CHECK = "check the path, and that you may read the file"
+_HARDENED: dict[str, Any] = {
+    "resolve_entities": False,
+    "load_dtd": False,
+    "no_network": True,
+    "dtd_validation": False,
+    "attribute_defaults": False,
+    "huge_tree": False,
+    "recover": False,
+}
+_EXPAT = {
+    expat.errors.XML_ERROR_NO_ELEMENTS: "the file ends before the root element is closed",
+    expat.errors.XML_ERROR_UNCLOSED_TOKEN: "the file ends inside a tag, comment or other markup",
+    expat.errors.XML_ERROR_PARTIAL_CHAR: "the file ends inside a character",
+    expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION: "the file ends inside a CDATA section",
+    expat.errors.XML_ERROR_TAG_MISMATCH: "the end tag does not match the start tag",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an attribute is given twice",
+    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "there is more after the root element; XML has one root",
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "an entity is used that is not defined",
+    expat.errors.XML_ERROR_BAD_CHAR_REF: "a character reference names a character that XML forbids",
+    expat.errors.XML_ERROR_UNBOUND_PREFIX: "a namespace prefix is used that is not declared",
+    expat.errors.XML_ERROR_MISPLACED_XML_PI: "there is something before the XML declaration",
+    expat.errors.XML_ERROR_INCORRECT_ENCODING: "the declared encoding is not the encoding of the file",
+}
+_NATIVE = {"utf-8": "UTF-8", "iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}
+
+
+@contextmanager
+def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[tuple[BinaryIO, Encoding]]:
+    """Open an XML file and find its encoding.
+
+    Raises
+    ------
+    MasktronError
+        Of the class `error`, when there is no such file, it is a directory, a pipe or a device, cannot be read, is
+        empty, has another format than XML, or its encoding cannot be used.
+    """
+    refuse_special(path, error)
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        hint = "masktron reads local files only: download it first" if _URL.match(str(path)) else "check the path"
+        raise error("the file does not exist", where=str(path), hint=hint) from None
+    except IsADirectoryError:
+        raise error("this is a directory, not a file", where=str(path), hint="name the XML file") from None
+    except (OSError, ValueError) as problem:
+        raise error(f"the file cannot be read: {_reason(problem)}", where=str(path), hint=_CHECK) from None
+    with stream:
+        try:
+            head = stream.read(HEAD)
+            if not head:
+                raise error("the file is empty", where=str(path), hint="name an XML file with a root element")
+            refuse_other_formats(head, path, error)
+            stream.seek(0)
+            yield stream, sniff(head, f"{path}:1:1", error)
+        except OSError as problem:
+            raise error(f"the file cannot be read: {_reason(problem)}", where=str(path), hint=_CHECK) from None
+
+
+def _reason(problem: Exception) -> str:
+    code = getattr(problem, "errno", None)
+    return os.strerror(code) if code else str(problem)
+
+
+def scan(
+    path: Path,
+    attach: Callable[[expat.XMLParserType], None] | None = None,
+    error: type[MasktronError] = DocumentError,
+) -> Encoding:
+    """Read every byte of a file with expat; names come as ``uri}local``.
+
+    Parameters
+    ----------
+    path : Path
+    attach : callable, optional
+        Sets the handlers it wants on the parser.
+    error : type
+        Class of the errors raised.
+
+    Returns
+    -------
+    Encoding
+
+    Raises
+    ------
+    MasktronError
+        Of the class `error`, with line and column: the file is not well-formed, or its document type declares
+        anything beyond the name of the root.
+    """
+    with opened(path, error) as (stream, encoding):
+        parser = namespace_parser(path, encoding, error)
+        if attach is not None:
+            attach(parser)
+        wide = encoding.codec.startswith("utf-16")
+        # expat lets lone surrogates pass; the codec does not
+        decoder = codecs.getincrementaldecoder(encoding.codec if wide else "latin-1")()
+        block = b""
+        start = 0
+        try:
+            while block := stream.read(_BLOCK):
+                if wide:
+                    decoder.decode(block)
+                parser.Parse(block, False)
+                start += len(block)
+            parser.Parse(b"", True)
+        except expat.ExpatError as problem:
+            offset = parser.ErrorByteIndex - start
+            byte = block[offset] if 0 <= offset < len(block) else -1
+            raise _from_expat(path, problem, byte, encoding, error) from None
+        except UnicodeDecodeError as problem:
+            where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
+            raise error(
+                f"the text is not valid {encoding.name}: {problem.reason}",
+                where=where,
+                hint="declare the encoding that the file really has, or convert it to UTF-8",
+            ) from None
+    return encoding
+
+
+def namespace_parser(path: Path, encoding: Encoding, error: type[MasktronError]) -> expat.XMLParserType:
+    """Make a parser that gives names as ``uri}local`` and refuses document types with declarations."""
+    parser = expat.ParserCreate(_NATIVE.get(encoding.codec), "}")
+    parser.StartDoctypeDeclHandler = _doctype_guard(path, parser, error)
+    return parser
+
+
+def _doctype_guard(
+    path: Path, parser: expat.XMLParserType, error: type[MasktronError]
+) -> Callable[[str, str | None, str | None, bool], None]:
+    def guard(name: str, system_id: str | None, public_id: str | None, internal: bool) -> None:
+        if system_id or public_id or internal:
+            raise error(
+                f"the document type {name!r} has declarations or an external part; entities are never expanded",
+                where=f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}",
+                hint="remove the DOCTYPE and write the text that its entities stand for",
+            )
+
+    return guard
+
+
+def _from_expat(
+    path: Path, problem: expat.ExpatError, byte: int, encoding: Encoding, error: type[MasktronError]
+) -> MasktronError:
+    reason = expat.ErrorString(problem.code) or "not well-formed"
+    what = _EXPAT.get(reason, f"the XML is not well-formed ({reason})")
+    hint = "the file must be well-formed XML from the first byte to the last"
+    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
+        if byte >= 0x80 and encoding.codec in {"utf-8", "ascii"}:
+            what = f"the byte 0x{byte:02X} here is not valid {encoding.name}"
+            hint = "declare the encoding that the file really has, or convert it to UTF-8"
+        elif 0 <= byte < 0x20 and byte not in b"\t\r\n":
+            what = f"the control character 0x{byte:02X} is not allowed in XML"
+        elif byte == ord("<"):
+            hint = "inside an attribute write &lt; for <, and &lt;= for <="
+        elif byte == ord("&"):
+            hint = "write &amp; for &; in XPath the words are and, or"
+    return error(what, where=f"{path}:{problem.lineno}:{problem.offset + 1}", hint=hint)
+
+
+def from_lxml(path: Path, problem: etree.XMLSyntaxError, error: type[MasktronError]) -> MasktronError:
+    """Put an error of libxml2 into an error of masktron, naming the limit if one was met."""
+    line, column = problem.position
+    text = str(problem.msg).split(", line ")[0].strip()
+    hint = "the file must be well-formed XML from the first byte to the last"
+    if "Excessive depth" in text:
+        text, hint = f"elements are nested deeper than the limit of {MAX_DEPTH}", "flatten the file"
+    elif "too long" in text or "limit exceeded" in text.lower():
+        text = "one value or tag is longer than the limit of 10,000,000 bytes"
+        hint = "shorten the value; microdata have no fields of this size"
+    return error(text, where=f"{path}:{line}:{max(column, 1)}", hint=hint)
+
+
+def tree_parser() -> etree.XMLParser:
+    """Return a parser with the limits of `parse_tree`, for documents in memory; not for two threads at a time."""
+    return etree.XMLParser(**_HARDENED)
+
+
+def parse_tree(path: str | Path, error: type[MasktronError] = DocumentError) -> etree._ElementTree:
+    """Parse a whole file into a tree: no DTD, no entities, no network, bounded depth and size.
+
+    Parameters
+    ----------
+    path : str or Path
+    error : type, optional
+        Class of the errors raised: `DocumentError` for microdata, `RulebookError` for rulebooks.
+
+    Raises
+    ------
+    MasktronError
+        Of the class `error`, with ``file:line:column``.
+    """
+    path = Path(path)
+    scan(path, None, error)
+    with opened(path, error) as (stream, _):
+        try:
+            return etree.parse(stream, tree_parser(), base_url=str(path))
+        except etree.XMLSyntaxError as problem:
+            raise from_lxml(path, problem, error) from None
+
+
+class _Deaf:
+    """A target that takes no events: libxml2 parses, and no tree is built."""
+
+    def close(self) -> None:
+        """Return nothing at the end of the document."""
+
+
+def deaf_parser() -> etree.XMLParser:
+    """Make a libxml2 parser that only says whether what it is fed is well-formed; while it is fed, threads run."""
+    target: Any = _Deaf()
+    return etree.XMLParser(target=target, **_HARDENED)
+
+
+def pulled(path: Path, tag: str | None, error: type[MasktronError] = DocumentError) -> Iterator[etree._Element]:
+    """Yield each element with this Clark name after its end tag, while the file is being read.
+
+    The tree grows as the file is read; the caller takes away what it has done with, and never the last element
+    that was yielded or what follows it: libxml2 may still be adding text behind it.
+    """
+    parser = etree.XMLPullParser(events=("end",), tag=tag, **_HARDENED)
+    with opened(path, error) as (stream, _):
+        try:
+            while block := stream.read(_BLOCK):
+                parser.feed(block)
+                yield from _ended(parser)
+            parser.close()
+        except etree.XMLSyntaxError as problem:
+            raise from_lxml(path, problem, error) from None
+        yield from _ended(parser)
+
+
+def ended(text: bytes, tag: str) -> list[etree._Element]:
+    """Return the elements with this Clark name of a document that is cut off behind one of them.
+
+    Raises
+    ------
+    XMLSyntaxError
+        It is not well-formed so far.
+    """
+    parser = etree.XMLPullParser(events=("end",), tag=tag, **_HARDENED)
+    for start in range(0, len(text), _BLOCK):
+        parser.feed(text[start : start + _BLOCK])
+    return list(_ended(parser))
+
+
+def _ended(parser: Any) -> Iterator[etree._Element]:
+    for _event, element in parser.read_events():
+        yield element
+
+
+def parse_text(text: bytes) -> etree._Element:
+    """Parse a small document of ours in UTF-8, made of parts of a file, with the limits of `parse_tree`.
+
+    Raises
+    ------
+    XMLSyntaxError
+        The parts are not what they were taken for.
+    """
+    return etree.fromstring(text, etree.XMLParser(encoding="utf-8", **_HARDENED))

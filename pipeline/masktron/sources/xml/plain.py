@@ -1,0 +1,163 @@
+"""Files that are a plain table of records: surveyed at the speed of libxml2, then read in batches by a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+
+from lxml import etree
+
+from masktron.errors import MasktronError
+from masktron.sources.columns import Batch
+from masktron.sources.records import Layout
+from masktron.sources.xml.layout import Shape, survey_exactly
+from masktron.sources.xml.parser import opened
+from masktron.sources.xml.prefix import NotPlain, first_record
+from masktron.sources.xml.wellformed import SMALLEST, Judge, stamp_of
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.blocks import PlainFile
+
+_SURVEY_BLOCK = 1 << 20
+"""libxml2 refuses to be fed more than 10,000,000 bytes at once."""
+_BATCH_BLOCK = 1 << 22
+"""Bounds the memory: a batch and its columns take several times this."""
+_BATCH_ROWS = 1 << 16
+_BATCH_CELLS = 1 << 22
+"""Bounds the rows of files with many fields."""
+
+type Progress = Callable[[str, int], None]
+
+
+def survey_file(
+    path: str | Path,
+    *,
+    record: str | None = None,
+    hints: Collection[str] = (),
+    progress: Progress | None = None,
+    judge: Judge | None = None,
+) -> tuple[Layout, Shape, PlainFile | None]:
+    """Do what `masktron.sources.xml.layout.survey` does, and tell whether batches can be made of the file.
+
+    Parameters
+    ----------
+    path, record, hints
+        As there.
+    progress : callable, optional
+        Told of what takes long: that kernels are being compiled.
+    judge : Judge, optional
+        Of this file, where libxml2 has begun to read it.
+
+    Raises
+    ------
+    DocumentError, UsageError
+        As there.
+    """
+    path = Path(path)
+    # what cannot be opened is for the exact way to say
+    if path.is_file() and path.stat().st_size >= SMALLEST:
+        found = survey_plain(path, record=record, hints=hints, progress=progress, judge=judge)
+        if found is not None:
+            return found
+    if judge is not None:
+        judge.stop()
+    return *survey_exactly(path, record=record, hints=hints), None
+
+
+def survey_plain(
+    path: str | Path,
+    *,
+    record: str | None = None,
+    hints: Collection[str] = (),
+    progress: Progress | None = None,
+    block: int = _SURVEY_BLOCK,
+    judge: Judge | None = None,
+) -> tuple[Layout, Shape, PlainFile] | None:
+    """Survey a flat file at the speed of libxml2; None for every other file, as soon as that is known.
+
+    Parameters
+    ----------
+    path, record, hints
+        As `masktron.sources.xml.layout.survey`.
+    progress : callable, optional
+    block : int
+        Bytes that are read at a time.
+    judge : Judge, optional
+
+    Returns
+    -------
+    Layout, Shape, PlainFile
+        The first two are those of `masktron.sources.xml.layout.survey_exactly`.
+    """
+    path = Path(path)
+    try:
+        with opened(path) as (stream, encoding):
+            start = first_record(path, stream, encoding, record, hints)
+            _compile(progress)
+            from masktron.sources.xml.flatness import established  # noqa: PLC0415 -- loads numba
+
+            return established(path, stream, encoding, start, record, hints, block, judge)
+    except (NotPlain, MasktronError, etree.XMLSyntaxError, expat.ExpatError, UnicodeDecodeError):
+        # the exact way reads the file again and says what is wrong with it, where, and in the user's words
+        return None
+
+
+def iter_batches(
+    path: str | Path, layout: Layout, plain: PlainFile, *, block: int = _BATCH_BLOCK, rows: int = _BATCH_ROWS
+) -> Generator[Batch]:
+    """Yield the records of a file in batches.
+
+    Parameters
+    ----------
+    path : str or Path
+    layout, plain
+        From `survey_plain`.
+    block : int
+        Bytes that are read at a time; the next block is read while a batch is worked on.
+    rows : int
+        Most records of a batch.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, or changed since it was surveyed.
+    """
+    from masktron.sources.xml.blocks import batches_of  # noqa: PLC0415 -- loads numba
+
+    path = Path(path)
+    with opened(path) as (stream, _):
+        rows = min(rows, max(1, _BATCH_CELLS // max(1, len(layout.fields))))
+        yield from batches_of(path, stream, layout, plain, block, rows)
+
+
+def check_unchanged(path: str | Path, plain: PlainFile) -> None:
+    """Refuse a file that is no longer the one that was surveyed, as some passes open it anew.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be read, or changed.
+    """
+    from masktron.sources.xml.blocks import changed  # noqa: PLC0415 -- loads numba
+
+    path = Path(path)
+    with opened(path) as (stream, _):
+        if stamp_of(stream) != plain.stamp:
+            raise changed(path)
+
+
+def _compile(progress: Progress | None) -> None:
+    """Compile the kernels if that has to be done, and say so first: it takes seconds."""
+    from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
+    from masktron.kernels.ready import compile_kernels, kernels_kept, kernels_ready  # noqa: PLC0415 -- loads numba
+
+    if kernels_ready():
+        return
+    kept = kernels_kept()
+    if progress is not None:
+        progress(said_of_compiling(kept=kept), 0)
+    # where nothing is kept, only what a run needs is compiled, when it does
+    if kept:
+        compile_kernels()

@@ -1,0 +1,143 @@
+"""Columns of a plain file from its batches: every distinct text is looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.progress import Told, untold
+from masktron.sources.columns import Batch, Cell, Cells, Numbers, numbers_of
+from masktron.sources.key_table import KeyTable
+from masktron.sources.lexical import XML_SPACE
+from masktron.sources.records import Column, Layout, Records, Status
+from masktron.sources.xml.plain import iter_batches
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.blocks import PlainFile
+
+type Read = Callable[[str, frozenset[str]], tuple[Status, float, int]]
+"""Returns status, number and fraction digits of a lexeme, given the missing codes."""
+
+
+def read_table(
+    path: Path,
+    layout: Layout,
+    plain: PlainFile,
+    missing: Mapping[str, frozenset[str]],
+    read: Read,
+    told: Told = untold,
+) -> Records | None:
+    """Read a plain file into columns; None where a record or cell has markup inside.
+
+    Parameters
+    ----------
+    path, layout, plain
+        From `masktron.sources.xml.plain.survey_plain`.
+    missing : mapping of str to frozenset of str
+        Missing codes of every field.
+    read : callable
+        Has the last word on a lexeme that is not a plain decimal number.
+    told : callable, optional
+        Told of the records read, and of how many there are.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, or changed since it was surveyed.
+    """
+    fillings = [_Filling(at, missing[field.name], read) for at, field in enumerate(layout.fields)]
+    lines = [np.empty(0, dtype=np.int64)]
+    with closing(iter_batches(path, layout, plain)) as batches:
+        for batch in batches:
+            if batch.odd.any() or not all(filling.add(batch) for filling in fillings):
+                return None
+            lines.append(batch.lines)
+            told(batch.first + len(batch), plain.records)
+    columns = {field.name: filling.column(layout) for field, filling in zip(layout.fields, fillings, strict=True)}
+    return Records(path, layout, MappingProxyType(columns), np.concatenate(lines))
+
+
+class _Filling:
+    """A column, filled batch by batch; what is to be known of a text is found out once for the whole file."""
+
+    def __init__(self, at: int, codes: frozenset[str], read: Read) -> None:
+        self._at = at
+        self._codes = codes
+        self._read = read
+        self._keys = KeyTable()
+        self._numbered: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
+        self._texts: list[str | None] = []
+        self._status: list[NDArray[np.uint8]] = []
+        self._values: list[NDArray[np.float64]] = []
+        self._apart: dict[int, str] = {}
+        self._rows = 0
+        self._decimals = 0
+
+    def column(self, layout: Layout) -> Column:
+        """Return what was filled in."""
+        which = np.concatenate(self._numbered)
+        # -1 stands for an absent cell and takes the last entry
+        texts = np.array([*self._texts, None], dtype=object)
+        status = np.concatenate([*self._status, np.array([Status.ABSENT], dtype=np.uint8)])
+        values = np.concatenate([*self._values, [np.nan]])
+        lexemes, states, numbers = texts[which], status[which], values[which]
+        for row, lexeme in self._apart.items():
+            lexemes[row] = lexeme
+            states[row], numbers[row], digits = self._read(lexeme, self._codes)
+            self._decimals = max(self._decimals, digits)
+        return Column(layout.fields[self._at], lexemes, states, numbers, self._decimals)
+
+    def add(self, batch: Batch) -> bool:
+        """Add the cells of a batch; tell whether none has markup inside."""
+        cells = batch.cells[self._at]
+        plain = (cells.status == Cell.TEXT) | (cells.status == Cell.EMPTY)
+        known = len(self._keys)
+        which = self._keys.number(batch.buffer, cells.start, cells.stop, plain)
+        self._numbered.append(which)
+        if len(self._keys) > known:
+            new = np.flatnonzero(which >= known)
+            first = np.empty(len(self._keys) - known, dtype=np.int64)
+            first[which[new[::-1]] - known] = new[::-1]
+            few = Cells(cells.start[first], cells.stop[first], cells.status[first])
+            self._look_at(self._keys.texts(known, batch.codec), numbers_of(batch.buffer, few))
+        for row in np.flatnonzero(cells.status == Cell.ODD).tolist():
+            lexeme = _parsed(batch, self._at, row)
+            if lexeme is None:
+                return False
+            self._apart[self._rows + row] = lexeme
+        self._rows += len(batch)
+        return True
+
+    def _look_at(self, texts: list[str], numbers: Numbers) -> None:
+        """Find status and number of texts that come for the first time."""
+        scale, values = numbers.scale, numbers.double
+        status = np.full(len(texts), Status.PRESENT, dtype=np.uint8)
+        coded = np.zeros(len(texts), dtype=np.bool_)
+        if self._codes:
+            coded[:] = [text.strip(XML_SPACE) in self._codes for text in texts]
+        self._decimals = max(self._decimals, int(scale[~coded].max(initial=0)))
+        for at in np.flatnonzero((scale < 0) | coded).tolist():
+            status[at], values[at], digits = self._read(texts[at], self._codes)
+            self._decimals = max(self._decimals, digits)
+        self._texts += texts
+        self._status.append(status)
+        self._values.append(values)
+
+
+def _parsed(batch: Batch, at: int, row: int) -> str | None:
+    """Let a parser read a cell with references or carriage returns; None where its text is not in one piece."""
+    cells = batch.cells[at]
+    raw = batch.buffer[cells.start[row] : cells.stop[row]].tobytes().decode(batch.codec)
+    if not raw:
+        return None
+    if batch.layout.fields[at].attribute:
+        quote = "'" if '"' in raw else '"'
+        return etree.fromstring(f"<cell text={quote}{raw}{quote}/>").get("text")
+    return etree.fromstring(f"<cell>{raw}</cell>").text

@@ -1,0 +1,82 @@
+"""libxml2's verdict on a whole file, found in a thread while other things happen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import BinaryIO
+
+from masktron.sources.xml.parser import deaf_parser, opened
+
+SMALLEST = 4_000_000
+"""Size in bytes below which a file is read the exact way only."""
+
+_BLOCK = 1 << 23
+"""libxml2 refuses to be fed more than 10,000,000 bytes at once; between two blocks it waits for the interpreter."""
+
+type Stamp = tuple[int, int, int, int]
+"""What tells a file from another, and from itself after a change: device, node, size, time of the last change."""
+
+
+def stamp_of(stream: BinaryIO) -> Stamp:
+    """Return what tells this file from another."""
+    status = os.fstat(stream.fileno())
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class Judge:
+    """Whether a file is well-formed, to be asked for later."""
+
+    def __init__(self, verdict: Future[Stamp | None], stopped: Event) -> None:
+        self._verdict = verdict
+        self._stopped = stopped
+
+    def verdict(self) -> Stamp | None:
+        """Wait for the end of the file and return which file was read; None if `stop` came first.
+
+        Raises
+        ------
+        XMLSyntaxError, MasktronError
+            It is not well-formed, or cannot be read.
+        """
+        return self._verdict.result()
+
+    def stop(self) -> None:
+        """Read no further: nobody asks any more."""
+        self._stopped.set()
+
+
+@contextmanager
+def judged(path: str | Path) -> Iterator[Judge | None]:
+    """Begin to read a large file with libxml2; it is stopped where the context ends. None for other files.
+
+    Meanwhile other threads run: libxml2 needs the interpreter only between blocks.
+    """
+    path = Path(path)
+    # what cannot be opened is for the exact way to say
+    if not path.is_file() or path.stat().st_size < SMALLEST:
+        yield None
+        return
+    stopped = Event()
+    with ThreadPoolExecutor(max_workers=1) as helper:
+        judge = Judge(helper.submit(_read, path, stopped), stopped)
+        try:
+            yield judge
+        finally:
+            judge.stop()
+
+
+def _read(path: Path, stopped: Event) -> Stamp | None:
+    parser = deaf_parser()
+    with opened(path) as (stream, _):
+        stamp = stamp_of(stream)
+        while block := stream.read(_BLOCK):
+            if stopped.is_set():
+                return None
+            parser.feed(block)
+    parser.close()
+    return stamp

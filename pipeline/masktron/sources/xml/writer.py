@@ -1,0 +1,203 @@
+"""The masked file: the source again, with new values in some fields."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError, UsageError
+from masktron.progress import Told, untold
+from masktron.sources.records import Coded, Layout
+from masktron.sources.xml.edits import Edits, Piece, records_of, serialised
+from masktron.sources.xml.layout import confirm
+from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_lines
+from masktron.sources.xml.new_texts import check_texts
+from masktron.sources.xml.outline import CLOSING, opening, released
+from masktron.sources.xml.parser import scan
+from masktron.sources.xml.spacing import spacing_of
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.blocks import PlainFile
+
+
+def write_masked(
+    source: Path,
+    target: Path,
+    layout: Layout,
+    replacements: Mapping[str, Coded],
+    *,
+    removed: Collection[str] = (),
+    keep: NDArray[np.bool_] | None = None,
+    order: NDArray[np.intp] | None = None,
+    plain: PlainFile | None = None,
+    told: Told = untold,
+) -> int:
+    """Write a copy of a flat file with new lexemes in some fields.
+
+    The encoding, the XML declaration, the root with its attributes, the namespaces that names need and lexemes that
+    are not replaced stay, and so does the order of the fields in a record. White space is that of the first record,
+    so that no record is told by how it was indented. All else is dropped, as it could carry original values:
+    comments, processing instructions, the document type, other declarations of namespaces, attributes of elements
+    between the root and the records; `masktron.sources.xml.left_out` counts it. CDATA sections and character
+    references become plain text with the same value.
+
+    Parameters
+    ----------
+    source : Path
+    target : Path
+        Written directly: give it a path from `masktron.write.atomic.atomic_path`.
+    layout : Layout
+    replacements : mapping of str to Coded
+        Lexemes by field name, in the order of the source; None removes the element or attribute, and a value
+        where there was none is inserted, in layout order.
+    removed : collection of str
+        Names of the fields that no record keeps.
+    keep : ndarray of bool, shape (n,), optional
+        Records that are written; without it, all.
+    order : ndarray of intp, shape (n,), optional
+        Permutation: source positions in the order in which they are written, `keep` applied after it. Without
+        it the order of the source, and records are streamed instead of held: with it the written file is held in
+        memory, as bytes for a plain file.
+    plain : PlainFile, optional
+        What the survey knows of a large file: its records are then put together from the bytes of the source, which
+        changes nothing but the time.
+    told : callable, optional
+        Told of the records of the source that are written or left out, and of how many there are.
+
+    Returns
+    -------
+    int
+        Number of records written.
+
+    Raises
+    ------
+    DocumentError
+        The source cannot be parsed, is not flat or has changed, or a lexeme has characters that XML forbids.
+    UsageError
+        An unknown field, or an array that does not have one entry per record.
+    """
+    n = _flat_records(source, layout) if plain is None else plain.records
+    _check_arguments(layout, replacements, removed, n)
+    for name, array in (("keep", keep), ("order", order)):
+        if array is not None and array.shape != (n,):
+            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
+    if order is not None and not np.array_equal(np.sort(order), np.arange(n)):
+        raise UsageError(f"order is not a permutation of the {n:,} records")
+    check_texts(layout, replacements)
+    kept = np.ones(n, dtype=np.bool_) if keep is None else keep
+    edits = Edits(layout, replacements, removed, spacing_of(source, layout))
+    if plain is not None:
+        # numba is slow to load, and small files have no batches
+        from masktron.sources.xml.assembled import write_assembled  # noqa: PLC0415
+
+        if write_assembled(source, target, edits, plain, kept, order, told):
+            return int(kept.sum())
+        _flat_records(source, layout)
+    _write_parsed(source, target, edits, kept, order, told)
+    told(n, n)
+    return int(kept.sum())
+
+
+def _flat_records(source: Path, layout: Layout) -> int:
+    """Read the file again and return how many records it has.
+
+    Raises
+    ------
+    DocumentError
+        It is not flat, or another file.
+    """
+    shape = confirm(source, layout)
+    if not shape.flat:
+        raise DocumentError(
+            f"the file cannot be masked: {shape.reason}",
+            where=f"{source}:{shape.line}",
+            hint="only files whose records hold single fields of text can be masked for now",
+        )
+    return len(record_lines(source, layout))
+
+
+def _check_arguments(layout: Layout, replacements: Mapping[str, Coded], removed: Collection[str], n: int) -> None:
+    for name in (*replacements, *removed):
+        if layout.field(name) is None:
+            names = ", ".join(f.name for f in layout.fields)
+            raise UsageError(f"the file has no field {name!r}", hint=f"its fields are {names}")
+    for name, coded in replacements.items():
+        if coded.codes.shape != (n,):
+            raise UsageError(f"{name!r} has {coded.codes.shape} new values, and the file has {n:,} records")
+        if n and not 0 <= coded.codes.min() <= coded.codes.max() < len(coded.texts):
+            raise UsageError(f"{name!r} has codes beyond its {len(coded.texts):,} texts")
+        if name in removed:
+            raise UsageError(f"the field {name!r} is both replaced and removed")
+
+
+def _write_parsed(
+    source: Path,
+    target: Path,
+    edits: Edits,
+    kept: NDArray[np.bool_],
+    order: NDArray[np.intp] | None,
+    told: Told,
+) -> None:
+    """Write any flat file, record by record as trees."""
+    encoding = scan(source)
+    with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
+        stream.write(opening(encoding))
+        pieces = _pieces(source, edits, functools.partial(_tell, told, len(kept)))
+        stream.writelines(
+            _assembled(pieces, edits.spacing.between, kept, order) if len(kept) else [_empty(edits.layout)]
+        )
+        stream.write(CLOSING)
+
+
+def _tell(told: Told, size: int, done: int) -> None:
+    told(done, size)
+
+
+def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator[Piece]:
+    for chunk in iter_chunks(source, edits.layout):
+        told(chunk.first)
+        for j, record in enumerate(records_of(chunk.root, edits.layout)):
+            edits.apply(record, chunk.first + j)
+        yield from serialised(chunk.root, edits.layout)
+
+
+def _assembled(
+    pieces: Iterator[Piece], between: str, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
+) -> Iterator[str]:
+    """Yield the root element with the records that are kept, in order."""
+    if order is None:
+        yield from _in_source_order(pieces, between, kept)
+        return
+    held = list(pieces)
+    yield held[0].opening
+    chosen = [int(i) for i in order if kept[i]]
+    for count, i in enumerate(chosen, 1):
+        yield held[i].text
+        yield between if count < len(chosen) else held[-1].tail
+    yield held[-1].closing
+
+
+def _in_source_order(pieces: Iterator[Piece], between: str, kept: NDArray[np.bool_]) -> Iterator[str]:
+    last: Piece | None = None
+    pending = ""
+    for piece, wanted in zip(pieces, kept, strict=True):
+        if last is None:
+            yield piece.opening
+        if wanted:
+            yield pending
+            yield piece.text
+            pending = between
+        last = piece
+    if last is not None:
+        yield last.tail
+        yield last.closing
+
+
+def _empty(layout: Layout) -> str:
+    return etree.tostring(released(chunk_document(layout, []), layout), encoding="unicode")
