@@ -1,8 +1,7 @@
 """What grows with the number of rules or records: CPU seconds of `validate`, in a process for each figure.
 
-Rulebooks of every shape of `tests/cost_shapes.py` with 100, 300 and 1,000 rules on 50 records; rules across
-records on
-files of 2,000 to 8,000 records, flat and not. A figure that takes longer than a minute of CPU ends there.
+Rulebooks of every shape of `tests/support/cost_shapes.py` with 100, 300 and 1,000 rules on 50 records; rules across
+records on files of 2,000 to 8,000 records, flat and not. A figure that takes longer than a minute of CPU ends there.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from cost_shapes import FILES, RULES, records
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+from paths import SHARED_DATA
 
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from paths import TESTS
+
 PACKAGES = ("aggregators", "partitions", "grouping", "methods", "measures")
 NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters"}
-TESTS = Path(__file__).parent
 
 
 def modules(package: str) -> list[str]:
@@ -38,7 +39,7 @@ def test_every_entry_is_a_module_of_the_package(package: str) -> None:
 @pytest.mark.parametrize(("package", "module"), [(p, m) for p in PACKAGES for m in modules(p)])
 def test_every_module_has_a_test_file(package: str, module: str) -> None:
     names = [f"test_{package}_{module}.py", f"test_{module}.py"]
-    assert any((TESTS / name).is_file() for name in names), f"write tests/{names[0]} or tests/{names[1]}"
+    assert any(next(TESTS.rglob(name), None) for name in names), f"write {names[0]} or {names[1]} in tests/{package}"
 
 
 def test_names_of_aggregators_are_unique() -> None:

@@ -13,8 +13,7 @@ import pytest
 import masktron
 from masktron.errors import UsageError
 from masktron.resources import resource
-
-ROOT = Path(__file__).parents[1]
+from paths import ROOT
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,166 @@
+"""Every element and attribute of ISO Schematron 2016, 2020 and 2025: right, or refused by name; none is ignored."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from differential import by_masktron, conformance
+from differential.case import ISO
+from differential.conformance import Conformance
+from masktron.errors import RulebookError
+from masktron.evaluation import exact
+from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
+from masktron.report.svrl import SVRL
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
+from masktron.sources.xml.layout import survey
+from paths import CONFORMANCE, DOCS, SCHEMAS
+from schematron_vocabulary import ELEMENTS_WITHIN, FIRST_EDITION
+from svrl_files import write_svrl
+
+FOLDER = CONFORMANCE / "iso"
+READ = [case for path in sorted(FOLDER.glob("*.xml")) for case in conformance.read(path)]
+CASES = [pytest.param(case, id=f"{case.name}-{case.version}-{k}") for k, case in enumerate(READ)]
+GRAMMAR = etree.RelaxNG(file=str(SCHEMAS / "svrl.rng"))
+
+
+@pytest.mark.parametrize("case", [p for p, case in zip(CASES, READ, strict=True) if case.refused])
+def test_what_is_refused_is_refused_by_name(case: Conformance, tmp_path: Path) -> None:
+    assert case.refused is not None
+    _, rules = case.write(tmp_path)
+    with pytest.raises(RulebookError) as caught:
+        read_rules(rules, case.phase)
+    assert case.refused.what in caught.value.what
+    assert re.search(rf"{re.escape(str(tmp_path / case.refused.at))}:\d+", caught.value.where), caught.value.where
+
+
+@pytest.mark.parametrize("case", [p for p, case in zip(CASES, READ, strict=True) if not case.refused])
+def test_what_is_carried_out_is_right_and_reported(case: Conformance, tmp_path: Path) -> None:
+    data, rules = case.write(tmp_path)
+    rulebook = read_rules(rules, case.phase)
+    for note in case.notes:
+        assert any(note in each for each in rulebook.notes), rulebook.notes
+    layout = survey(data, hints=["Record"])[0]
+    done = exact.evaluate(data, rulebook, layout)
+    told = by_masktron.told(done, rulebook)
+    assert {e.check: e.matches(told[e.check]) for e in case.expected} == dict.fromkeys(told, True), told
+    for k, expected in enumerate(case.expected):
+        if expected.message is not None:
+            assert next(f.message for f in done.findings if f.check == k) == expected.message
+    write_svrl(tmp_path / "out.svrl", rulebook, done)
+    report = etree.parse(tmp_path / "out.svrl")
+    assert GRAMMAR.validate(report), GRAMMAR.error_log
+    for test in case.svrl:
+        assert report.xpath(f"boolean({test})", namespaces={"svrl": SVRL}), (test, etree.tostring(report).decode())
+
+
+@pytest.mark.parametrize(
+    "case", [p for p, case in zip(CASES, READ, strict=True) if case.version == "1.0" and not case.refused]
+)
+def test_pyschematron_agrees(case: Conformance, tmp_path: Path) -> None:
+    data, rules = case.write(tmp_path)
+    rulebook = read_rules(rules, case.phase)
+    layout = survey(data, hints=["Record"])[0]
+    agreement = compare(
+        exact.evaluate(data, rulebook, layout), evaluate_with_pyschematron(data, rulebook, layout), rulebook
+    )
+    assert not agreement.blocking
+
+
+REWRITTEN = {"rule/@visit-each", "phase/@from", "group"}
+"""What becomes rules of other contexts, or other patterns."""
+
+
+@pytest.mark.parametrize(
+    "case", [p for p, case in zip(CASES, READ, strict=True) if {*case.covers} & REWRITTEN and not case.refused]
+)
+def test_every_tier_agrees_on_what_is_rewritten(case: Conformance, tmp_path: Path) -> None:
+    data, rules = case.write(tmp_path)
+    files = by_masktron.Files(data, read_rules(rules, case.phase), survey(data, hints=["Record"])[0])
+    for evaluate in by_masktron.tiers(case.version).values():
+        answer = evaluate(files)
+        if answer is None:  # the columns have none of the checks
+            continue
+        told = by_masktron.told(answer.done, files.rulebook)
+        assert {e.check: e.matches(told[e.check]) for e in case.expected} == dict.fromkeys(told, True), told
+        assert not answer.broken
+
+
+def test_there_is_a_case_for_every_element_and_attribute_of_the_editions() -> None:
+    covered = {name for case in READ for name in case.covers}
+    assert set(FIRST_EDITION) - covered == set()
+    assert covered - set(FIRST_EDITION) == set()
+
+
+def test_a_case_holds_what_it_is_about() -> None:
+    for case in READ:
+        texts = [case.schema, *case.files.values()]
+        elements = [e for text in texts for e in etree.fromstring(text.encode()).iter()]
+        held = {etree.QName(e).localname for e in elements if isinstance(e.tag, str)}
+        held |= {f"{etree.QName(e).localname}/@{key}" for e in elements for key in e.attrib}
+        assert set(case.covers) <= held, (case.name, set(case.covers) - held)
+
+
+def test_the_table_of_masktron_is_that_of_the_standard() -> None:
+    told = {f"{t.element}/@{t.attribute}" if t.attribute else t.element: t.edition for t in (*TERMS, *SHARED)}
+    # inclusions are gone before the table of children counts
+    assert told == FIRST_EDITION
+    assert {parent: set(children) for parent, children in CHILDREN.items() if children} == ELEMENTS_WITHIN
+
+
+IN_PLACE = [
+    (case, element)
+    for element in sorted(ATTRIBUTES)
+    for case in [c for c in READ if not c.refused and f"<{element}" in c.schema and element in c.covers][:1]
+]
+
+
+@pytest.mark.parametrize(("case", "element"), IN_PLACE, ids=[element for _, element in IN_PLACE])
+@pytest.mark.parametrize("what", ["attribute", "element"])
+def test_what_no_edition_has_is_refused_wherever_it_stands(
+    case: Conformance, element: str, what: str, tmp_path: Path
+) -> None:
+    _, rules = case.write(tmp_path)
+    schema = etree.parse(rules)
+    found = next(schema.iter(f"{{{ISO}}}{element}"))
+    if what == "attribute":
+        found.set("xyzzy", "1")
+    else:
+        etree.SubElement(found, f"{{{ISO}}}xyzzy")
+    schema.write(rules)
+    with pytest.raises(RulebookError) as caught:
+        read_rules(rules, case.phase)
+    assert f"<{element}>" in caught.value.what
+    assert re.search(r"rules\.sch:\d+", caught.value.where)
+
+
+def test_no_element_is_left_out() -> None:
+    assert {element for _, element in IN_PLACE} == {t.element for t in TERMS if not t.attribute} - {"library"}
+
+
+def test_the_table_in_the_docs_is_that_of_the_code() -> None:
+    text = (DOCS / "writing-rules.md").read_text(encoding="utf-8")
+    begin, end = "| element, attributes | since | masktron |\n| --- | --- | --- |\n", "\n\n"
+    assert text.partition(begin)[2].partition(end)[0].split("\n") == table()
+
+
+def table() -> list[str]:
+    """Return the rows of the table: the terms of an element that have an edition and a treatment in common."""
+    rows = []
+    for (element, edition, way, says), terms in groupby(TERMS, key=lambda t: (t.element, t.edition, t.way, t.says)):
+        names = [f"`@{t.attribute}`" if t.attribute else f"**`{element}`**" for t in terms]
+        shown = names if names[0].startswith("**") else [f"`{element}`", *names]
+        rows.append(f"| {' '.join(shown)} | {edition} | {way}{f': {says}' if says else ''} |")
+    for way in ("shown", "text"):
+        elements = dict.fromkeys(f"`{t.element}`" for t in SHARED if t.way == way)
+        rows.append(f"| {' '.join(f'`@{name}`' for name in RICH)} of {', '.join(elements)} | 2016 | {way} |")
+    return rows
+
+
+if __name__ == "__main__":
+    print("\n".join(table()))

@@ -1,0 +1,168 @@
+"""What an installation has; compiling ahead, in the foreground and behind a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+
+from masktron import cli
+from masktron.errors import InstallationError, ResourceError
+from masktron.jobs import doctor
+from masktron.kernels import warm
+from masktron.progress import no_progress
+from masktron.report.doctor import doctor_tables
+from masktron.report.tables import render
+from other_processes import ends, lives
+from paths import SCHEMAS
+
+SCHEMA = json.loads((SCHEMAS / "doctor.schema.json").read_text(encoding="utf-8"))
+
+
+def said(result: doctor.DoctorResult) -> str:
+    return "\n".join(str(part) for part in doctor_tables(result)[1:])
+
+
+def test_what_there_is_is_told() -> None:
+    result = doctor.run_doctor(progress=no_progress)
+    assert result.works
+    assert all(engine.works for engine in result.engines)
+    assert set(result.compiled) == {family.name for family in warm.FAMILIES}
+    jsonschema.validate(result.as_dict(), SCHEMA)
+
+
+def test_an_engine_that_does_not_work_and_a_package_that_is_missing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> list[str]:
+        raise ResourceError("the engine Saxon did not get the memory", hint="raise the limit")
+
+    # no memory for an engine (`ulimit -v`) is told beside the rest
+    for function, name in (("values", "SaxonC-HE"), ("describe", "SaxonC")):
+        own = getattr(doctor, function)
+        monkeypatch.setattr(doctor, function, lambda *a, own=own: own(*a) if a == ("libxml2",) else refused())
+        result = doctor.run_doctor(progress=no_progress)
+        assert not result.works
+        assert result.engines[0].works
+        assert result.engines[1].name.startswith(name)
+        jsonschema.validate(result.as_dict(), SCHEMA)
+        table = render(doctor_tables(result)[:1])
+        assert "does not work: the engine Saxon did not get the memory -> raise the limit" in table
+        monkeypatch.undo()
+    monkeypatch.setattr(doctor, "values", lambda *_: ["false"])
+    assert not doctor.run_doctor(progress=no_progress).works
+    monkeypatch.undo()
+    monkeypatch.setattr(doctor, "PACKAGES", ("no-such-package",))
+    result = doctor.run_doctor(progress=no_progress)
+    assert result.packages == {"no-such-package": None}
+    assert not result.works
+
+
+def family(ready: bool, compiled: list[str], name: str = "one") -> SimpleNamespace:
+    return SimpleNamespace(name=name, is_ready=lambda: ready, compile_all=lambda: compiled.append(name))
+
+
+def test_only_what_is_missing_is_compiled_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, told = list[str](), list[tuple[str, int]]()
+    families = (family(True, done), family(False, done, "two"), family(False, done, "three"))
+    monkeypatch.setattr(warm, "FAMILIES", families)
+    monkeypatch.setattr(warm, "_in_a_process", lambda one: one.compile_all())
+    doctor.run_doctor(warm_up=True, progress=lambda stage, at: told.append((stage, at)))
+    assert sorted(done) == ["three", "two"]
+    assert told[:3] == [("compiling", 0), ("compiling", 1), ("compiling", 2)]
+
+
+def test_what_does_not_compile_is_an_error_with_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = warm.Family("broken code", "no_such_module", "ready", "compile")
+    monkeypatch.setattr(warm, "FAMILIES", (broken,))
+    monkeypatch.setattr(warm.Family, "is_ready", lambda _: False)
+    monkeypatch.setattr(
+        warm, "_ourselves", lambda *_, **__: [sys.executable, "-c", "raise SystemExit('no compiler')"]
+    )
+    with pytest.raises(InstallationError, match="broken code: no compiler"):
+        doctor.run_doctor(warm_up=True, progress=no_progress)
+
+
+def test_a_run_begins_what_is_missing_and_does_not_wait_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is begun where nothing is missing, or could not be kept, or where the environment forbids it."""
+    mark = tmp_path / "begun"
+    slow = f"import time, pathlib; time.sleep(0.3); pathlib.Path({str(mark)!r}).touch()"
+    monkeypatch.setattr(warm, "_ourselves", lambda *_, **__: [sys.executable, "-c", slow])
+    monkeypatch.setattr(warm, "missing", lambda: ())
+    monkeypatch.delenv("MASKTRON_NO_BACKGROUND")
+    begun: list[object] = []
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: begun.append(given) or start(*given, **named))
+    warm.begin_in_background()
+    monkeypatch.setattr(warm, "missing", lambda: warm.FAMILIES)
+    monkeypatch.setattr(warm, "kernels_kept", lambda: False)
+    warm.begin_in_background()
+    monkeypatch.setattr(warm, "kernels_kept", lambda: True)
+    monkeypatch.setenv("MASKTRON_NO_BACKGROUND", "1")
+    warm.begin_in_background()
+    assert not begun
+    monkeypatch.delenv("MASKTRON_NO_BACKGROUND")
+    warm.begin_in_background()
+    assert len(begun) == 1
+    assert not mark.exists()
+    until = time.monotonic() + 20
+    while not mark.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert mark.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not end a process with its parent")
+def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
+    """A run that is killed leaves nothing behind that works on."""
+    program = "from masktron.kernels import warm; warm._in_a_process(warm.FAMILIES[1])"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", program], env=environment) as run:
+        until = time.monotonic() + 20
+        found: list[str] = []
+        while not found and time.monotonic() < until:
+            time.sleep(0.02)
+            found = "".join(path.read_text() for path in Path(f"/proc/{run.pid}/task").glob("*/children")).split()
+        time.sleep(0.2)
+        run.kill()
+    number = int(found[0])
+    try:
+        assert ends(number)
+    finally:
+        if lives(number):
+            os.kill(number, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("code", "begun"), [(0, True), (1, True), (None, True), (130, False), (143, False)])
+def test_nothing_is_begun_after_a_signal(monkeypatch: pytest.MonkeyPatch, code: int | None, begun: bool) -> None:
+    def run() -> None:
+        raise SystemExit(code)
+
+    later: list[bool] = []
+    monkeypatch.setattr(cli, "app", run)
+    monkeypatch.setattr(cli, "_compile_later", lambda: later.append(True))
+    with pytest.raises(SystemExit):
+        cli._run()
+    assert bool(later) is begun
+
+
+def test_two_do_not_compile_the_same_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(warm, "kernels_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(warm, "FAMILIES", (family(False, done),))
+    monkeypatch.setattr(warm.os, "nice", lambda _: 0)
+
+    def compiled(one: SimpleNamespace) -> None:
+        warm.alone()
+        one.compile_all()
+
+    monkeypatch.setattr(warm, "_in_a_process", compiled)
+    warm.alone()
+    assert done == ["one"]

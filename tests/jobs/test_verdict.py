@@ -1,0 +1,264 @@
+"""The last word of `mask`: what is protected and what is not, of any method, with the figures that say so."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import masktron
+from cli_runner import numbers, write_data, write_rules
+from masktron.results import DrawResult, MaskResult, SolvedResult, UnmovedResult
+from paths import SCHEMAS
+
+SCHEMA = json.loads((SCHEMAS / "mask.schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskResult:
+    """A file masked block by block, to be given other figures."""
+    folder = tmp_path_factory.mktemp("verdict")
+    rows = [{"Id": at, "C": at * at % 89, **row} for at, row in enumerate(numbers(40))]
+    data = write_data(folder / "d.xml", rows)
+    rules = write_rules(folder / "r.sch", "A + B = T")
+    return masktron.mask(data, rules, folder / "out.xml", k=4, roles={"Id": "key"})
+
+
+def told(result: MaskResult, *, unchanged: float | None = None, **changes: Any) -> str:
+    if unchanged is not None:
+        figures = tuple(replace(one, value=unchanged) if one.name == "unchanged" else one for one in result.figures)
+        changes["figures"] = figures
+    return replace(result, **changes).verdict
+
+
+def drawn(unmoved: int = 0, smallest: int | None = None) -> DrawResult:
+    groups = None if smallest is None else 8
+    return DrawResult(1, groups, smallest, (), None, None, UnmovedResult(0, unmoved, 0, 0))
+
+
+def test_masking_block_by_block(masked: MaskResult) -> None:
+    said = told(masked, linkage=99.5, unchanged=37.8, whole_record_k=1)
+    assert said == (
+        "Every rule holds, and in each block of masked fields at least 4 records are alike; in all masked fields "
+        "together some record is unique. But 99.5 % of the records link to their original by distance and 37.8 % of "
+        "the masked values are the respondents' own: whoever knows the original values of a respondent most likely "
+        "finds the record. --grouping all, or a method that draws values (masktron methods), can lower this; --limit "
+        "linkage=20 makes it a condition. Of the unmasked fields, Id differs in every record and identifies it."
+    )
+    assert "in all masked fields together only 2." in told(masked, whole_record_k=2)
+    solved = (replace(masked.blocks[0], solved=(SolvedResult("T", "R1", 0, 0),)), *masked.blocks[1:])
+    assert "at least 4 records are alike, solved fields apart;" in told(masked, blocks=solved)
+
+
+def test_the_figures_are_those_of_the_file(masked: MaskResult) -> None:
+    value = {figure.name: figure.value for figure in masked.figures}
+    assert f"{masked.linkage:.1f} % of the records link" in masked.verdict
+    assert f"{value['unchanged']:.1f} % of the masked values" in masked.verdict
+    assert masked.as_dict()["verdict"] == masked.verdict
+    assert " ".join(repr(masked).split()).endswith(masked.verdict)
+
+
+def test_whole_records_in_groups(masked: MaskResult) -> None:
+    said = told(masked, whole_record_k=4, linkage=11.0, unchanged=3.0, unmasked=())
+    assert said == (
+        "Every rule holds, and each record is the same as at least 3 others in all masked fields. 11.0 % of the "
+        "records link to their original by distance and 3.0 % of the masked values are the respondents' own; another "
+        "way to link may find more."
+    )
+    said = told(masked, whole_record_k=4, linkage=11.0, unchanged=72.0)
+    assert "But 11.0 %" in said
+    assert "A larger k, or a method that draws values" in said
+    assert "--limit unchanged=20" in said
+
+
+@pytest.mark.parametrize(
+    ("contract", "draw", "said"),
+    [
+        ("partitioned-synthesis", drawn(smallest=6), "; masked values are drawn for groups of at least 6 records."),
+        ("noise-added", drawn(), "; noise was added to the masked values."),
+        ("model-drawn", drawn(), "; masked values are drawn from a model of the file."),
+        ("marked-replaced", drawn(), "and all others are the respondents' own."),
+    ],
+)
+def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, said: str) -> None:
+    masked = replace(masked, blocks=tuple(replace(block, aggregator="drawn") for block in masked.blocks))
+    found = told(masked, contract=contract, draw=draw, linkage=60.0, unchanged=1.0)
+    assert said in found
+    assert "alike" not in found
+    assert "Another method or other parameters (masktron methods) can lower this" in found
+    assert "can lower this" not in told(masked, contract=contract, draw=draw, linkage=6.0, unchanged=1.0)
+
+
+def test_records_that_come_out_as_they_went_in(masked: MaskResult) -> None:
+    assert "1 record comes out as it went in" in told(masked, draw=drawn(unmoved=1), linkage=1.0, unchanged=1.0)
+    said = told(masked, draw=drawn(unmoved=47), linkage=1.0, unchanged=1.0)
+    assert "by distance, 1.0 % of the masked values are the respondents' own and 47 records come out as they" in said
+
+
+def test_where_nothing_is_protected(masked: MaskResult) -> None:
+    said = told(masked, unchanged=100.0, linkage=100.0)
+    assert said.startswith("Every rule holds. But nothing is protected: every masked value is the respondent's own.")
+    assert "--limit linkage=20" in said
+    assert "nothing is protected" not in told(masked, unchanged=99.99, linkage=99.99)
+
+
+@pytest.mark.parametrize(
+    ("linkage", "said"), [(99.97, "But 99.9 %"), (100.0, "But 100 %"), (0.0, "0 %"), (0.04, "less than 0.1 %")]
+)
+def test_neither_all_nor_nothing_unless_it_is_so(masked: MaskResult, linkage: float, said: str) -> None:
+    assert f"{said} of the records link" in told(masked, linkage=linkage, unchanged=1.0)
+
+
+def test_without_numbers_and_without_values(masked: MaskResult) -> None:
+    said = told(masked, linkage=math.nan, unchanged=12.0)
+    assert "12.0 % of the masked values are the respondents' own; linkage is of numbers, and none are masked." in said
+    said = told(masked, linkage=math.nan, unchanged=math.nan)
+    assert "No masked field has a value that could be compared." in said
+
+
+def test_rules_that_were_not_tested_or_let_go(masked: MaskResult) -> None:
+    said = told(masked, allowed=("a", "b"))
+    assert said.startswith("Every rule holds, but for a, b, let go, and in each block")
+    assert "A, B, C, D, E, F and 2 more." in told(masked, unmasked=(*"ABCDEFGH",))
+
+
+JOINED = ("A + B = T", "A >= 0 and (D = 'x' or D = 'y')")
+GROUPED = "A, B, T, D are masked in groups of at least"
+
+
+@pytest.mark.parametrize(
+    ("method", "promised", "said"),
+    [
+        ("noise", "noise with 13.0435 % of the variance of the original is part of every", "noise was added to E"),
+        ("muralidhar_sarathy", "noise with 19 % of the variance of", "noise was added to E"),
+        ("ipso", "every drawn value is from a model", "E is drawn from a model of the file"),
+    ],
+)
+def test_a_category_keeps_the_fields_of_its_block_from_being_drawn(
+    method: str, promised: str, said: str, tmp_path: Path
+) -> None:
+    rows = [{**row, "D": "xy"[at % 2], "E": 3 + at % 7} for at, row in enumerate(numbers(60))]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *JOINED)
+    result = masktron.mask(data, rules, tmp_path / "out.xml", method=method, k=3, nominal=["D"], numeric=["E"])
+    jsonschema.validate(result.as_dict(), SCHEMA)
+    assert [block.drawn for block in result.blocks] == [False, True]
+    least = result.blocks[0].min_group
+    assert f"; {said}, and {GROUPED} {least} records." in result.verdict
+    page = " ".join(repr(result).split())
+    assert "every record has values of its own;" not in page
+    assert f"every record has values of its own in E; {GROUPED} {least} records (k = 3)" in page
+    assert result.promise.startswith(promised)
+    assert result.promise.endswith(f"; E is drawn, and {GROUPED} {least} records")
+    assert (
+        f"{method} draws numbers alone, and no block that holds categories: E is drawn, and {GROUPED} {least} records"
+        in " ".join(result.notes)
+    )
+    assert "masked values" not in result.promise + result.verdict.partition(". ")[0]
+
+
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        ("partitioned-synthesis", "A is drawn for groups of at least 6 records, and C, E are masked in groups of at"),
+        ("marked-replaced", "values of A beyond the thresholds are replaced, and the others are the"),
+    ],
+)
+def test_other_methods_that_draw_some_fields(masked: MaskResult, contract: str, said: str) -> None:
+    first = masked.blocks[0]
+    blocks = (
+        replace(first, variables=("A",), aggregator="drawn"),
+        replace(first, variables=("C",), min_group=5),
+        replace(first, variables=("E",), min_group=4),
+    )
+    result = replace(masked, contract=contract, draw=drawn(smallest=6), blocks=blocks, min_group=4)
+    assert f"; {said}" in result.verdict
+    assert "C, E are masked in groups of at least 4 records." in result.verdict
+    page = " ".join(repr(result).split())
+    assert "values of A drawn for 8 groups of at least 6 records; C, E are masked in groups of at least 4" in page
+
+
+ORDERED = "The records stand in the order of the original: whoever has another file of them in that order"
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings", "said"),
+    [
+        ((), {"order": "keep"}, True),
+        ((), {"order": "random"}, False),
+        ((), {}, False),
+        (("Id",), {"order": "keep"}, False),
+        (("Id",), {}, False),
+        (("W",), {"order": "keep"}, True),
+        (("W",), {"order": "random"}, False),
+    ],
+)
+def test_the_order_of_the_original_links_every_record(
+    fields: tuple[str, ...], settings: dict[str, Any], said: bool, tmp_path: Path
+) -> None:
+    """Id is sorted and W is not; both differ in every record."""
+    rows = [{"Id": at, "W": 7 * at % 20, "U": at % 2, **row} for at, row in enumerate(numbers(20))]
+    data = write_data(tmp_path / "d.xml", [{n: v for n, v in row.items() if n in (*fields, *"UABT")} for row in rows])
+    roles = {"U": "untouched", **dict.fromkeys(fields, "key")}
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles=roles, **settings)
+    assert (ORDERED in result.verdict) is said
+    assert result.original_order is said
+    assert result.identifying == fields
+    plain = result.as_dict()
+    jsonschema.validate(plain, SCHEMA)
+    assert (plain["original_order"], plain["identifying"]) == (said, list(fields))
+    unmasked = (
+        f"Of the unmasked fields, {fields[0]} differs in every record and identifies it; the others were not looked "
+        "at, and may identify by themselves: U."
+        if fields
+        else "Unmasked fields were not looked at, and may identify by themselves: U."
+    )
+    assert unmasked in result.verdict
+    assert 2 <= result.verdict.count(". ") + 1 <= 5
+
+
+def test_the_order_that_a_rule_reads(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", [{**row, "U": 1} for row in numbers(20)])
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "not(preceding-sibling::Record[1]/U > U)")
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"U": "untouched"})
+    assert (
+        f"{ORDERED}, such as the last release, links every record; --shuffle writes a random order" in result.verdict
+    )
+
+
+def test_unmasked_fields_that_identify(masked: MaskResult) -> None:
+    said = told(masked, unmasked=("V", "W"), identifying=("V", "W"))
+    assert said.endswith("Of the unmasked fields, V, W differ in every record and identify it.")
+    assert masked.identifying == ("Id",)
+
+
+def test_rules_that_read_a_removed_field(tmp_path: Path) -> None:
+    """A rule that cannot hold, as its field is gone, does not hold."""
+    rows = [{"N": f"name{at}", "C": at % 5, **row} for at, row in enumerate(numbers(20))]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "string-length(N) > 2", "C > 50")
+    rules.write_text(rules.read_text().replace('id="R3"', 'id="R3" role="warning"'))
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"N": "identifier"})
+    said = "very rule holds, but for R2, which reads the removed identifier N, and R3, let go"
+    assert result.verdict.startswith(f"E{said}, and in each block")
+    assert f"20 out; e{said}; k = 3" in " ".join(repr(result).split())
+
+
+def test_several_rules_that_read_removed_fields(masked: MaskResult) -> None:
+    same = {"a": "reads the removed identifier N", "b": "reads the removed identifier N"}
+    assert "but for a, b, each of which reads the removed identifier N, and in" in told(masked, not_applicable=same)
+    other = {**same, "c": "reads the removed identifier M, N"}
+    assert "but for a, b, c, which read removed identifiers, and in" in told(masked, not_applicable=other)
+
+
+def test_a_method_that_draws(masked: MaskResult, tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", numbers(60))
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    result = masktron.mask(data, rules, tmp_path / "out.xml", method="noise")
+    assert result.contract == "noise-added"
+    assert "noise was added to the masked values" in result.verdict
