@@ -24,11 +24,11 @@ from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from masktron.kernels.univariate import univariate
 from masktron.measures.information_loss import information_loss
-from masktron.methods.crest import Crest
-from masktron.methods.mst import Mst
-from masktron.methods.mu_approx import MuApprox
-from masktron.methods.t_closeness import TCloseness
-from masktron.methods.univariate import Univariate
+from masktron.methods.crest import CrestMethod
+from masktron.methods.mst import MstMethod
+from masktron.methods.mu_approx import MuApproxMethod
+from masktron.methods.t_closeness import TClosenessMethod
+from masktron.methods.univariate import UnivariateMethod
 from masktron.partitions.kdcut import Cuts
 from masktron.partitions.partitioner import Partitioner
 
@@ -122,7 +122,14 @@ def beside(n: int, d: int, k: int) -> None:
     by_mdav, expected = timed(lambda points, k: mdav(points, k, of=10**9), points, k)
     own = loss(points, expected)
     classes = np.random.default_rng(2).integers(0, 3, (n, 1))
-    for method in (MuApprox(k), Mst(k), TCloseness(k), Crest(k, alpha=1.0), Crest(k), Univariate(k)):
+    for method in (
+        MuApproxMethod(k),
+        MstMethod(k),
+        TClosenessMethod(k),
+        CrestMethod(k, alpha=1.0),
+        CrestMethod(k),
+        UnivariateMethod(k),
+    ):
         seconds, labels = timed(lambda points, _, one=method: one.partition(points, classes=classes), points, k)  # type: ignore[misc]
         lost = loss(points, labels)
         times = f"{seconds:.3f}", f"{seconds / by_mdav:.1f} x", f"{lost:.3f}", f"{lost / own:.2f} x"
@@ -133,7 +140,7 @@ def beside(n: int, d: int, k: int) -> None:
 def others(dimensions: list[int], ks: list[int]) -> None:
     """Print the table of the other methods."""
     # code is loaded before it is timed
-    for method in (Mst(), MuApprox(), Crest()):
+    for method in (MstMethod(), MuApproxMethod(), CrestMethod()):
         method.partition(lognormals(10_000, 3), classes=np.zeros((10_000, 1), dtype=np.intp))
     head(
         "Other methods, and how much more they take and lose than MDAV",

@@ -53,7 +53,7 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def test_every_method_is_an_estimator_of_the_same_name() -> None:
-    assert [kind.__name__ for kind in estimators.ALL] == [method.__name__ for method in methods.ALL]
+    assert [f"{kind.__name__}Method" for kind in estimators.ALL] == [method.__name__ for method in methods.ALL]
     assert all(issubclass(kind, method) for kind, method in zip(estimators.ALL, methods.ALL, strict=True))
 
 

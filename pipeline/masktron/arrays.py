@@ -13,3 +13,6 @@ type Floats = NDArray[np.float64]
 
 type Labels = NDArray[np.intp]
 """The group of each record, as a number from 0."""
+
+type Indices = NDArray[np.intp]
+"""Places of records in an array or an order, from 0."""

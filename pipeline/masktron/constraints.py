@@ -214,6 +214,9 @@ class TallyBound:
     bound: Fraction
 
 
+type CrossRecordKind = Literal["unique", "count", "total", "other"]
+
+
 @dataclass(frozen=True, slots=True)
 class CrossRecordEdit:
     """A condition on more than one record.
@@ -226,7 +229,7 @@ class CrossRecordEdit:
         What a count or total asks, as far as it is understood: necessary conditions.
     """
 
-    kind: Literal["unique", "count", "total", "other"]
+    kind: CrossRecordKind
     variables: tuple[str, ...]
     reason: str
     key: tuple[str, ...] = ()

@@ -114,80 +114,80 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-class Mdav(Masker, methods.mdav.Mdav):
-    """`masktron.methods.mdav.Mdav` for scikit-learn."""
+class Mdav(Masker, methods.mdav.MdavMethod):
+    """`masktron.methods.mdav.MdavMethod` for scikit-learn."""
 
 
-class MdavGeneric(Masker, methods.mdav_generic.MdavGeneric):
-    """`masktron.methods.mdav_generic.MdavGeneric` for scikit-learn."""
+class MdavGeneric(Masker, methods.mdav_generic.MdavGenericMethod):
+    """`masktron.methods.mdav_generic.MdavGenericMethod` for scikit-learn."""
 
 
-class Univariate(Masker, methods.univariate.Univariate):
-    """`masktron.methods.univariate.Univariate` for scikit-learn."""
+class Univariate(Masker, methods.univariate.UnivariateMethod):
+    """`masktron.methods.univariate.UnivariateMethod` for scikit-learn."""
 
 
-class MuApprox(Masker, methods.mu_approx.MuApprox):
-    """`masktron.methods.mu_approx.MuApprox` for scikit-learn."""
+class MuApprox(Masker, methods.mu_approx.MuApproxMethod):
+    """`masktron.methods.mu_approx.MuApproxMethod` for scikit-learn."""
 
 
-class Mst(Masker, methods.mst.Mst):
-    """`masktron.methods.mst.Mst` for scikit-learn."""
+class Mst(Masker, methods.mst.MstMethod):
+    """`masktron.methods.mst.MstMethod` for scikit-learn."""
 
 
-class TCloseness(Masker, methods.t_closeness.TCloseness):
-    """`masktron.methods.t_closeness.TCloseness` for scikit-learn."""
+class TCloseness(Masker, methods.t_closeness.TClosenessMethod):
+    """`masktron.methods.t_closeness.TClosenessMethod` for scikit-learn."""
 
 
-class Crest(Masker, methods.crest.Crest):
-    """`masktron.methods.crest.Crest` for scikit-learn."""
+class Crest(Masker, methods.crest.CrestMethod):
+    """`masktron.methods.crest.CrestMethod` for scikit-learn."""
 
 
-class Fuzzy(Masker, methods.fuzzy.Fuzzy):
-    """`masktron.methods.fuzzy.Fuzzy` for scikit-learn."""
+class Fuzzy(Masker, methods.fuzzy.FuzzyMethod):
+    """`masktron.methods.fuzzy.FuzzyMethod` for scikit-learn."""
 
 
-class CampCrest(Masker, methods.camp_crest.CampCrest):
-    """`masktron.methods.camp_crest.CampCrest` for scikit-learn."""
+class CampCrest(Masker, methods.camp_crest.CampCrestMethod):
+    """`masktron.methods.camp_crest.CampCrestMethod` for scikit-learn."""
 
 
-class Noise(Masker, methods.noise.Noise):
-    """`masktron.methods.noise.Noise` for scikit-learn."""
+class Noise(Masker, methods.noise.NoiseMethod):
+    """`masktron.methods.noise.NoiseMethod` for scikit-learn."""
 
 
-class Ipso(Masker, methods.ipso.Ipso):
-    """`masktron.methods.ipso.Ipso` for scikit-learn."""
+class Ipso(Masker, methods.ipso.IpsoMethod):
+    """`masktron.methods.ipso.IpsoMethod` for scikit-learn."""
 
 
-class Microhybrid(Masker, methods.microhybrid.Microhybrid):
-    """`masktron.methods.microhybrid.Microhybrid` for scikit-learn."""
+class Microhybrid(Masker, methods.microhybrid.MicrohybridMethod):
+    """`masktron.methods.microhybrid.MicrohybridMethod` for scikit-learn."""
 
 
-class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathy):
-    """`masktron.methods.muralidhar_sarathy.MuralidharSarathy` for scikit-learn."""
+class MuralidharSarathy(Masker, methods.muralidhar_sarathy.MuralidharSarathyMethod):
+    """`masktron.methods.muralidhar_sarathy.MuralidharSarathyMethod` for scikit-learn."""
 
 
-class HybridMicro(Masker, methods.hybrid_micro.HybridMicro):
-    """`masktron.methods.hybrid_micro.HybridMicro` for scikit-learn."""
+class HybridMicro(Masker, methods.hybrid_micro.HybridMicroMethod):
+    """`masktron.methods.hybrid_micro.HybridMicroMethod` for scikit-learn."""
 
 
-class ModelHybrid(Masker, methods.model_hybrid.ModelHybrid):
-    """`masktron.methods.model_hybrid.ModelHybrid` for scikit-learn."""
+class ModelHybrid(Masker, methods.model_hybrid.ModelHybridMethod):
+    """`masktron.methods.model_hybrid.ModelHybridMethod` for scikit-learn."""
 
 
-class LatentClass(Masker, methods.latent_class.LatentClass):
-    """`masktron.methods.latent_class.LatentClass` for scikit-learn."""
+class LatentClass(Masker, methods.latent_class.LatentClassMethod):
+    """`masktron.methods.latent_class.LatentClassMethod` for scikit-learn."""
 
 
-class Sequential(Masker, methods.sequential.Sequential):
-    """`masktron.methods.sequential.Sequential` for scikit-learn."""
+class Sequential(Masker, methods.sequential.SequentialMethod):
+    """`masktron.methods.sequential.SequentialMethod` for scikit-learn."""
 
 
-class Cart(Masker, methods.cart.Cart):
-    """`masktron.methods.cart.Cart` for scikit-learn."""
+class Cart(Masker, methods.cart.CartMethod):
+    """`masktron.methods.cart.CartMethod` for scikit-learn."""
 
 
-class Hierarchical(Masker, methods.hierarchical.Hierarchical):
-    """`masktron.methods.hierarchical.Hierarchical` for scikit-learn."""
+class Hierarchical(Masker, methods.hierarchical.HierarchicalMethod):
+    """`masktron.methods.hierarchical.HierarchicalMethod` for scikit-learn."""
 
 
 ALL: tuple[type[Masker], ...] = (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masktron.evaluation.findings import Evaluation, Finding
     from masktron.measures.figures import Measured
     from masktron.partitions.kdcut import Cut
-    from masktron.preflight.findings import Coverage, Preflight, Tie
+    from masktron.preflight.conclusions import Coverage, Preflight, Tie
     from masktron.rulebook.schema import Check, Rulebook
     from masktron.thresholds import Threshold
 

@@ -24,8 +24,7 @@ from masktron.classify.forms import (
     satisfied,
     variables_of,
 )
-from masktron.classify.polynomial import Polynomial as Sum
-from masktron.classify.polynomial import evaluate
+from masktron.classify.polynomial import MonomialSum, evaluate
 from masktron.classify.reach import reach
 from masktron.classify.truth import in_range
 from masktron.constraints import (
@@ -289,11 +288,11 @@ expressions = st.lists(
     st.tuples(st.sampled_from(((), (("A", 1),), (("B", 1),), (("A", 1), ("B", 1)), (("A", 2),))), st.integers(-3, 3)),
     min_size=1,
     max_size=3,
-).map(lambda terms: Sum.of((powers, Fraction(c)) for powers, c in terms))
+).map(lambda terms: MonomialSum.of((powers, Fraction(c)) for powers, c in terms))
 
 
 @given(expressions, ranges, ranges)
-def test_no_value_is_out_of_reach(expression: Sum, one: Range, two: Range) -> None:
+def test_no_value_is_out_of_reach(expression: MonomialSum, one: Range, two: Range) -> None:
     found = reach(expression, {"A": one, "B": two})
     steps = [Fraction(n, 4) for n in range(-12, 13)]
     inside = [(a, b) for a in steps if in_range(one, a) for b in steps if in_range(two, b)]
@@ -305,7 +304,7 @@ def test_no_value_is_out_of_reach(expression: Sum, one: Range, two: Range) -> No
 
 @given(ranges, ranges)
 def test_the_reach_of_a_product_is_no_wider_than_it_must(one: Range, two: Range) -> None:
-    found = reach(Sum.of([((("A", 1), ("B", 1)), Fraction(1))]), {"A": one, "B": two})
+    found = reach(MonomialSum.of([((("A", 1), ("B", 1)), Fraction(1))]), {"A": one, "B": two})
     for end, is_open in ((found.low, found.low_open), (found.high, found.high_open)):
         if end == 0 and not is_open:
             assert in_range(one, Fraction(0)) or in_range(two, Fraction(0))

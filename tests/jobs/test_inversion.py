@@ -15,16 +15,16 @@ from attacks import KEY, Floats, Gain, solutions
 from cli_runner import write_data, write_rules
 from masktron.jobs import randomness
 from masktron.methods.base import Method
-from masktron.methods.hybrid_micro import HybridMicro
-from masktron.methods.ipso import Ipso
-from masktron.methods.microhybrid import Microhybrid
-from masktron.methods.muralidhar_sarathy import MuralidharSarathy
-from masktron.methods.noise import Noise
-from masktron.methods.sequential import Sequential
+from masktron.methods.hybrid_micro import HybridMicroMethod
+from masktron.methods.ipso import IpsoMethod
+from masktron.methods.microhybrid import MicrohybridMethod
+from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
+from masktron.methods.noise import NoiseMethod
+from masktron.methods.sequential import SequentialMethod
 from masktron.release_key import key_of_seed
 from masktron.streams import Streams
 
-OWN = (Noise, MuralidharSarathy)
+OWN = (NoiseMethod, MuralidharSarathyMethod)
 """Methods that add noise to the value of the record itself."""
 N = 120
 
@@ -70,7 +70,9 @@ def test_with_the_key_the_original_is_solved_for(kind: type[Method]) -> None:
     assert max(gain.near for gain in gains(original, published, method, make, signs=3, rounds=60)) > 95
 
 
-@pytest.mark.parametrize("kind", (Ipso, Microhybrid, HybridMicro, Sequential), ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    "kind", (IpsoMethod, MicrohybridMethod, HybridMicroMethod, SequentialMethod), ids=lambda kind: kind.name
+)
 def test_moments_alone_leave_nothing_to_invert(kind: type[Method]) -> None:
     """With the key, too, the file says no more of a record than before."""
     original, method, make = amounts(), kind(), generators(KEY, "original")

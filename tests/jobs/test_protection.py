@@ -20,9 +20,9 @@ from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.jobs.protection import Pair, check_pair, following, kept_records, noise_of, without_codes
 from masktron.methods.contracts import (
-    Contract,
     IdenticalGroups,
     MarkedReplaced,
+    MethodContract,
     ModelDrawn,
     NoiseAdded,
     PartitionedSynthesis,
@@ -58,7 +58,7 @@ def pair_of(before: Floats, after: Floats, groups: Labels | None = None, *, k: i
     )
 
 
-def says(contract: Contract, pair: Pair, **declared: Any) -> list[str]:
+def says(contract: MethodContract, pair: Pair, **declared: Any) -> list[str]:
     return check_pair(Declared("made", contract, drawn=tuple(pair.original), **declared), pair).problems
 
 
@@ -116,7 +116,7 @@ def test_missing_values_and_texts_are_compared_as_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("contract", [PartitionedSynthesis(5), ModelDrawn(), NoiseAdded(0.15)])
-def test_restored_records_are_found(contract: Contract) -> None:
+def test_restored_records_are_found(contract: MethodContract) -> None:
     generator = np.random.default_rng(1)
     before = generator.normal(size=(N, 2))
     after = before + generator.normal(size=(N, 2))

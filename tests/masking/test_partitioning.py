@@ -22,7 +22,7 @@ from masktron.kernels import mst, nearest_point
 from masktron.masking.partitioning import MethodPartitioner
 from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
-from masktron.partitions.kinds import Kinds
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import partition
 
 

@@ -19,9 +19,9 @@ from lxml import etree
 import masktron
 from attacks import SEED
 from cli_runner import write_data, write_rules
-from masktron.classify.elimination import Solved, Step, assignments, eliminate, equality, pivots, substitute
+from masktron.classify.elimination import Solved, SolvedEquality, assignments, eliminate, equality, pivots, substitute
 from masktron.classify.forms import form_of, holds
-from masktron.classify.polynomial import Polynomial, evaluate
+from masktron.classify.polynomial import MonomialSum, evaluate
 from masktron.constraints import Form
 from masktron.errors import InfeasibleError
 from masktron.results import BlockResult
@@ -407,17 +407,17 @@ def test_pivots_stand_once_and_without_a_power() -> None:
 
 
 def test_a_sum_has_no_reciprocal() -> None:
-    ratio = Polynomial.of([((("A", -1),), Fraction(1))])
-    assert substitute(ratio, "A", Polynomial.variable("B") + Polynomial.variable("U")) is None
-    assert substitute(ratio, "A", Polynomial.variable("B")) == Polynomial.of([((("B", -1),), Fraction(1))])
+    ratio = MonomialSum.of([((("A", -1),), Fraction(1))])
+    assert substitute(ratio, "A", MonomialSum.variable("B") + MonomialSum.variable("U")) is None
+    assert substitute(ratio, "A", MonomialSum.variable("B")) == MonomialSum.of([((("B", -1),), Fraction(1))])
 
 
 # completion
 
 
 def completion(grid: Grid, *, product: bool = False, codes: frozenset[Fraction] = frozenset()) -> Completion:
-    first, second, total = (Polynomial.variable(name) for name in "ABU")
-    step = Step("B", (first * second if product else first + second) - total)
+    first, second, total = (MonomialSum.variable(name) for name in "ABU")
+    step = SolvedEquality("B", (first * second if product else first + second) - total)
     return Completion((step,), {"B": grid}, {"B": codes})
 
 

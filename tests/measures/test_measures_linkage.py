@@ -17,7 +17,7 @@ from masktron.figures import FIGURES
 from masktron.kernels import linkage as kernel
 from masktron.measures import linkage
 from masktron.measures.linkage import TREE_FROM, _credit, compiles_first, credit_through_tree, linkage_points
-from masktron.methods.noise import Noise
+from masktron.methods.noise import NoiseMethod
 
 
 def brute_force(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -158,7 +158,7 @@ def test_linkage_is_no_bound_and_nobody_says_so() -> None:
     """Mahalanobis distance and one-to-one assignment find far more than the nearest by plain distance after noise."""
     rng = np.random.default_rng(2)
     original = np.exp(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)) / 2 + 0.2 * rng.normal(size=(300, 6)))
-    masked = Noise().mask(original, np.random.default_rng(0)).values
+    masked = NoiseMethod().mask(original, np.random.default_rng(0)).values
     inverse = np.linalg.inv(np.cov(original.T))
     gaps = masked[:, np.newaxis] - original
     _, assigned = linear_sum_assignment(np.einsum("ijp,pq,ijq->ij", gaps, inverse, gaps))

@@ -9,8 +9,8 @@ from attacks import KEY
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members
 from masktron.masking.drawing import Drawing
-from masktron.methods.camp_crest import CampCrest
-from masktron.methods.crest import Crest
+from masktron.methods.camp_crest import CampCrestMethod
+from masktron.methods.crest import CrestMethod
 from masktron.streams import Streams
 from masktron.synthesis.microperturbation import microperturb
 
@@ -22,7 +22,7 @@ def data(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
 
 
 def labels_by(values: np.ndarray, classes: np.ndarray, **settings: float) -> np.ndarray:
-    labels = Crest(**settings).mask(values, np.random.default_rng(0), classes=classes).labels
+    labels = CrestMethod(**settings).mask(values, np.random.default_rng(0), classes=classes).labels
     assert labels is not None
     return labels
 
@@ -31,7 +31,7 @@ def labels_by(values: np.ndarray, classes: np.ndarray, **settings: float) -> np.
 @pytest.mark.parametrize("settings", [{}, {"k": 3, "alpha": 1.0}, {"k": 4, "neighbours": 8}])
 def test_noise_is_drawn_for_the_groups_of_crest(settings: dict[str, float], as_printed: bool) -> None:
     values, classes = data()
-    method = CampCrest(**settings, as_printed=as_printed).check()
+    method = CampCrestMethod(**settings, as_printed=as_printed).check()
     drawn = method.mask(values, np.random.default_rng(3), classes=classes)
     labels = labels_by(values, classes, **settings)
     assert drawn.labels is not None
@@ -44,10 +44,10 @@ def test_noise_is_drawn_for_the_groups_of_crest(settings: dict[str, float], as_p
 def test_several_attributes_are_one_or_are_averaged() -> None:
     values, classes = data()
     partitions = [labels_by(values, column[:, None]) for column in classes.T]
-    drawn = CampCrest(several="averaged").mask(values, np.random.default_rng(3), classes=classes)
+    drawn = CampCrestMethod(several="averaged").mask(values, np.random.default_rng(3), classes=classes)
     assert drawn.labels is None
     assert drawn.values.tobytes() == microperturb(values, partitions, np.random.default_rng(3)).tobytes()
-    single = CampCrest(several="averaged").mask(values, np.random.default_rng(3), classes=classes[:, :1])
+    single = CampCrestMethod(several="averaged").mask(values, np.random.default_rng(3), classes=classes[:, :1])
     assert single.labels is not None
     assert single.values.tobytes() == microperturb(values, partitions[:1], np.random.default_rng(3)).tobytes()
 
@@ -56,30 +56,30 @@ def test_several_attributes_are_one_or_are_averaged() -> None:
 def test_lone_classes_are_noted(several: str) -> None:
     values, classes = data()
     classes = np.column_stack([np.arange(150) < 4, classes[:, 0]]).astype(np.intp)
-    notes = CampCrest(several=several).mask(values, np.random.default_rng(0), classes=classes).notes
+    notes = CampCrestMethod(several=several).mask(values, np.random.default_rng(0), classes=classes).notes
     lone = [note for note in notes if "only one of their class" in note]
     assert lone
     assert all("class attribute 1" in note or "class attribute 2" in note for note in lone)
-    assert not CampCrest(k=50).mask(values, np.random.default_rng(0), classes=classes[:, 1:]).notes
+    assert not CampCrestMethod(k=50).mask(values, np.random.default_rng(0), classes=classes[:, 1:]).notes
 
 
 @pytest.mark.parametrize("n", [5, 6, 9])
 def test_barely_enough_records(n: int) -> None:
     values = np.column_stack([np.arange(n), np.zeros(n), np.arange(n) % 2, 3.0 * np.arange(n)]).astype(np.float64)
-    drawn = CampCrest(k=5).mask(values, np.random.default_rng(0), classes=(np.arange(n) % 2)[:, None])
+    drawn = CampCrestMethod(k=5).mask(values, np.random.default_rng(0), classes=(np.arange(n) % 2)[:, None])
     assert np.isfinite(drawn.values).all()
     assert (drawn.values[:, 1] == 0).all()
     assert drawn.values[:, 3] == pytest.approx(3 * drawn.values[:, 0])
     with pytest.raises(InfeasibleError, match="camp_crest needs 10 records"):
-        CampCrest(k=10).mask(values, np.random.default_rng(0), classes=np.zeros((n, 1), np.intp))
+        CampCrestMethod(k=10).mask(values, np.random.default_rng(0), classes=np.zeros((n, 1), np.intp))
 
 
 def test_it_needs_a_class_and_right_parameters() -> None:
     with pytest.raises(UsageError, match="camp_crest needs the class of each record"):
-        CampCrest().mask(data()[0], np.random.default_rng(0))
+        CampCrestMethod().mask(data()[0], np.random.default_rng(0))
     for wrong in ({"several": "both"}, {"as_printed": 1}, {"k": 1}):
         with pytest.raises(UsageError, match="must be"):
-            CampCrest(**wrong).check()
+            CampCrestMethod(**wrong).check()
 
 
 def test_a_stratum_of_one_class_is_noted() -> None:
@@ -87,7 +87,7 @@ def test_a_stratum_of_one_class_is_noted() -> None:
     strata = [np.arange(40), np.arange(40, 90)]
     values, classes = rng.normal(size=(90, 2)), (np.arange(90) >= 40)[:, None].astype(np.intp)
     for several in ("compound", "averaged"):
-        method = CampCrest(several=several)
+        method = CampCrestMethod(several=several)
         columns = np.column_stack([classes, np.arange(90) % 2])
         drawing = Drawing(
             method,

@@ -15,8 +15,8 @@ from masktron.config import Config, config_from, load_config, parse_params
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, K, Method
 from masktron.methods.chosen import chosen
-from masktron.methods.contracts import Contract, ModelDrawn, PartitionedSynthesis
-from masktron.methods.mdav import Mdav
+from masktron.methods.contracts import MethodContract, ModelDrawn, PartitionedSynthesis
+from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import Parameter
 
 
@@ -56,7 +56,7 @@ class Drawing(Method):
         self.order = order
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         return PartitionedSynthesis(self.k)
 
     def mask(self, values: Any, generator: np.random.Generator, **kwargs: Any) -> Drawn:
@@ -74,19 +74,19 @@ class Plain(Drawing):
         self.classes = classes
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         return ModelDrawn()
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(methods, "ALL", (Mdav, Drawing, Plain))
+    monkeypatch.setattr(methods, "ALL", (MdavMethod, Drawing, Plain))
 
 
 def test_the_default_is_mdav_with_the_k_of_the_run() -> None:
     config = Config(k=7)
     choice = chosen(config.method, config.params, config.k)
-    assert isinstance(choice.method, Mdav)
+    assert isinstance(choice.method, MdavMethod)
     assert (choice.method.k, choice.class_fields) == (7, ())
 
 

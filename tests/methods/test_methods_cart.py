@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn
-from masktron.methods.cart import TRUE_VALUES, Cart
+from masktron.methods.cart import TRUE_VALUES, CartMethod
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 
 
@@ -18,7 +18,7 @@ def made(
     values: NDArray[np.float64], seed: int = 0, nominal: list[bool] | None = None, **parameters: object
 ) -> Drawn:
     kinds = None if nominal is None else np.array(nominal)
-    return Cart(**parameters).check().mask(values, np.random.default_rng(seed), nominal=kinds)  # type: ignore[arg-type]
+    return CartMethod(**parameters).check().mask(values, np.random.default_rng(seed), nominal=kinds)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 10**6), st.integers(2, 9))

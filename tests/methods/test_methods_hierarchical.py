@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.hierarchical import Hierarchical
+from masktron.methods.hierarchical import HierarchicalMethod
 from masktron.methods.parameters import Parameter
 from masktron.partitions.centroid import agglomerate
 from masktron.synthesis.hierarchical import Marked, mark, replace_marked
@@ -25,12 +25,12 @@ def incomes(seed: int = 0, n: int = 200) -> NDArray[np.float64]:
 
 
 def masked(values: NDArray[np.float64], seed: int = 0, **parameters: Any) -> NDArray[np.float64]:
-    return Hierarchical(**parameters).check().mask(values, np.random.default_rng(seed)).values
+    return HierarchicalMethod(**parameters).check().mask(values, np.random.default_rng(seed)).values
 
 
 def test_only_values_beyond_the_threshold_change() -> None:
     values = incomes()
-    cells = Hierarchical(variables=(0, 1), quantile=0.8).marked(values).cells
+    cells = HierarchicalMethod(variables=(0, 1), quantile=0.8).marked(values).cells
     assert cells[:, :2].tolist() == (values[:, :2] > np.quantile(values[:, :2], 0.8, axis=0)).tolist()
     assert not cells[:, 2].any()
     found = masked(values, variables=(0, 1), quantile=0.8)
@@ -65,11 +65,11 @@ def test_too_few_beyond_the_threshold_take_the_next_ones_along() -> None:
 
 def test_a_cluster_that_is_one_record_apart_is_never_made() -> None:
     values = incomes(3)
-    found = Hierarchical(variables=(0,), thresholds=(1e9,)).check().mask(values, np.random.default_rng(0))
+    found = HierarchicalMethod(variables=(0,), thresholds=(1e9,)).check().mask(values, np.random.default_rng(0))
     assert (found.values == values).all()
     assert found.notes == ("no value is beyond the threshold, so that all stay as they are, in 1 variable",)
     top = float(np.sort(values[:, 0])[-2])
-    found = Hierarchical(variables=(0,), thresholds=(top,)).check().mask(values, np.random.default_rng(0))
+    found = HierarchicalMethod(variables=(0,), thresholds=(top,)).check().mask(values, np.random.default_rng(0))
     assert (found.values != values).any(axis=1).sum() >= 6
     assert "too few lay beyond" in found.notes[0]
 
@@ -80,7 +80,7 @@ def test_combinations_are_those_of_respondents(seed: int, stop: str) -> None:
     """Values drawn for a record stand together in one of the original, but for those that are counted apart."""
     rng = np.random.default_rng(seed)
     values = np.round(rng.lognormal(2, 1, size=(80, 3)), int(rng.integers(0, 3)))
-    method = Hierarchical(quantile=0.6, stop=stop)  # type: ignore[arg-type]
+    method = HierarchicalMethod(quantile=0.6, stop=stop)  # type: ignore[arg-type]
     marked = method.marked(values)
     made = method._made(values, marked, np.random.default_rng(seed))
     order = np.argsort(-marked.cells.sum(axis=0), kind="stable")
@@ -121,8 +121,8 @@ def test_variables_come_by_number_of_marks() -> None:
 
 def test_a_release_is_the_same_however_many_there_are() -> None:
     values = incomes()
-    five = Hierarchical(releases=5).all_releases(values, np.random.default_rng(9))
-    two = Hierarchical(releases=2).all_releases(values, np.random.default_rng(9))
+    five = HierarchicalMethod(releases=5).all_releases(values, np.random.default_rng(9))
+    two = HierarchicalMethod(releases=2).all_releases(values, np.random.default_rng(9))
     assert (five[:2] == two).all()
     for release in range(1, 6):
         assert (masked(values, 9, release=release) == five[release - 1]).all()
@@ -150,7 +150,7 @@ def test_the_mean_of_a_cluster_is_kept_in_expectation() -> None:
 )
 def test_wrong_parameters(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Hierarchical(**parameters).check()
+        HierarchicalMethod(**parameters).check()
 
 
 def test_what_does_not_fit_the_file() -> None:
@@ -188,18 +188,18 @@ def test_numbers_are_read_from_texts() -> None:
 def test_thresholds_that_no_value_is_beyond_are_said() -> None:
     flags = np.repeat([0.0, 1.0], 30)
     values = np.column_stack([flags, np.arange(60.0)])
-    made = Hierarchical().mask(values, np.random.default_rng(0))
+    made = HierarchicalMethod().mask(values, np.random.default_rng(0))
     assert (made.values[:, 0] == flags).all()
     assert made.notes[0] == "no value is beyond the threshold, so that all stay as they are, in 1 variable"
     assert not any(
-        "no value" in note for note in Hierarchical(variables=[1]).mask(values, np.random.default_rng(0)).notes
+        "no value" in note for note in HierarchicalMethod(variables=[1]).mask(values, np.random.default_rng(0)).notes
     )
 
 
 def test_who_has_a_combination_alone_does_not_get_it_back() -> None:
     values = np.random.default_rng(4).lognormal(8, 1, size=(400, 3)).round(2)
     values[:, 1] += values[:, 0]  # so that the same records are marked in several variables
-    method = Hierarchical()
+    method = HierarchicalMethod()
     marked = method.marked(values).cells
     several = marked.sum(axis=1) >= 2
     assert several.sum() > 40
@@ -215,7 +215,7 @@ def test_slopes_shrink_by_what_clusters_hold_within_which_is_the_method() -> Non
     rng = np.random.default_rng(3)
     x = rng.lognormal(size=300)
     values = np.column_stack([x, 1 + x + rng.normal(size=300)])
-    releases = Hierarchical(variables=(0,), releases=800).all_releases(values, np.random.default_rng(1))
+    releases = HierarchicalMethod(variables=(0,), releases=800).all_releases(values, np.random.default_rng(1))
     rows = np.flatnonzero(x > np.quantile(x, 0.85))
     points = (values / values.std(axis=0))[rows]
     labels = agglomerate(points, np.unique(x[rows], return_inverse=True)[1].astype(np.intp), records=10, distinct=3)
@@ -232,6 +232,6 @@ def test_slopes_shrink_by_what_clusters_hold_within_which_is_the_method() -> Non
 
 
 def test_what_is_lost_is_said() -> None:
-    made = Hierarchical().mask(incomes(), np.random.default_rng(0))
+    made = HierarchicalMethod().mask(incomes(), np.random.default_rng(0))
     assert sum("slopes of regressions come out too small" in note for note in made.notes) == 1
-    assert "66 to 87 %" in Hierarchical.loses[0]
+    assert "66 to 87 %" in HierarchicalMethod.loses[0]

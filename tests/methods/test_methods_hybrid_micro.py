@@ -7,13 +7,13 @@ import pytest
 
 from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn
-from masktron.methods.hybrid_micro import HybridMicro
+from masktron.methods.hybrid_micro import HybridMicroMethod
 from masktron.partitions.mdav import partition, standardise
 from ugly_files import RELATION, moments_differ, ugly
 
 
 def masked(values: np.ndarray, seed: int = 0, **parameters: object) -> Drawn:
-    return HybridMicro(**parameters).check().mask(values, np.random.default_rng(seed))  # type: ignore[arg-type]
+    return HybridMicroMethod(**parameters).check().mask(values, np.random.default_rng(seed))  # type: ignore[arg-type]
 
 
 def keeps_what_it_declares(seed: int) -> None:

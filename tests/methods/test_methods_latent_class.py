@@ -7,7 +7,7 @@ import pytest
 
 from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn
-from masktron.methods.latent_class import LatentClass
+from masktron.methods.latent_class import LatentClassMethod
 from ugly_files import moments_differ, ugly
 
 NOMINAL = np.array([False, True, False, True])
@@ -24,7 +24,7 @@ def mixed(n: int = 400, seed: int = 0) -> np.ndarray:
 
 
 def masked(values: np.ndarray, nominal: np.ndarray | None = NOMINAL, seed: int = 0, **parameters: object) -> Drawn:
-    method = LatentClass(**parameters).check()  # type: ignore[arg-type]
+    method = LatentClassMethod(**parameters).check()  # type: ignore[arg-type]
     return method.mask(values, np.random.default_rng(seed), nominal=nominal)
 
 

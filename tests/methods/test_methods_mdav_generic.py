@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.estimators import MdavGeneric as Estimator
+from masktron.estimators import MdavGenericMethod as Estimator
 from masktron.methods.contracts import IdenticalGroups
-from masktron.methods.mdav import Mdav
-from masktron.methods.mdav_generic import MIXED, MdavGeneric
-from masktron.partitions.kinds import Kinds
+from masktron.methods.mdav import MdavMethod
+from masktron.methods.mdav_generic import MIXED, MdavGenericMethod
+from masktron.partitions.column_kinds import Kinds
 
 RNG = np.random.default_rng
 
@@ -26,7 +26,7 @@ def mixture(n: int = 80) -> NDArray[np.float64]:
 @pytest.mark.parametrize("mixed", MIXED)
 def test_each_kind_has_its_aggregate(mixed: str) -> None:
     values = mixture()
-    method = MdavGeneric(4, mixed=mixed, ordinal=[1], nominal=[2]).check()
+    method = MdavGenericMethod(4, mixed=mixed, ordinal=[1], nominal=[2]).check()
     drawn = method.mask(values, RNG(0))
     assert np.isin(drawn.values[:, 1], values[:, 1]).all()
     assert np.isin(drawn.values[:, 2], values[:, 2]).all()
@@ -48,30 +48,30 @@ def test_each_kind_has_its_aggregate(mixed: str) -> None:
 
 def test_a_partition_for_each_kind_is_that_of_the_kind_alone() -> None:
     values = mixture()
-    masked = MdavGeneric(4, mixed="per_type", ordinal=[1], nominal=[2]).mask(values, RNG(0)).values
+    masked = MdavGenericMethod(4, mixed="per_type", ordinal=[1], nominal=[2]).mask(values, RNG(0)).values
     for column, known in ((0, {}), (1, {"ordinal": [0]}), (2, {"nominal": [0]})):
-        alone = MdavGeneric(4, **known).mask(values[:, [column]], RNG(0)).values  # type: ignore[arg-type]
+        alone = MdavGenericMethod(4, **known).mask(values[:, [column]], RNG(0)).values  # type: ignore[arg-type]
         assert (masked[:, [column]] == alone).all()
 
 
 def test_numbers_alone_are_masked_as_by_mdav() -> None:
     values = RNG(3).normal(size=(60, 3))
     for mixed in MIXED:
-        drawn = MdavGeneric(5, mixed=mixed).mask(values, RNG(0))
+        drawn = MdavGenericMethod(5, mixed=mixed).mask(values, RNG(0))
         assert drawn.labels is not None
-        expected = Mdav(5).mask(values, RNG(0))
+        expected = MdavMethod(5).mask(values, RNG(0))
         assert (drawn.labels == expected.labels).all()
         assert drawn.values == pytest.approx(expected.values, rel=1e-12)
 
 
 def test_columns_marked_as_nominal_are_so() -> None:
     values = mixture()[:, [0, 2]]
-    marked = MdavGeneric(4).mask(values, RNG(0), nominal=np.array([False, True]))
-    assert (marked.values == MdavGeneric(4, nominal=[1]).mask(values, RNG(0)).values).all()
+    marked = MdavGenericMethod(4).mask(values, RNG(0), nominal=np.array([False, True]))
+    assert (marked.values == MdavGenericMethod(4, nominal=[1]).mask(values, RNG(0)).values).all()
 
 
 def test_per_type_has_no_partition_of_several_kinds() -> None:
-    method = MdavGeneric(2, mixed="per_type")
+    method = MdavGenericMethod(2, mixed="per_type")
     points = RNG(1).normal(size=(9, 2))
     kinds = Kinds(("number", "ordinal"), (1, 1))
     with pytest.raises(InfeasibleError, match="no single partition of variables of the kinds number, ordinal"):
@@ -88,7 +88,7 @@ def test_ugly_columns(mixed: str, n: int) -> None:
     values = np.column_stack(
         [np.zeros(n), 1e12 * rng.integers(0, 2, n), rng.integers(0, 3, n), np.full(n, 7.0), rng.integers(0, 2, n)]
     )
-    drawn = MdavGeneric(3, mixed=mixed, ordinal=[2, 3], nominal=[0, 4]).mask(values, RNG(0))
+    drawn = MdavGenericMethod(3, mixed=mixed, ordinal=[2, 3], nominal=[0, 4]).mask(values, RNG(0))
     assert drawn.labels is not None
     assert np.bincount(drawn.labels).min() >= 3
     assert np.isfinite(drawn.values).all()
@@ -106,14 +106,14 @@ def test_ugly_columns(mixed: str, n: int) -> None:
 )
 def test_wrong_parameters_are_named(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        MdavGeneric(**wrong).check()  # type: ignore[arg-type]
+        MdavGenericMethod(**wrong).check()  # type: ignore[arg-type]
 
 
 def test_refusals_of_records() -> None:
     with pytest.raises(InfeasibleError, match="mdav_generic needs 5 records"):
-        MdavGeneric().mask(np.zeros((4, 1)), RNG(0))
+        MdavGenericMethod().mask(np.zeros((4, 1)), RNG(0))
     with pytest.raises(UsageError, match="there is no column 2 among 2"):
-        MdavGeneric(2, nominal=[2]).mask(np.zeros((4, 2)), RNG(0))
+        MdavGenericMethod(2, nominal=[2]).mask(np.zeros((4, 2)), RNG(0))
 
 
 @pytest.mark.parametrize("mixed", MIXED)

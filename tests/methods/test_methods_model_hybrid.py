@@ -10,12 +10,12 @@ import pytest
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn
-from masktron.methods.model_hybrid import ModelHybrid
+from masktron.methods.model_hybrid import ModelHybridMethod
 from ugly_files import RELATION, moments_differ, ugly
 
 
 def masked(values: np.ndarray, seed: int = 0, **parameters: object) -> Drawn:
-    return ModelHybrid(**parameters).check().mask(values, np.random.default_rng(seed))  # type: ignore[arg-type]
+    return ModelHybridMethod(**parameters).check().mask(values, np.random.default_rng(seed))  # type: ignore[arg-type]
 
 
 def keeps_what_it_declares(seed: int) -> None:

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
-from masktron.methods.sequential import Sequential
-from masktron.synthesis.relations import basis
+from masktron.methods.sequential import SequentialMethod
+from masktron.synthesis.linear_relations import basis
 from paths import SHARED_DATA
 
 
 def drawn(values: NDArray[np.float64], seed: int = 0, *, bayesian: bool = True) -> NDArray[np.float64]:
-    return Sequential(bayesian=bayesian).mask(values, np.random.default_rng(seed)).values
+    return SequentialMethod(bayesian=bayesian).mask(values, np.random.default_rng(seed)).values
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-8, 1.0, 1e8]), st.booleans())
@@ -53,7 +53,7 @@ def test_estimates_give_the_covariances_of_a_few_records_in_any_order() -> None:
     unit = np.sqrt(np.outer(np.diag(own), np.diag(own)))
     for order in (np.arange(4), np.arange(4)[::-1]):
         generator = np.random.default_rng(5)
-        method = Sequential(bayesian=False)
+        method = SequentialMethod(bayesian=False)
         each = np.array([np.cov(method.mask(values[:, order], generator).values.T) for _ in range(800)])
         error = each.std(axis=0) / np.sqrt(len(each))
         assert (np.abs(each.mean(axis=0) - own[np.ix_(order, order)]) < 4 * error).all()
@@ -106,7 +106,7 @@ def test_ugly_columns() -> None:
 
 def test_too_few_records_are_refused_by_number() -> None:
     rng = np.random.default_rng(0)
-    method = Sequential()
+    method = SequentialMethod()
     assert method.least(4) == 9
     with pytest.raises(InfeasibleError, match="sequential needs 9 records, and there are n_samples = 8"):
         drawn(rng.normal(size=(8, 4)))

@@ -10,7 +10,7 @@ import pytest
 from masktron import methods
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Partitioning
-from masktron.methods.microhybrid import PARTITIONS, Microhybrid
+from masktron.methods.microhybrid import PARTITIONS, MicrohybridMethod
 from synthesis_files import moments_off, moments_off_in_groups, related, relation_off, ugly
 
 REGISTERED = tuple(method for method in methods.ALL if issubclass(method, Partitioning))
@@ -27,7 +27,7 @@ def test_every_partition_can_be_named() -> None:
 @pytest.mark.parametrize("keep", [(), (2,), (2, 3)])
 def test_moments_of_groups_and_file_are_exact(keep: tuple[int, ...]) -> None:
     original = related(400)
-    drawn = Microhybrid(12, keep=keep).check().mask(original, np.random.default_rng(1))
+    drawn = MicrohybridMethod(12, keep=keep).check().mask(original, np.random.default_rng(1))
     assert drawn.labels is not None
     assert min(groups_of(drawn.labels)) >= 12
     assert moments_off_in_groups(original, drawn.values, drawn.labels) < 1e-9
@@ -40,25 +40,25 @@ def test_moments_of_groups_and_file_are_exact(keep: tuple[int, ...]) -> None:
 
 def test_groups_are_near_in_what_is_masked() -> None:
     original = np.random.default_rng(0).normal(size=(200, 3))
-    labels = Microhybrid(10, keep=(1, 2)).mask(original, np.random.default_rng(1)).labels
-    alone = Microhybrid(10).mask(original[:, :1], np.random.default_rng(1)).labels
+    labels = MicrohybridMethod(10, keep=(1, 2)).mask(original, np.random.default_rng(1)).labels
+    alone = MicrohybridMethod(10).mask(original[:, :1], np.random.default_rng(1)).labels
     assert np.array_equal(labels, alone)
 
 
 def test_groups_grow_to_what_ipso_needs_and_that_is_said() -> None:
     original = related(200)  # rank 4
-    drawn = Microhybrid(3).mask(original, np.random.default_rng(1))
+    drawn = MicrohybridMethod(3).mask(original, np.random.default_rng(1))
     assert drawn.labels is not None
     assert min(groups_of(drawn.labels)) == 7
     assert drawn.notes == (
         "groups have at least 7 records, not 3: ipso needs so many for 4 linearly independent variables beside 0 "
         "kept ones",
     )
-    assert Microhybrid(7).mask(original, np.random.default_rng(1)).notes == ()
+    assert MicrohybridMethod(7).mask(original, np.random.default_rng(1)).notes == ()
 
 
 def test_normal_draws_need_no_larger_groups() -> None:
-    drawn = Microhybrid(3, synthesiser="normal").mask(related(90), np.random.default_rng(1))
+    drawn = MicrohybridMethod(3, synthesiser="normal").mask(related(90), np.random.default_rng(1))
     assert drawn.labels is not None
     assert groups_of(drawn.labels) == [3] * 30
     assert drawn.notes == ()
@@ -68,7 +68,7 @@ def test_normal_draws_need_no_larger_groups() -> None:
 @pytest.mark.parametrize("synthesiser", ["ipso", "multiple_imputation"])
 def test_the_fewest_records_are_enough_and_one_less_is_refused(synthesiser: str) -> None:
     values = np.random.default_rng(0).normal(size=(7, 4))
-    method = Microhybrid(2, synthesiser=synthesiser, keep=(1,))
+    method = MicrohybridMethod(2, synthesiser=synthesiser, keep=(1,))
     assert method.least(4) == 7
     method.mask(values, np.random.default_rng(1))
     with pytest.raises(InfeasibleError, match="microhybrid needs 5 degrees of freedom for 3"):
@@ -81,7 +81,7 @@ def test_a_group_that_would_return_its_original_joins_another() -> None:
     kept, masked = generator.normal(size=(2, 60))
     masked[50:] = 50.0 + 2.0 * kept[50:]
     original = np.column_stack([kept, masked])
-    drawn = Microhybrid(10, keep=(0,)).mask(original, generator)
+    drawn = MicrohybridMethod(10, keep=(0,)).mask(original, generator)
     assert drawn.labels is not None
     assert (np.abs(drawn.values[:, 1] - original[:, 1]) > 1e-6).all()
     assert groups_of(drawn.labels).count(10) == 4
@@ -94,7 +94,7 @@ def test_equal_records_stay_and_that_is_said() -> None:
     """Their figures leave no choice, and tell none of them apart."""
     original = np.random.default_rng(0).normal(size=(30, 2))
     original[20:] = [40.0, 0.0]
-    drawn = Microhybrid(10).mask(original, np.random.default_rng(1))
+    drawn = MicrohybridMethod(10).mask(original, np.random.default_rng(1))
     assert (drawn.values == original).all(axis=1).tolist() == [False] * 20 + [True] * 10
     assert drawn.notes == ("10 of 30 records stay as they are: those of their group are equal in what is masked",)
 
@@ -102,21 +102,21 @@ def test_equal_records_stay_and_that_is_said() -> None:
 def test_a_function_of_kept_fields_in_the_whole_file_is_refused() -> None:
     for synthesiser in ("ipso", "normal", "multiple_imputation"):
         with pytest.raises(InfeasibleError, match="microhybrid would return the original of masked variable 3"):
-            Microhybrid(5, synthesiser=synthesiser, keep=(0, 1)).mask(related(60), np.random.default_rng(1))
+            MicrohybridMethod(5, synthesiser=synthesiser, keep=(0, 1)).mask(related(60), np.random.default_rng(1))
 
 
 def test_what_forms_no_shared_groups_is_no_partition() -> None:
     with pytest.raises(UsageError, match="partition must be"):
-        Microhybrid(partition="ipso").check()
+        MicrohybridMethod(partition="ipso").check()
     with pytest.raises(UsageError, match="synthesiser must be"):
-        Microhybrid(synthesiser="cart").check()
+        MicrohybridMethod(synthesiser="cart").check()
 
 
 @pytest.mark.parametrize("kind", REGISTERED, ids=lambda kind: kind.name)
 def test_any_partition_can_be_taken(kind: type[Partitioning]) -> None:
     generator = np.random.default_rng(4)
     original = generator.normal(size=(90, 1 if kind.name == "univariate" else 3))
-    method = Microhybrid(8, kind.name).check()
+    method = MicrohybridMethod(8, kind.name).check()
     assert method.needs_class == kind.needs_class
     classes = generator.integers(0, 2, size=(90, 1)) if kind.needs_class else None
     drawn = method.mask(original, generator, classes=classes)
@@ -126,7 +126,7 @@ def test_any_partition_can_be_taken(kind: type[Partitioning]) -> None:
 
 
 def test_the_class_itself_needs_no_class() -> None:
-    assert Microhybrid.needs_class is False
+    assert MicrohybridMethod.needs_class is False
 
 
 @pytest.mark.parametrize("synthesiser", ["ipso", "normal", "multiple_imputation"])
@@ -136,7 +136,7 @@ def test_ugly_files_are_masked_or_refused(synthesiser: str) -> None:
         generator = np.random.default_rng(seed)
         original = ugly(int(generator.integers(2, 80)), seed)
         keep = tuple(range(int(generator.integers(0, min(3, original.shape[1])))))
-        method = Microhybrid(int(generator.integers(2, 9)), synthesiser=synthesiser, keep=keep).check()
+        method = MicrohybridMethod(int(generator.integers(2, 9)), synthesiser=synthesiser, keep=keep).check()
         try:
             drawn = method.mask(original, generator)
         except InfeasibleError:
@@ -155,7 +155,7 @@ def test_ugly_files_are_masked_or_refused(synthesiser: str) -> None:
 def test_a_hundred_thousand_records_in_groups_of_ten_take_less_than_ten_seconds() -> None:
     original = np.random.default_rng(0).lognormal(size=(100_000, 5))
     original[:, 4] = original[:, 0] + original[:, 1]
-    method = Microhybrid(10)
+    method = MicrohybridMethod(10)
     method.mask(original[:20_000], np.random.default_rng(1))  # compiles
     start = time.process_time()
     drawn = method.mask(original, np.random.default_rng(1))

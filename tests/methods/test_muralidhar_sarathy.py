@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.muralidhar_sarathy import MuralidharSarathy
+from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
 from masktron.methods.parameters import Parameter
 from synthesis_files import moments_off, related, relation_off, ugly
 
@@ -18,7 +18,7 @@ from synthesis_files import moments_off, related, relation_off, ugly
 @pytest.mark.parametrize("keep", [(), (2, 3)])
 def test_moments_and_relations_are_exact(alpha: float, keep: tuple[int, ...]) -> None:
     original = related(200)
-    masked = MuralidharSarathy(alpha, keep).check().mask(original, np.random.default_rng(1)).values
+    masked = MuralidharSarathyMethod(alpha, keep).check().mask(original, np.random.default_rng(1)).values
     assert moments_off(original, masked) < 1e-9
     assert relation_off(masked) < 1e-9
     assert np.array_equal(masked[:, list(keep)], original[:, list(keep)])
@@ -31,7 +31,7 @@ def test_the_printed_equations() -> None:
     x = generator.normal(size=(500, 2)) * [1e-2, 50.0] + y @ [[1e-3, 1.0], [1e-5, 0.1]]
     original = np.column_stack([x, y])
     alpha = np.diag([0.8, 0.3])
-    masked = MuralidharSarathy((0.8, 0.3), keep=(2, 3)).mask(original, generator).values
+    masked = MuralidharSarathyMethod((0.8, 0.3), keep=(2, 3)).mask(original, generator).values
     both = np.cov(original.T, bias=True)
     xx, xy, yy = both[:2, :2], both[:2, 2:], both[2:, 2:]
     beta = (np.linalg.inv(yy) @ xy.T @ (np.eye(2) - alpha.T)).T
@@ -48,7 +48,7 @@ def test_the_printed_equations() -> None:
 
 def test_the_share_of_the_original_is_alpha() -> None:
     original = np.random.default_rng(3).normal(size=(100, 2))
-    masked = MuralidharSarathy(0.7).mask(original, np.random.default_rng(4)).values
+    masked = MuralidharSarathyMethod(0.7).mask(original, np.random.default_rng(4)).values
     for column in range(2):
         assert abs(np.corrcoef(original[:, column], masked[:, column])[0, 1] - 0.7) < 1e-9
 
@@ -62,7 +62,7 @@ def test_shares_that_leave_no_noise_are_refused_with_the_eigenvalue() -> None:
     off = correlation * (1 - 0.8 * 0.3) / np.sqrt((1 - 0.8**2) * (1 - 0.3**2))
     assert off > 1
     with pytest.raises(InfeasibleError, match="not positive semidefinite") as refused:
-        MuralidharSarathy((0.8, 0.3)).mask(original, generator)
+        MuralidharSarathyMethod((0.8, 0.3)).mask(original, generator)
     assert f"smallest eigenvalue is {1 - off:.3g} " in refused.value.what
 
 
@@ -71,17 +71,17 @@ def test_the_second_alpha_of_the_paper_is_impossible_on_its_second_file(shared_d
     names = ["INDREVENUE", "INDSALES", "TOTREVENUE", "TOTSALES"]
     eia = pd.read_csv(shared_data / "eia.csv")[names].to_numpy(dtype=np.float64)
     with pytest.raises(InfeasibleError, match=r"smallest eigenvalue is -0\.192"):
-        MuralidharSarathy((0.8, 0.3), keep=(2, 3)).mask(eia, np.random.default_rng(0))
+        MuralidharSarathyMethod((0.8, 0.3), keep=(2, 3)).mask(eia, np.random.default_rng(0))
 
 
 def test_related_variables_cannot_have_different_shares() -> None:
     with pytest.raises(InfeasibleError, match="not positive semidefinite"):
-        MuralidharSarathy((0.5, 0.5, 0.5, 0.5, 0.6)).mask(related(100), np.random.default_rng(0))
+        MuralidharSarathyMethod((0.5, 0.5, 0.5, 0.5, 0.6)).mask(related(100), np.random.default_rng(0))
 
 
 def test_too_few_records_are_refused() -> None:
     values = np.random.default_rng(0).normal(size=(8, 4))
-    method = MuralidharSarathy(0.5, keep=(0,))
+    method = MuralidharSarathyMethod(0.5, keep=(0,))
     assert method.least(4) == 8
     assert moments_off(values, method.mask(values, np.random.default_rng(1)).values) < 1e-9
     with pytest.raises(InfeasibleError, match="muralidhar_sarathy needs 6 degrees of freedom"):
@@ -90,7 +90,7 @@ def test_too_few_records_are_refused() -> None:
 
 def test_a_function_of_kept_fields_is_refused() -> None:
     with pytest.raises(InfeasibleError, match="would return the original"):
-        MuralidharSarathy(keep=(0, 1)).mask(related(100), np.random.default_rng(0))
+        MuralidharSarathyMethod(keep=(0, 1)).mask(related(100), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -99,18 +99,22 @@ def test_a_function_of_kept_fields_is_refused() -> None:
 )
 def test_wrong_shares_are_refused(alpha: float, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        MuralidharSarathy(alpha).check()
+        MuralidharSarathyMethod(alpha).check()
 
 
 def test_one_share_or_one_for_each_variable() -> None:
     with pytest.raises(UsageError, match="2 shares for 4 masked variables"):
-        MuralidharSarathy((0.5, 0.6), keep=(0,)).mask(related(50), np.random.default_rng(0))
+        MuralidharSarathyMethod((0.5, 0.6), keep=(0,)).mask(related(50), np.random.default_rng(0))
 
 
 def test_numbers_of_the_command_line() -> None:
-    alpha = MuralidharSarathy.parameters[0]
+    alpha = MuralidharSarathyMethod.parameters[0]
     assert alpha.read("0.8, 0.3") == (0.8, 0.3)
-    assert MuralidharSarathy(alpha.read("0.5")).check().contract.says.startswith("noise with 75 % of the variance of")
+    assert (
+        MuralidharSarathyMethod(alpha.read("0.5"))
+        .check()
+        .contract.says.startswith("noise with 75 % of the variance of")
+    )
     with pytest.raises(UsageError, match="numbers from 0 to 1 separated by commas"):
         alpha.read("much")
     with pytest.raises(UsageError, match="numbers separated by commas"):
@@ -118,8 +122,8 @@ def test_numbers_of_the_command_line() -> None:
 
 
 def test_the_promise_is_of_what_kept_fields_leave() -> None:
-    assert "of the original is" in MuralidharSarathy(0.9).contract.says
-    kept = MuralidharSarathy((0.9, 0.3), keep=(0,)).contract.says
+    assert "of the original is" in MuralidharSarathyMethod(0.9).contract.says
+    kept = MuralidharSarathyMethod((0.9, 0.3), keep=(0,)).contract.says
     assert kept.startswith("noise with 19 % of the variance of what kept fields do not explain of the original")
 
 
@@ -130,7 +134,7 @@ def test_ugly_files_have_exact_moments_or_are_refused() -> None:
         original = ugly(int(generator.integers(2, 40)), seed)
         keep = tuple(range(int(generator.integers(0, original.shape[1]))))
         try:
-            drawn = MuralidharSarathy(float(generator.random()), keep).mask(original, generator).values
+            drawn = MuralidharSarathyMethod(float(generator.random()), keep).mask(original, generator).values
         except InfeasibleError:
             continue
         masked += 1

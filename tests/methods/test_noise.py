@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.noise import Noise
+from masktron.methods.noise import NoiseMethod
 from synthesis_files import moments_off, related, relation_off, ugly
 
 
 def test_the_formula_of_the_paper() -> None:
     """(8), with the noise recovered from the result: its covariance is c times that of the data."""
     original = related(4000)
-    masked = Noise(0.15).check().mask(original, np.random.default_rng(1)).values
+    masked = NoiseMethod(0.15).check().mask(original, np.random.default_rng(1)).values
     mean = original.mean(axis=0)
     noise = np.sqrt(1.15) * (masked - mean) - (original - mean)
     unit = original.std(axis=0)
@@ -27,7 +27,9 @@ def test_covariances_are_kept_in_expectation() -> None:
     original = related(15)
     unit = original.std(axis=0)
     generator = np.random.default_rng(2)
-    each = np.array([np.cov(Noise(0.5).mask(original, generator).values.T / unit[:, None]) for _ in range(3000)])
+    each = np.array(
+        [np.cov(NoiseMethod(0.5).mask(original, generator).values.T / unit[:, None]) for _ in range(3000)]
+    )
     error = each.std(axis=0) / np.sqrt(len(each))
     assert (np.abs(each.mean(axis=0) - np.cov(original.T / unit[:, None])) < 5 * error).all()
 
@@ -35,7 +37,7 @@ def test_covariances_are_kept_in_expectation() -> None:
 @pytest.mark.parametrize("c", [0.01, 0.15, 3.0])
 def test_the_exact_form_has_exact_moments(c: float) -> None:
     original = related(40)
-    masked = Noise(c, exact=True).check().mask(original, np.random.default_rng(3)).values
+    masked = NoiseMethod(c, exact=True).check().mask(original, np.random.default_rng(3)).values
     assert moments_off(original, masked) < 1e-9
     # the noise is orthogonal to the data, so the correlation with the original is known
     for column in range(5):
@@ -46,34 +48,34 @@ def test_the_exact_form_has_exact_moments(c: float) -> None:
 @pytest.mark.parametrize("c", [0.15, 2.0])
 def test_the_promised_share_is_what_the_noise_has_in_the_masked_value(c: float) -> None:
     original = related(60)
-    method = Noise(c, exact=True)
+    method = NoiseMethod(c, exact=True)
     masked = method.mask(original, np.random.default_rng(5)).values
     share = (masked - original.mean(axis=0) - (original - original.mean(axis=0)) / np.sqrt(1 + c)).var(axis=0)
     assert np.allclose(share / original.var(axis=0), method.contract.share, rtol=1e-9)
-    assert "13.0435 % of the variance of the original" in Noise().contract.says
+    assert "13.0435 % of the variance of the original" in NoiseMethod().contract.says
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_exact_relations_are_kept(exact: bool) -> None:
-    masked = Noise(0.15, exact).mask(related(200), np.random.default_rng(4)).values
+    masked = NoiseMethod(0.15, exact).mask(related(200), np.random.default_rng(4)).values
     assert relation_off(masked) < 1e-9
 
 
 def test_the_exact_form_needs_twice_the_variables() -> None:
     values = np.random.default_rng(0).normal(size=(7, 3))
-    method = Noise(exact=True)
+    method = NoiseMethod(exact=True)
     assert method.least(3) == 7
     assert moments_off(values, method.mask(values, np.random.default_rng(1)).values) < 1e-9
     with pytest.raises(InfeasibleError, match="noise with exact moments needs 6 degrees of freedom"):
         method.mask(values[1:], np.random.default_rng(1))
-    Noise().mask(values[:2], np.random.default_rng(1))
+    NoiseMethod().mask(values[:2], np.random.default_rng(1))
 
 
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="c must be a number above 0"):
-        Noise(0.0).check()
+        NoiseMethod(0.0).check()
     with pytest.raises(UsageError, match="exact must be true or false"):
-        Noise(exact="yes").check()  # type: ignore[arg-type]
+        NoiseMethod(exact="yes").check()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -83,7 +85,7 @@ def test_ugly_files_are_masked_or_refused(exact: bool) -> None:
         generator = np.random.default_rng(seed)
         original = ugly(int(generator.integers(2, 40)), seed)
         try:
-            drawn = Noise(exact=exact).mask(original, generator).values
+            drawn = NoiseMethod(exact=exact).mask(original, generator).values
         except InfeasibleError:
             assert exact
             continue

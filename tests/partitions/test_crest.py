@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.measures.classes import class_chi_square
-from masktron.methods.crest import Crest, class_notes
+from masktron.methods.crest import CrestMethod, class_notes
 from masktron.partitions.crest import class_counts, compound, crest
 
 
@@ -106,7 +106,7 @@ def test_too_few_records() -> None:
 class TestMethod:
     def test_records_of_a_group_share_the_mean(self) -> None:
         points, classes = data()
-        drawn = Crest(k=4).check().mask(points, np.random.default_rng(0), classes=classes[:, None])
+        drawn = CrestMethod(k=4).check().mask(points, np.random.default_rng(0), classes=classes[:, None])
         assert drawn.labels is not None
         for group in range(drawn.labels.max() + 1):
             inside = drawn.labels == group
@@ -118,19 +118,19 @@ class TestMethod:
         points, classes = data()
         for settings in ({"alpha": 1.0}, {"neighbours": 9}, {"alpha": 0.1, "neighbours": 2}):
             expected = crest(points, 4, classes, **settings)
-            assert Crest(4, **settings).partition(points, classes=classes).tolist() == expected.tolist()
+            assert CrestMethod(4, **settings).partition(points, classes=classes).tolist() == expected.tolist()
             assert expected.tolist() != crest(points, 4, classes).tolist()
 
     def test_it_needs_a_class(self) -> None:
         with pytest.raises(UsageError, match="crest needs the class of each record"):
-            Crest().mask(data()[0], np.random.default_rng(0))
+            CrestMethod().mask(data()[0], np.random.default_rng(0))
         with pytest.raises(UsageError, match="crest needs the class"):
-            Crest().partition(data()[0])
+            CrestMethod().partition(data()[0])
 
     @pytest.mark.parametrize("wrong", [{"alpha": 1.5}, {"alpha": -0.1}, {"neighbours": 1}, {"k": 1}])
     def test_wrong_parameters(self, wrong: dict[str, float]) -> None:
         with pytest.raises(UsageError, match=f"{next(iter(wrong))} must be"):
-            Crest(**wrong).check()
+            CrestMethod(**wrong).check()
 
 
 def test_what_groups_tell_of_classes_is_said() -> None:

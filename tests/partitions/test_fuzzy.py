@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.fuzzy import Fuzzy
+from masktron.methods.fuzzy import FuzzyMethod
 from masktron.partitions import fuzzy
 from masktron.partitions.mdav import standardise
 
@@ -93,7 +93,7 @@ def test_clustering_decreases_its_objective_and_says_whether_it_converged() -> N
 def test_groups_have_k_records_and_prototypes_keep_linear_rules(
     values: Floats, k: int, m: float, clusters: int | None
 ) -> None:
-    method = Fuzzy(k, m, clusters, rounds=10)
+    method = FuzzyMethod(k, m, clusters, rounds=10)
     if len(values) < k:
         with pytest.raises(InfeasibleError, match="fuzzy needs"):
             method.mask(values, np.random.default_rng(0))
@@ -114,7 +114,7 @@ def test_groups_have_k_records_and_prototypes_keep_linear_rules(
 def test_any_inequality_that_all_records_satisfy_holds(values: Floats, seed: int) -> None:
     if len(values) < 4:
         return
-    drawn = Fuzzy(3, 1.4, rounds=5).mask(values, np.random.default_rng(0)).values
+    drawn = FuzzyMethod(3, 1.4, rounds=5).mask(values, np.random.default_rng(0)).values
     slopes = np.random.default_rng(seed).normal(size=(8, values.shape[1]))
     sizes = np.abs(slopes) @ np.abs(values).max(axis=0)
     assert (drawn @ slopes.T <= (values @ slopes.T).max(axis=0) + 1e-9 * sizes).all()
@@ -132,7 +132,7 @@ def test_small_clusters_are_given_up_and_their_records_go_to_the_nearest_left() 
 def test_prototypes_are_those_of_the_groups_for_other_variables_too() -> None:
     rng = np.random.default_rng(6)
     values = rng.normal(size=(60, 2))
-    points, method = standardise(values), Fuzzy(4, 1.2)
+    points, method = standardise(values), FuzzyMethod(4, 1.2)
     labels = method.partition(points)
     both = method.prototypes(np.concatenate([values, values * 2 + 1], axis=1), points, labels)
     assert both[:, 2:] == pytest.approx(both[:, :2] * 2 + 1)
@@ -142,7 +142,7 @@ def test_prototypes_are_those_of_the_groups_for_other_variables_too() -> None:
 @pytest.mark.parametrize("wrong", [{"m": 1.0}, {"m": "2"}, {"clusters": 0}, {"tolerance": 0.0}, {"rounds": 0}])
 def test_parameters_out_of_range_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        Fuzzy(**wrong).check()  # type: ignore[arg-type]
+        FuzzyMethod(**wrong).check()  # type: ignore[arg-type]
 
 
 def test_there_are_no_more_centres_to_start_with_than_asked_for() -> None:
@@ -152,7 +152,7 @@ def test_there_are_no_more_centres_to_start_with_than_asked_for() -> None:
 
 
 def test_records_that_are_alike_in_all_points_are_a_group() -> None:
-    method, values = Fuzzy(3), np.arange(8.0)[:, None]
+    method, values = FuzzyMethod(3), np.arange(8.0)[:, None]
     labels = method.partition(np.zeros((8, 0)))
     assert labels.tolist() == [0] * 8
     assert method.prototypes(values, np.zeros((8, 0)), labels).tolist() == [[3.5]]
@@ -169,11 +169,11 @@ def test_survey_weights_count_in_prototypes() -> None:
     far = fuzzy.weighted_centres(values[:3], points[:3], points[:3] + 1e9, 1.7, np.array([0.0, 1.0, 0.0]))
     assert far == pytest.approx(np.tile(values[1], (3, 1)))
     labels = np.repeat(np.arange(4), 10)
-    plain, weighted = (Fuzzy(4).prototypes(values, points, labels, one) for one in (None, survey))
+    plain, weighted = (FuzzyMethod(4).prototypes(values, points, labels, one) for one in (None, survey))
     assert not np.allclose(plain, weighted)
 
 
 def test_no_sum_of_large_values_overflows() -> None:
     values = np.where(np.arange(12) % 2, 1.7e308, -1.7e308)[:, None]
-    drawn = Fuzzy(3).mask(values, np.random.default_rng(0)).values
+    drawn = FuzzyMethod(3).mask(values, np.random.default_rng(0)).values
     assert np.abs(drawn) == pytest.approx(np.full((12, 1), 1.7e308))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.mu_approx import MuApprox
+from masktron.methods.mu_approx import MuApproxMethod
 from masktron.partitions.cutting import by_size, cut_longest, forest
 from masktron.partitions.mdav import partition
 from masktron.partitions.mu_approx import approx_partition, around, grown
@@ -178,7 +178,7 @@ def test_ugly_columns() -> None:
 
 def test_contract() -> None:
     with pytest.raises(InfeasibleError, match="2 records cannot form a group of 3"):
-        MuApprox(3).partition(np.zeros((2, 1)))
+        MuApproxMethod(3).partition(np.zeros((2, 1)))
     with pytest.raises(UsageError, match="record 2, column 1"):
         approx_partition(np.array([[0.0], [np.nan]]), 1)
     with pytest.raises(UsageError, match="group of 0"):

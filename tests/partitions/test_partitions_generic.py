@@ -1,4 +1,4 @@
-"""MDAV-generic against a slow reference on raw values; imposed and consensus partitions; columns of kinds."""
+"""MDAV-generic against a slow reference on raw values; imposed and consensus partitions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import brute_force
+from masktron.partitions.column_kinds import KINDS, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (
     _joined,
@@ -25,7 +26,6 @@ from masktron.partitions.generic import (
     partitions_by_kind,
     varying_kinds,
 )
-from masktron.partitions.kinds import KINDS, Kinds
 from masktron.partitions.mdav import standardise
 
 
@@ -275,8 +275,8 @@ def test_few_that_are_left_join_the_group_they_agree_with() -> None:
 def test_a_group_that_others_join_is_split_when_it_is_large() -> None:
     points = np.array([[0.0], [0.0], [0.0], [9.0], [9.0], [5.0], [8.0], [50.0], [50.0], [50.0]])
     labels = np.array([0, 0, 0, 0, 0, -1, -1, 1, 1, 1])
-    opinions = np.array([[0, 0, 0, 0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 1, 0, 1, 1, 1]])
-    found = _joined(points, Kinds.numbers(1), 3, labels, opinions)
+    partitions = np.array([[0, 0, 0, 0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 1, 0, 1, 1, 1]])
+    found = _joined(points, Kinds.numbers(1), 3, labels, partitions)
     assert found[[0, 1, 2, 5]].tolist() == [found[0]] * 4
     assert found[[3, 4, 6]].tolist() == [found[3]] * 3
     assert {int(found[0]), int(found[3])} == {0, 2}
@@ -305,20 +305,3 @@ def test_refusals(partition: Callable[[Floats, Kinds, int], Labels]) -> None:
         partition(np.zeros((9, 2)), Kinds.numbers(3), 5)
     with pytest.raises(UsageError, match="missing or infinite"):
         partition(np.full((9, 1), np.nan), Kinds.numbers(1), 5)
-
-
-def test_columns_of_kinds() -> None:
-    kinds = Kinds.joined([Kinds.numbers(1), Kinds(("nominal", "ordinal"), (3, 1)), Kinds(("nominal",), (0,))])
-    assert kinds.columns == 5
-    assert [(kind, span.start, span.stop) for kind, span in kinds.spans()] == [
-        ("number", 0, 1),
-        ("nominal", 1, 4),
-        ("ordinal", 4, 5),
-        ("nominal", 5, 5),
-    ]
-    assert kinds.of("nominal").tolist() == [False, True, True, True, False]
-    assert kinds.only("nominal") == Kinds(("nominal", "nominal"), (3, 0))
-    with pytest.raises(UsageError, match="no kind 'text'"):
-        Kinds(("text",), (1,))
-    with pytest.raises(UsageError, match="kind ordinal has 2 columns"):
-        Kinds(("ordinal",), (2,))

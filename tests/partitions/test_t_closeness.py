@@ -14,7 +14,7 @@ import pytest
 from masktron import estimators
 from masktron.errors import UsageError
 from masktron.measures.homogeneity import homogeneity
-from masktron.methods.t_closeness import TCloseness, combined
+from masktron.methods.t_closeness import TClosenessMethod, combined
 from masktron.partitions.mst import tree_partition
 from masktron.partitions.t_closeness import close_partition, distances
 from tree_reference import cut_by_the_letter, groups_of, kruskal, random_points
@@ -80,14 +80,14 @@ def test_every_group_is_within_t() -> None:
 def test_without_a_limit_it_is_the_tree() -> None:
     points, codes = np.random.default_rng(3).normal(size=(150, 3)), np.arange(150) % 4
     expected = tree_partition(points, 5).tolist()
-    assert TCloseness(5, 1.0).partition(points, classes=codes[:, None]).tolist() == expected
-    assert TCloseness(5, 0.3).partition(points, classes=codes[:, None]).tolist() != expected
+    assert TClosenessMethod(5, 1.0).partition(points, classes=codes[:, None]).tolist() == expected
+    assert TClosenessMethod(5, 0.3).partition(points, classes=codes[:, None]).tolist() != expected
 
 
 def test_records_that_are_too_far_as_a_whole_stay_together() -> None:
     points, codes = np.random.default_rng(3).normal(size=(60, 2)), np.arange(60) % 2
     shares = np.array([0.9, 0.1])
-    assert TCloseness(3, 0.3).partition(points, classes=codes[:, None], shares=shares).max() == 0
+    assert TClosenessMethod(3, 0.3).partition(points, classes=codes[:, None], shares=shares).max() == 0
 
 
 def test_several_class_attributes_are_one() -> None:
@@ -108,17 +108,17 @@ def test_several_class_attributes_are_one() -> None:
 
 def test_contract() -> None:
     with pytest.raises(UsageError, match="t_closeness needs the class"):
-        TCloseness().partition(np.zeros((9, 1)))
+        TClosenessMethod().partition(np.zeros((9, 1)))
     with pytest.raises(UsageError, match="requires y to be passed"):
-        estimators.TCloseness().fit(np.zeros((9, 1)))
+        estimators.TClosenessMethod().fit(np.zeros((9, 1)))
     with pytest.raises(UsageError, match="class 2 has no share among 2"):
         close_partition(np.zeros((9, 1)), 2, 0.5, np.arange(9) % 3, np.array([0.5, 0.5]))
     for t in (-0.1, 1.1, np.nan):
         with pytest.raises(UsageError, match="t must be a number from 0 to 1"):
-            TCloseness(t=t).check()
+            TClosenessMethod(t=t).check()
 
 
 def test_the_class_of_pima_cannot_be_read_from_a_group(shared_data: Path) -> None:
     table = pd.read_csv(shared_data / "pima.csv")
     values, classes = table.iloc[:, :-1].to_numpy(np.float64), (table["diabetes"] == "pos").to_numpy(np.intp)
-    assert homogeneity(TCloseness(5, 0.2, "unit").partition(values, classes=classes[:, None]), classes) == 0.0
+    assert homogeneity(TClosenessMethod(5, 0.2, "unit").partition(values, classes=classes[:, None]), classes) == 0.0

@@ -17,7 +17,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
 from masktron.kernels.univariate_path import first_of_groups, last_groups
-from masktron.methods.univariate import Univariate
+from masktron.methods.univariate import UnivariateMethod
 from masktron.partitions.univariate import Projection, first_component, optimal_univariate, projected_partition
 
 
@@ -221,8 +221,8 @@ def test_several_variables_are_projected_to_their_first_component() -> None:
     assert projected_partition(points, 4, "pca").tolist() == univariate(points @ direction, 4).tolist()
     assert projected_partition(points, 4, "sum").tolist() == univariate(points.sum(axis=1), 4).tolist()
     assert projected_partition(points, 4, "sum").tolist() != projected_partition(points, 4, "pca").tolist()
-    assert Univariate(4, "sum").partition(points).tolist() == projected_partition(points, 4, "sum").tolist()
-    assert Univariate(4).partition(points).tolist() == projected_partition(points, 4, "pca").tolist()
+    assert UnivariateMethod(4, "sum").partition(points).tolist() == projected_partition(points, 4, "sum").tolist()
+    assert UnivariateMethod(4).partition(points).tolist() == projected_partition(points, 4, "pca").tolist()
 
 
 @pytest.mark.parametrize("projection", ["pca", "sum"])
@@ -264,4 +264,4 @@ def test_contract_of_projections() -> None:
     with pytest.raises(InfeasibleError, match="2 records cannot form a group of 3"):
         projected_partition(np.zeros((2, 2)), 3, "pca")
     with pytest.raises(UsageError, match="projection must be pca or sum"):
-        Univariate(projection="svd").check()  # type: ignore[arg-type]
+        UnivariateMethod(projection="svd").check()  # type: ignore[arg-type]

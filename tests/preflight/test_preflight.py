@@ -19,10 +19,10 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from examples import examples
 from masktron.classify import classify
-from masktron.preflight import component, linear
+from masktron.preflight import component, feasibility
 from masktron.preflight.component import Known
-from masktron.preflight.findings import Allowed, Preflight
-from masktron.preflight.linear import Conflict, Point, Row, decide
+from masktron.preflight.conclusions import AllowedValues, Preflight
+from masktron.preflight.feasibility import Conflict, Point, Row, decide
 from masktron.preflight.rulebook import preflight
 from masktron.resources import resource
 from masktron.rulebook.schematron.reader import read_rules
@@ -85,20 +85,20 @@ def test_large_numbers_do_not_hide_a_conflict(size: int) -> None:
 def test_a_false_proof_of_the_solver_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver is made to say that every system is impossible, with arbitrary multipliers."""
     rows = [row("<=", 3, 1, x=1, y=1), row("<=", 0, 2, x=-1), row("<=", 0, 3, y=-1)]
-    solve = linear._solve
+    solve = feasibility._solve
 
     def lying(*arguments: object) -> object:
         solution = solve(*arguments)  # type: ignore[arg-type]
-        return linear._Solution(solution.point, 0.0, solution.upper - 1.0, solution.equal)  # type: ignore[union-attr]
+        return feasibility._Solution(solution.point, 0.0, solution.upper - 1.0, solution.equal)  # type: ignore[union-attr]
 
     assert isinstance(decide(rows), Point)
-    monkeypatch.setattr(linear, "_solve", lying)
+    monkeypatch.setattr(feasibility, "_solve", lying)
     assert decide(rows) is None
     # x + y <= 3, x >= 5, y >= 0: these weights prove it, others do not.
     rows = [row("<=", 3, x=1, y=1), row("<=", -5, x=-1), row("<=", 0, y=-1)]
-    assert linear._proves(rows, [Fraction(1)] * 3, False)
-    assert not linear._proves(rows, [Fraction(1), Fraction(1), Fraction(0)], False)
-    assert not linear._proves(rows, [Fraction(-1)] * 3, False)
+    assert feasibility._proves(rows, [Fraction(1)] * 3, False)
+    assert not feasibility._proves(rows, [Fraction(1), Fraction(1), Fraction(0)], False)
+    assert not feasibility._proves(rows, [Fraction(-1)] * 3, False)
 
 
 coefficient = st.integers(-3, 3)
@@ -271,12 +271,12 @@ def test_what_the_rules_leave_to_each_field(ask: Callable[..., Preflight]) -> No
         "S = 'x' or S = 'y'", "S != 'y'", "U = 'p' or A > 1",
     )  # fmt: skip
     assert {each.field: each for each in found.allowed} == {
-        "A": Allowed("A", "0.1", "9", high_open=True),
-        "B": Allowed("B", "0", "8.9", low_open=True),
-        "C": Allowed("C", "1/3", "1/3"),
-        "D": Allowed("D", "2", "4"),
-        "S": Allowed("S", values=("x",)),
-        "T": Allowed("T", "0.1", "9", low_open=True),
+        "A": AllowedValues("A", "0.1", "9", high_open=True),
+        "B": AllowedValues("B", "0", "8.9", low_open=True),
+        "C": AllowedValues("C", "1/3", "1/3"),
+        "D": AllowedValues("D", "2", "4"),
+        "S": AllowedValues("S", values=("x",)),
+        "T": AllowedValues("T", "0.1", "9", low_open=True),
     }
     assert {each.field: each.fixed for each in found.allowed if each.fixed} == {"C": "1/3", "S": "x"}
 
@@ -284,7 +284,7 @@ def test_what_the_rules_leave_to_each_field(ask: Callable[..., Preflight]) -> No
 def test_no_solver_is_asked_without_linear_rules(
     ask: Callable[..., Preflight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear, "_solve", None)
+    monkeypatch.setattr(feasibility, "_solve", None)
     found = ask("A >= 0 and A <= 9", "not(A > 8) or B = 1", "S = 'x'", "floor(A) = A")
     assert [each.field for each in found.allowed] == ["A", "S"]
     with pytest.raises(TypeError):

@@ -17,16 +17,16 @@ from masktron import methods
 from masktron.methods.base import Drawn, K, Method
 from masktron.methods.contracts import (
     KINDS,
-    Contract,
     IdenticalGroups,
     MarkedReplaced,
+    MethodContract,
     ModelDrawn,
     NoiseAdded,
     PartitionedSynthesis,
     as_plain,
     contract_from,
 )
-from masktron.methods.mdav import Mdav
+from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import Parameter
 from masktron.report.methods import explained, methods_dict, methods_tables
 from masktron.report.tables import render
@@ -69,7 +69,7 @@ class Wordy(Method):
         self.order = order
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         return PartitionedSynthesis(self.k)
 
     def least(self, variables: int) -> int:
@@ -137,7 +137,7 @@ def test_json_of_all_and_of_one(run: Runner, tmp_path: Path) -> None:
     one = tmp_path / "one.json"
     assert run("methods", "mdav", "--json", one).code == 0
     assert json.loads(one.read_text())["methods"] == everything["methods"][:1]
-    wordy = methods_dict([Wordy], Mdav)
+    wordy = methods_dict([Wordy], MdavMethod)
     jsonschema.validate(wordy, schema)
     json.dumps(wordy, allow_nan=False)
     parameters = {each["option"]: each for each in wordy["methods"][0]["parameters"]}
@@ -168,7 +168,7 @@ def test_listing_loads_nothing_heavy(arguments: list[str]) -> None:
 
 # contracts as plain data
 
-CONTRACTS: list[Contract] = [
+CONTRACTS: list[MethodContract] = [
     IdenticalGroups(3),
     PartitionedSynthesis(5),
     NoiseAdded(0.15, "something else"),

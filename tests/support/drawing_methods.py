@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, Method
-from masktron.methods.contracts import Contract, ModelDrawn
+from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter
 
 
@@ -25,7 +25,7 @@ class Drawing(Method):
         self.share = share
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         return ModelDrawn()
 
     def least(self, variables: int) -> int:

@@ -14,16 +14,16 @@ from sklearn.mixture import GaussianMixture
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
 from masktron.synthesis import em, mixture
-from masktron.synthesis.em import FAMILIES, FLOOR, Components, Family, Observed
-from masktron.synthesis.mixture import Search, fit_mixture, independent
+from masktron.synthesis.em import FAMILIES, FLOOR, Components, CovarianceFamily, MixtureRecords
+from masktron.synthesis.mixture import MixtureSearch, fit_mixture, independent
 from masktron.synthesis.starts import starts
 
 TYPES = {"VII": "spherical", "VVI": "diag", "EEE": "tied", "VVV": "full"}
 
 
-def observed(values: np.ndarray, codes: np.ndarray | None = None) -> Observed:
+def observed(values: np.ndarray, codes: np.ndarray | None = None) -> MixtureRecords:
     codes = np.zeros((len(values), 0), dtype=np.intp) if codes is None else codes
-    return Observed(standardised(values), codes, tuple(np.bincount(column) / len(column) for column in codes.T))
+    return MixtureRecords(standardised(values), codes, tuple(np.bincount(column) / len(column) for column in codes.T))
 
 
 def clouds(n: int = 300, seed: int = 0) -> np.ndarray:
@@ -34,13 +34,13 @@ def clouds(n: int = 300, seed: int = 0) -> np.ndarray:
     return centres[which] + np.einsum("nab,nb->na", shapes[which], generator.normal(size=(n, 2)))
 
 
-def fit(one: Observed, family: Family, groups: int = 3, **more: int) -> mixture.Fit:
-    search = Search(groups, groups, (family,), **more)
+def fit(one: MixtureRecords, family: CovarianceFamily, groups: int = 3, **more: int) -> mixture.Fit:
+    search = MixtureSearch(groups, groups, (family,), **more)
     return fit_mixture(one, search, np.random.default_rng(0)).fit
 
 
 @pytest.mark.parametrize("family", TYPES)
-def test_scikit_learn_finds_no_better_mixture_from_there(family: Family) -> None:
+def test_scikit_learn_finds_no_better_mixture_from_there(family: CovarianceFamily) -> None:
     one = observed(clouds())
     found = fit(one, family)
     precisions = np.linalg.inv(found.components.covariances)
@@ -71,13 +71,13 @@ def test_densities_are_those_of_scipy() -> None:
         assert joint[place] == pytest.approx(normal + weight)
 
 
-def expected(components: Components, memberships: np.ndarray, one: Observed) -> float:
+def expected(components: Components, memberships: np.ndarray, one: MixtureRecords) -> float:
     joint = np.concatenate([em.log_joint(components, *chunk) for chunk in one.chunks()], axis=1)
     return float((memberships * joint).sum())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_maximisation_cannot_be_beaten_within_the_family(family: Family) -> None:
+def test_maximisation_cannot_be_beaten_within_the_family(family: CovarianceFamily) -> None:
     generator = np.random.default_rng(1)
     one = observed(clouds(80))
     memberships = generator.dirichlet(np.ones(3), 80).T
@@ -104,7 +104,7 @@ def test_maximisation_cannot_be_beaten_within_the_family(family: Family) -> None
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_step_lowers_the_likelihood(family: Family) -> None:
+def test_no_step_lowers_the_likelihood(family: CovarianceFamily) -> None:
     one = observed(np.column_stack([clouds(), np.where(np.arange(300) % 2, 0.0, clouds()[:, 0])]))
     components = em.maximise(em.begin(np.arange(300) % 4, one), family, ())
     likelihoods = []
@@ -136,7 +136,7 @@ def test_free_parameters_by_hand() -> None:
 
 def test_diabetes(shared_data: Path) -> None:
     values = pd.read_csv(shared_data / "diabetes_reaven_miller.csv")[["glucose", "insulin", "sspg"]].to_numpy(float)
-    found = fit_mixture(observed(values), Search(), np.random.default_rng(0))
+    found = fit_mixture(observed(values), MixtureSearch(), np.random.default_rng(0))
     units = 145 * np.log(values.std(axis=0)).sum()
     assert (found.fit.family, sorted(np.bincount(found.labels).tolist())) == ("VVV", [28, 36, 81])
     assert found.fit.log_likelihood - units == pytest.approx(-2303.5, abs=0.05)
@@ -146,7 +146,7 @@ def test_diabetes(shared_data: Path) -> None:
 
 def test_the_plane_of_census_is_a_component_of_its_own(shared_data: Path) -> None:
     values = pd.read_csv(shared_data / "census.csv")[["AGI", "EMCONTRB", "FEDTAX"]].to_numpy(float)
-    found = fit_mixture(observed(values), Search(), np.random.default_rng(0))
+    found = fit_mixture(observed(values), MixtureSearch(), np.random.default_rng(0))
     plane = np.abs(values[:, 2] - 0.15 * (values[:, 0] - 6250)) < 1
     assert plane.sum() == 62
     (component,) = set(found.labels[plane].tolist())
@@ -167,7 +167,9 @@ def test_bic_finds_families_and_numbers() -> None:
     for stretch, family in ((np.eye(2), "EII"), (np.array([[1, 0.9], [0, 0.4]]), "EEE")):
         values = centres + generator.normal(size=(300, 2)) @ stretch
         values *= 1 / values.std(axis=0).max()
-        found = fit_mixture(Observed(values, np.zeros((300, 0), dtype=np.intp), ()), Search(most=6), generator)
+        found = fit_mixture(
+            MixtureRecords(values, np.zeros((300, 0), dtype=np.intp), ()), MixtureSearch(most=6), generator
+        )
         assert (found.fit.family, len(found.fit.components.weights)) == (family, 3)
 
 
@@ -175,17 +177,17 @@ def test_categories_alone_form_classes() -> None:
     generator = np.random.default_rng(0)
     which = generator.integers(0, 2, 500)
     codes = np.stack([np.where(generator.random(500) < 0.9, which, 1 - which) for _ in range(5)], axis=1)
-    one = Observed(np.zeros((500, 0)), codes, tuple(np.bincount(column) / 500 for column in codes.T))
-    found = fit_mixture(one, Search(drawn=2), generator)
+    one = MixtureRecords(np.zeros((500, 0)), codes, tuple(np.bincount(column) / 500 for column in codes.T))
+    found = fit_mixture(one, MixtureSearch(drawn=2), generator)
     assert len(found.fit.components.weights) == 2
     assert max((found.labels == which).mean(), (found.labels != which).mean()) > 0.95
 
 
 def test_a_large_file_starts_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     one = observed(clouds(1200))
-    whole = fit_mixture(one, Search(most=5), np.random.default_rng(0))
+    whole = fit_mixture(one, MixtureSearch(most=5), np.random.default_rng(0))
     monkeypatch.setattr(mixture, "AGGLOMERATED", 400)
-    part = fit_mixture(one, Search(most=5), np.random.default_rng(0))
+    part = fit_mixture(one, MixtureSearch(most=5), np.random.default_rng(0))
     assert (whole.sampled, part.sampled) == (None, 400)
     assert part.fit.bic == pytest.approx(whole.fit.bic, abs=1)
     assert part.fit.components.weights.size == whole.fit.components.weights.size == 3
@@ -197,7 +199,7 @@ def test_a_sample_lets_expect_by_how_much_a_mixture_is_better() -> None:
     guessed, came = [], []
     for groups in (3, 4, 6):
         begun = fit(part, "VVV", groups)
-        whole = mixture._run(one, begun.components, "VVV", Search())
+        whole = mixture._run(one, begun.components, "VVV", MixtureSearch())
         assert whole is not None
         guessed.append(mixture._expected_bic(begun, part, 6000))
         came.append(whole.bic)
@@ -206,7 +208,7 @@ def test_a_sample_lets_expect_by_how_much_a_mixture_is_better() -> None:
 
 
 def test_what_a_sample_lets_expect_by_hand() -> None:
-    part = Observed(np.zeros((50, 1)), np.zeros((50, 0), dtype=np.intp), ())
+    part = MixtureRecords(np.zeros((50, 1)), np.zeros((50, 0), dtype=np.intp), ())
     one = Components(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), ())
     begun = mixture.Fit(one, "VVV", -70.0, 0.0, 1)
     # a mean and a variance: the truth has -71 on 50 records and 36 times that on 1,800, and the fit to these 1 more
@@ -221,20 +223,24 @@ def test_categories_are_smoothed_by_one_record_by_hand() -> None:
 
 def test_no_convergence_is_refused() -> None:
     with pytest.raises(InfeasibleError, match="no mixture of 2 to 4 components converged within 1 steps"):
-        fit_mixture(observed(clouds()), Search(most=4, iterations=1), np.random.default_rng(0))
+        fit_mixture(observed(clouds()), MixtureSearch(most=4, iterations=1), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_few_records_or_equal_ones_are_one_component(n: int) -> None:
-    found = fit_mixture(observed(np.random.default_rng(0).normal(size=(n, 2))), Search(), np.random.default_rng(0))
+    found = fit_mixture(
+        observed(np.random.default_rng(0).normal(size=(n, 2))), MixtureSearch(), np.random.default_rng(0)
+    )
     assert found.labels.tolist() == [0] * n
-    found = fit_mixture(observed(np.ones((40, 0))), Search(), np.random.default_rng(0))
+    found = fit_mixture(observed(np.ones((40, 0))), MixtureSearch(), np.random.default_rng(0))
     assert set(found.labels.tolist()) == {0}
 
 
 def test_components_have_the_least_records() -> None:
     values = np.concatenate([clouds(200), np.full((6, 2), 40.0) + np.eye(6)[:, :2]])
-    small, large = (fit_mixture(observed(values), Search(least=least), np.random.default_rng(0)) for least in (5, 30))
+    small, large = (
+        fit_mixture(observed(values), MixtureSearch(least=least), np.random.default_rng(0)) for least in (5, 30)
+    )
     assert np.bincount(small.labels).min() == 6
     assert np.bincount(large.labels).min() >= 25
 

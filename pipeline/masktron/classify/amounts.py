@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from masktron.classify.comparing import Comparing, all_of, compare, expanded
 from masktron.classify.formula import Formula
-from masktron.classify.polynomial import Polynomial
+from masktron.classify.polynomial import MonomialSum
 from masktron.classify.quantities import (
     NOT_A_NUMBER,
     Amount,
@@ -122,7 +122,7 @@ class Amounts:
         own = frozenset({name})
         none: frozenset[str] = frozenset()
         return Quantity(
-            Polynomial.variable(name),
+            MonomialSum.variable(name),
             operands=own,
             empties=own if may_be_empty else none,
             whole=own if whole else none,

@@ -6,17 +6,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from masktron.classify.polynomial import Polynomial
+from masktron.classify.polynomial import MonomialSum
 from masktron.classify.relations import divides, polynomial_of, relation_of
-from masktron.constraints import Atom, Linear, Product, Range
-from masktron.constraints import Polynomial as PolynomialAtom
+from masktron.constraints import Atom, Linear, Polynomial, Product, Range
 
 _KNOWN = 4096
 """Expressions that are remembered, since forms are compared pair by pair."""
 
-type Bound = Range | Linear | Product | PolynomialAtom
+type Bound = Range | Linear | Product | Polynomial
 """An atom that says in which interval an expression lies."""
-type Terms = str | Polynomial
+type Terms = str | MonomialSum
 """What is bounded: a variable, by its name, or an expression without constant, whose coefficients are coprime
 integers, the leading one positive."""
 
@@ -25,7 +24,7 @@ def as_bound(atom: Atom) -> Bound | None:
     """Return an atom if it bounds an expression; none that divides, which has no value where it divides by zero."""
     if isinstance(atom, Range | Linear):
         return atom
-    return atom if isinstance(atom, Product | PolynomialAtom) and not divides(atom) else None
+    return atom if isinstance(atom, Product | Polynomial) and not divides(atom) else None
 
 
 def terms_of(atom: Bound) -> Terms:
@@ -52,10 +51,10 @@ def variables_in(terms: Terms) -> frozenset[str]:
 
 
 @lru_cache(maxsize=_KNOWN)
-def _taken_apart(atom: Linear | Product | PolynomialAtom) -> tuple[Polynomial, Range]:
+def _taken_apart(atom: Linear | Product | Polynomial) -> tuple[MonomialSum, Range]:
     scaled = polynomial_of(atom).primitive().terms
     bound = -next((c for powers, c in scaled if not powers), Fraction(0))
-    terms = Polynomial(tuple(term for term in scaled if term[0]))
+    terms = MonomialSum(tuple(term for term in scaled if term[0]))
     rises = terms.terms[0][1] > 0
     if atom.relation == "=":
         interval = Range("", bound if rises else -bound, bound if rises else -bound)
@@ -72,17 +71,17 @@ def bounded(terms: Terms, interval: Range) -> tuple[Atom, ...]:
 
 
 @lru_cache(maxsize=_KNOWN)
-def _put_together(terms: Polynomial, interval: Range) -> tuple[Atom, ...]:
+def _put_together(terms: MonomialSum, interval: Range) -> tuple[Atom, ...]:
     low, high = interval.low, interval.high
     if low is not None and low == high:
-        return (relation_of(terms - Polynomial.constant(low), "="),)
+        return (relation_of(terms - MonomialSum.constant(low), "="),)
     if low is None and high is None:
         return tuple(Range(name, None, None) for name in sorted(terms.variables))
     found: list[Atom] = []
     if low is not None:
-        found.append(relation_of(Polynomial.constant(low) - terms, "<" if interval.low_open else "<="))
+        found.append(relation_of(MonomialSum.constant(low) - terms, "<" if interval.low_open else "<="))
     if high is not None:
-        found.append(relation_of(terms - Polynomial.constant(high), "<" if interval.high_open else "<="))
+        found.append(relation_of(terms - MonomialSum.constant(high), "<" if interval.high_open else "<="))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
 from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
-from masktron.classify.polynomial import Polynomial
+from masktron.classify.polynomial import MonomialSum
 from masktron.classify.product import signs
 from masktron.classify.quantities import (
     NOT_A_NUMBER,
@@ -198,7 +198,7 @@ def _with_poles(operator: ComparisonOperator, difference: Quantity, how: Compari
     return choice(Some(tuple(_is_zero(pole) for pole in poles)), at_zero, regular)
 
 
-def _simple(poles: tuple[Polynomial, ...]) -> bool:
+def _simple(poles: tuple[MonomialSum, ...]) -> bool:
     """Whether there is one division, by one variable times a positive number.
 
     Of ``-V``, ``0 - V`` and ``V * -1``, which are one polynomial, the zero has different signs in doubles.
@@ -209,7 +209,7 @@ def _simple(poles: tuple[Polynomial, ...]) -> bool:
     return poles[0].linear and scale > 0
 
 
-def _is_zero(polynomial: Polynomial) -> Formula:
+def _is_zero(polynomial: MonomialSum) -> Formula:
     missing = _any_of(Missing(name) for name in sorted(polynomial.variables))
     return Leaf(order(polynomial, "="), disjoin(order(polynomial, "<"), order(-polynomial, "<"), missing))
 
@@ -254,7 +254,7 @@ def _undefined(difference: Quantity) -> Form:
     return conjoin((numbers,), conjoin(order(difference.poles[0], "="), order(_residue(difference), "=")))
 
 
-def _residue(difference: Quantity) -> Polynomial:
+def _residue(difference: Quantity) -> MonomialSum:
     """Return the numerator where the divisor is zero; what else is in the denominator is positive."""
     if not difference.poles:
         return ZERO
@@ -263,7 +263,7 @@ def _residue(difference: Quantity) -> Polynomial:
     return difference.numerator.without(name)
 
 
-def order(polynomial: Polynomial, relation: Relation) -> Form:
+def order(polynomial: MonomialSum, relation: Relation) -> Form:
     """Write ``polynomial relation 0`` as a form."""
     if (value := polynomial.value) is not None:
         true = value == 0 if relation == "=" else value < 0 or (value == 0 and relation == "<=")
@@ -275,7 +275,7 @@ def order(polynomial: Polynomial, relation: Relation) -> Form:
     return ((relation_of(polynomial, relation),),)
 
 
-def _lexical(polynomial: Polynomial, relation: Relation) -> Lexical:
+def _lexical(polynomial: MonomialSum, relation: Relation) -> Lexical:
     """A condition on powers of one variable."""
     (name,) = polynomial.variables
     parts = []

@@ -10,7 +10,7 @@ from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
 from masktron.classify.integrality import castable, integrality, remainder
-from masktron.classify.kinds import Kind, kind_of
+from masktron.classify.kinds import ValueKind, kind_of
 from masktron.classify.quantities import UntranslatableError, constant
 from masktron.classify.rounding import rounded
 from masktron.classify.truth import number_of
@@ -262,7 +262,7 @@ class Conditions:
         same = choice(left, right, Negation(right))
         return same if expression.operator == "=" else Negation(same)
 
-    def _as_text(self, kinds: tuple[Kind, Kind], expression: Comparison) -> bool:
+    def _as_text(self, kinds: tuple[ValueKind, ValueKind], expression: Comparison) -> bool:
         """Whether XPath compares these operands as text."""
         if "number" in kinds:
             if self.modern and ("string" in kinds or ("node" in kinds and not expression.general)):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Literal
 
-from masktron.constraints import CrossRecordEdit, TallyBound
+from masktron.constraints import CrossRecordEdit, CrossRecordKind, TallyBound
 from masktron.xpath.ir import (
     And,
     Call,
@@ -24,9 +23,7 @@ from masktron.xpath.ir import (
 )
 from masktron.xpath.plain_text import source_of
 
-type Kind = Literal["unique", "count", "total", "other"]
-
-_REASONS: dict[Kind, str] = {
+_REASONS: dict[CrossRecordKind, str] = {
     "unique": "it asks that a value occurs once in the file",
     "count": "it counts records or values over the file",
     "total": "it sums or averages over the file",
@@ -112,7 +109,7 @@ def cross_record_edit(
     return CrossRecordEdit(kind, variables, f"{_REASONS[kind]}: {source_of(asked)}", key, bounds)
 
 
-def _kind(expression: Expression) -> Kind:
+def _kind(expression: Expression) -> CrossRecordKind:
     calls = [node for node in walk(expression) if isinstance(node, Call) and reads_other_records(node)]
     if any(call.name in ("sum", "avg", "min", "max") for call in calls):
         return "total"

@@ -10,7 +10,7 @@ from masktron.classify.bounds import Terms, as_bound, bounded, bounds_of, terms_
 from masktron.classify.conjunctions import natural
 from masktron.classify.exclusions import Excluded, Piece, with_exclusions
 from masktron.classify.forms import is_about_missing, variables_of
-from masktron.classify.polynomial import Polynomial as Sum
+from masktron.classify.polynomial import MonomialSum
 from masktron.constraints import (
     Atom,
     CrossRecordEdit,
@@ -175,7 +175,7 @@ def _two_sided_products(conjunction: tuple[Atom, ...]) -> dict[Atom, str]:
     return texts
 
 
-def _expression(terms: Sum) -> str:
+def _expression(terms: MonomialSum) -> str:
     """Write a sum of products with its signs, a positive one first."""
     monomials = sorted((Monomial(abs(c), powers) for powers, c in terms.terms if c > 0), key=_by_name)
     text = " + ".join(map(_monomial, monomials))

@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
-from masktron.classify.polynomial import Polynomial, Powers
+from masktron.classify.polynomial import MonomialSum, Powers
 from masktron.classify.relations import as_polynomial, as_product, polynomial_of, relation_of
 from masktron.classify.truth import variables_of_atom
-from masktron.constraints import Atom, Form, Linear, Product, Range, Relation
-from masktron.constraints import Polynomial as PolynomialAtom
+from masktron.constraints import Atom, Form, Linear, Polynomial, Product, Range, Relation
 
 MAX_ASSIGNMENTS = 3
 """Assignments that are offered."""
@@ -50,11 +49,11 @@ class Solved:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SolvedEquality:
     """An equality ``polynomial = 0`` that is solved for a variable."""
 
     variable: str
-    polynomial: Polynomial
+    polynomial: MonomialSum
 
     @property
     def linear(self) -> bool:
@@ -85,14 +84,14 @@ class Elimination:
 
     Attributes
     ----------
-    steps : tuple of Step
+    steps : tuple of SolvedEquality
         In the order in which a record is completed; each reads grouped and unmasked fields and earlier steps.
-    solutions : mapping of str to Polynomial
+    solutions : mapping of str to MonomialSum
         Each solved variable in terms of grouped and unmasked fields; powers may be negative.
     """
 
-    steps: tuple[Step, ...]
-    solutions: Mapping[str, Polynomial]
+    steps: tuple[SolvedEquality, ...]
+    solutions: Mapping[str, MonomialSum]
 
     def form(self, form: Form, solved: Collection[tuple[int, int]] = ()) -> Form:
         """Put the solutions into a form, disjunct by disjunct.
@@ -121,22 +120,22 @@ class Elimination:
             return (atom,)
         match atom:
             case Range(variable=name, low=low, high=high) if low is not None and low == high:
-                return self._relation(Polynomial.of([(((name, 1),), Fraction(1)), ((), -low)]), "=", atom)
+                return self._relation(MonomialSum.of([(((name, 1),), Fraction(1)), ((), -low)]), "=", atom)
             case Range(variable=name, low=low, high=high):
                 found: tuple[Atom, ...] = ()
                 if low is not None:
-                    below = Polynomial.of([(((name, 1),), Fraction(-1)), ((), low)])
+                    below = MonomialSum.of([(((name, 1),), Fraction(-1)), ((), low)])
                     found += self._relation(below, "<" if atom.low_open else "<=", atom)
                 if high is not None:
-                    above = Polynomial.of([(((name, 1),), Fraction(1)), ((), -high)])
+                    above = MonomialSum.of([(((name, 1),), Fraction(1)), ((), -high)])
                     found += self._relation(above, "<" if atom.high_open else "<=", atom)
                 return found
-            case Linear() | Product() | PolynomialAtom():
+            case Linear() | Product() | Polynomial():
                 return self._relation(polynomial_of(atom), atom.relation, atom)
             case _:
                 return (atom,)
 
-    def _relation(self, polynomial: Polynomial, relation: Relation, atom: Atom) -> tuple[Atom, ...]:
+    def _relation(self, polynomial: MonomialSum, relation: Relation, atom: Atom) -> tuple[Atom, ...]:
         """Return the relation after substitution; the atom itself where that cannot be written or has no variable."""
         for name, solution in self.solutions.items():
             replaced = substitute(polynomial, name, solution)
@@ -151,7 +150,7 @@ class Elimination:
         return (relation_of(polynomial, relation),)
 
 
-def substitute(polynomial: Polynomial, name: str, solution: Polynomial) -> Polynomial | None:
+def substitute(polynomial: MonomialSum, name: str, solution: MonomialSum) -> MonomialSum | None:
     """Put a polynomial in the place of a variable; None where that is no sum of monomials."""
     terms: list[tuple[Powers, Fraction]] = []
     for powers, coefficient in polynomial.terms:
@@ -161,18 +160,18 @@ def substitute(polynomial: Polynomial, name: str, solution: Polynomial) -> Polyn
         if factor is None:
             return None
         terms += [(_product(rest, own), coefficient * c) for own, c in factor.terms]
-    return Polynomial.of(terms)
+    return MonomialSum.of(terms)
 
 
-def _raised(polynomial: Polynomial, power: int) -> Polynomial | None:
+def _raised(polynomial: MonomialSum, power: int) -> MonomialSum | None:
     if power < 0:
         if len(polynomial.terms) != 1:
             return None
         ((powers, coefficient),) = polynomial.terms
-        polynomial = Polynomial(((tuple((n, -p) for n, p in powers), 1 / coefficient),))
-    result = Polynomial.constant(Fraction(1))
+        polynomial = MonomialSum(((tuple((n, -p) for n, p in powers), 1 / coefficient),))
+    result = MonomialSum.constant(Fraction(1))
     for _ in range(abs(power)):
-        result = Polynomial.of((_product(p, q), c * d) for p, c in result.terms for q, d in polynomial.terms)
+        result = MonomialSum.of((_product(p, q), c * d) for p, c in result.terms for q, d in polynomial.terms)
     return result
 
 
@@ -183,19 +182,19 @@ def _product(left: Powers, right: Powers) -> Powers:
     return tuple(sorted((name, power) for name, power in total.items() if power))
 
 
-def is_linear(polynomial: Polynomial) -> bool:
+def is_linear(polynomial: MonomialSum) -> bool:
     """Whether no term has a product, a quotient or a power."""
     return all(sum(abs(power) for _, power in powers) <= 1 for powers, _ in polynomial.terms) and all(
         power > 0 for powers, _ in polynomial.terms for _, power in powers
     )
 
 
-def is_equality(atom: Atom) -> TypeGuard[Linear | Product | PolynomialAtom]:
+def is_equality(atom: Atom) -> TypeGuard[Linear | Product | Polynomial]:
     """Whether an atom is an equality between several variables."""
-    return isinstance(atom, Linear | Product | PolynomialAtom) and atom.relation == "="
+    return isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
 
 
-def pivots(polynomial: Polynomial) -> list[str]:
+def pivots(polynomial: MonomialSum) -> list[str]:
     """Variables that stand in one term only, to the first power; those without cofactors first."""
     options: list[tuple[int, int, str]] = []
     for at, (powers, _) in enumerate(polynomial.terms):
@@ -205,16 +204,16 @@ def pivots(polynomial: Polynomial) -> list[str]:
     return [name for *_, name in sorted(options)]
 
 
-def _solution(polynomial: Polynomial, pivot: str) -> Polynomial | None:
+def _solution(polynomial: MonomialSum, pivot: str) -> MonomialSum | None:
     """Solve ``polynomial = 0`` for a pivot."""
     factor = next((powers, c) for powers, c in polynomial.terms if pivot in dict(powers))
     cofactor = tuple((name, -power) for name, power in factor[0] if name != pivot)
-    return Polynomial.of(
+    return MonomialSum.of(
         (_product(powers, cofactor), -c / factor[1]) for powers, c in polynomial.terms if pivot not in dict(powers)
     )
 
 
-def equality(form: Form, solved: Solved) -> Polynomial:
+def equality(form: Form, solved: Solved) -> MonomialSum:
     """Return the equality that gives a solved variable, as a polynomial that is zero."""
     atom = form[solved.disjunct][solved.atom]
     if not is_equality(atom):
@@ -222,12 +221,12 @@ def equality(form: Form, solved: Solved) -> Polynomial:
     return polynomial_of(atom)
 
 
-def eliminate(equalities: Sequence[tuple[str, Polynomial]], masked: Collection[str]) -> Elimination | None:
+def eliminate(equalities: Sequence[tuple[str, MonomialSum]], masked: Collection[str]) -> Elimination | None:
     """Solve equalities that hold together, each for its pivot.
 
     Parameters
     ----------
-    equalities : sequence of (str, Polynomial)
+    equalities : sequence of (str, MonomialSum)
         Pivots with what is zero.
     masked : collection of str
         The variables of the block: those that are no pivots are grouped.
@@ -237,10 +236,10 @@ def eliminate(equalities: Sequence[tuple[str, Polynomial]], masked: Collection[s
     Elimination or None
         None where the pivots cannot be solved for, or the solution of one holds no grouped variable.
     """
-    solutions: dict[str, Polynomial] = {}
-    reduced: list[Step] = []
+    solutions: dict[str, MonomialSum] = {}
+    reduced: list[SolvedEquality] = []
     for pivot, polynomial in equalities:
-        current: Polynomial | None = polynomial
+        current: MonomialSum | None = polynomial
         for name, solution in solutions.items():
             current = None if current is None else substitute(current, name, solution)
         if current is None or pivot not in pivots(current) or (own := _solution(current, pivot)) is None:
@@ -251,24 +250,24 @@ def eliminate(equalities: Sequence[tuple[str, Polynomial]], masked: Collection[s
                 return None
             solutions[name] = replaced
         solutions[pivot] = own
-        reduced.insert(0, Step(pivot, current))
+        reduced.insert(0, SolvedEquality(pivot, current))
     grouped = frozenset(masked) - solutions.keys()
     if any(grouped.isdisjoint(solution.variables) for solution in solutions.values()):
         return None
     return Elimination(_ordered(equalities) or tuple(reduced), solutions)
 
 
-def _ordered(equalities: Sequence[tuple[str, Polynomial]]) -> tuple[Step, ...] | None:
+def _ordered(equalities: Sequence[tuple[str, MonomialSum]]) -> tuple[SolvedEquality, ...] | None:
     """Put the equalities, as they are, in an order in which each finds the other pivots known; None without one.
 
     A value that had to be rounded to be written then enters the next equality as written.
     """
-    open_, steps = dict(equalities), list[Step]()
+    open_, steps = dict(equalities), list[SolvedEquality]()
     while open_:
         ready = [p for p, polynomial in open_.items() if not (polynomial.variables & open_.keys()) - {p}]
         if not ready:
             return None
-        steps.append(Step(ready[0], open_.pop(ready[0])))
+        steps.append(SolvedEquality(ready[0], open_.pop(ready[0])))
     return tuple(steps) if all(step.variable in pivots(step.polynomial) for step in steps) else None
 
 
@@ -328,8 +327,8 @@ class _Pending:
     check: int
     disjunct: int
     atom: int
-    polynomial: Polynomial
-    current: Polynomial
+    polynomial: MonomialSum
+    current: MonomialSum
 
 
 def _chosen(
@@ -352,7 +351,7 @@ def _chosen(
                 yield from _chosen([one for one in rest if one.current.variables & masked], masked, (*done, chosen))
 
 
-def _without(one: _Pending, first: _Pending, pivot: str, solution: Polynomial) -> _Pending | None:
+def _without(one: _Pending, first: _Pending, pivot: str, solution: MonomialSum) -> _Pending | None:
     """Put a solution into an equality, unless both stand in alternatives of one rule; None where that fails."""
     if one.check == first.check and one.disjunct != first.disjunct:
         return one

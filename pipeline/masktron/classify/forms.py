@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from masktron.classify.conjunctions import Conjunction, implies, normalise, opposites, slots, sort_key
 from masktron.classify.effort import Effort, TooManyDisjunctsError
-from masktron.classify.truth import Value, holds, number_of, satisfied, variables_of_atom
+from masktron.classify.truth import CellValue, holds, number_of, satisfied, variables_of_atom
 from masktron.classify.unions import union
 from masktron.constraints import (
     Atom,
@@ -30,9 +30,9 @@ __all__ = [
     "ALWAYS",
     "MAX_DISJUNCTS",
     "NEVER",
+    "CellValue",
     "Disjunction",
     "TooManyDisjunctsError",
-    "Value",
     "complete",
     "conjoin",
     "disjoin",

@@ -24,7 +24,7 @@ from masktron.xpath.ir import (
     Text,
 )
 
-type Kind = Literal["node", "number", "string", "boolean", "other"]
+type ValueKind = Literal["node", "number", "string", "boolean", "other"]
 
 _NUMBERS = frozenset(
     ("number", "sum", "count", "floor", "ceiling", "round", "abs", "string-length", "min", "max", "avg")
@@ -46,7 +46,7 @@ _NUMERIC_TYPES = frozenset(
 )
 
 
-def kind_of(expression: Expression) -> Kind:  # noqa: PLR0911 -- one branch per kind of node
+def kind_of(expression: Expression) -> ValueKind:  # noqa: PLR0911 -- one branch per kind of node
     """Return the static type that decides how XPath compares an expression."""
     match expression:
         case FieldRef():
@@ -68,7 +68,7 @@ def kind_of(expression: Expression) -> Kind:  # noqa: PLR0911 -- one branch per 
             return "other"
 
 
-def _kind_of_call(name: str) -> Kind:
+def _kind_of_call(name: str) -> ValueKind:
     if name in _NUMBERS:
         return "number"
     if name in _STRINGS:

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from masktron.classify.bounds import Terms, terms_of
 from masktron.classify.conjunctions import Conjunction
-from masktron.constraints import Atom, Form, Linear, LinearEdit, Product, Range, Untranslated
-from masktron.constraints import Polynomial as PolynomialAtom
+from masktron.constraints import Atom, Form, Linear, LinearEdit, Polynomial, Product, Range, Untranslated
 
 
 def is_order(atom: Linear) -> bool:
@@ -27,7 +26,7 @@ def linear_edit(core: Form, form: Form) -> LinearEdit | None:
     if len(expressions) != 1 or not next(iter(expressions)):
         return None
     atoms = [atom for conjunction in core for atom in conjunction]
-    if any(isinstance(atom, Product | PolynomialAtom | Untranslated) for atom in atoms):
+    if any(isinstance(atom, Product | Polynomial | Untranslated) for atom in atoms):
         return None
     return None if all(is_order(atom) for atom in atoms if isinstance(atom, Linear)) else LinearEdit(form)
 
@@ -41,7 +40,7 @@ def without_poles(core: Form) -> Form:
 
     The mark of a divisor is that it is zero there, and positive or negative wherever the relation itself is asked.
     """
-    relations = [c for c in core if any(isinstance(atom, Linear | Product | PolynomialAtom) for atom in c)]
+    relations = [c for c in core if any(isinstance(atom, Linear | Product | Polynomial) for atom in c)]
     kept = tuple(c for c in core if not any(_is_pole(atom, relations) for atom in c))
     return kept or core
 

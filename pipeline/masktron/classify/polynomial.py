@@ -11,7 +11,7 @@ type Powers = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Polynomial:
+class MonomialSum:
     """A sum of monomials.
 
     Attributes
@@ -23,7 +23,7 @@ class Polynomial:
     terms: tuple[tuple[Powers, Fraction], ...]
 
     @classmethod
-    def of(cls, terms: Iterable[tuple[Powers, Fraction]]) -> Polynomial:
+    def of(cls, terms: Iterable[tuple[Powers, Fraction]]) -> MonomialSum:
         """Collect like terms."""
         total: dict[Powers, Fraction] = {}
         for powers, coefficient in terms:
@@ -31,12 +31,12 @@ class Polynomial:
         return cls(tuple(sorted((p, c) for p, c in total.items() if c)))
 
     @classmethod
-    def constant(cls, value: Fraction) -> Polynomial:
+    def constant(cls, value: Fraction) -> MonomialSum:
         """Make a polynomial without variables."""
         return cls.of([((), value)])
 
     @classmethod
-    def variable(cls, name: str) -> Polynomial:
+    def variable(cls, name: str) -> MonomialSum:
         """Make the polynomial that is one variable."""
         return cls((((((name, 1),)), Fraction(1)),))
 
@@ -57,27 +57,27 @@ class Polynomial:
         """Whether no term has a product or a power."""
         return all(sum(power for _, power in powers) <= 1 for powers, _ in self.terms)
 
-    def __add__(self, other: Polynomial) -> Polynomial:
-        return Polynomial.of((*self.terms, *other.terms))
+    def __add__(self, other: MonomialSum) -> MonomialSum:
+        return MonomialSum.of((*self.terms, *other.terms))
 
-    def __neg__(self) -> Polynomial:
+    def __neg__(self) -> MonomialSum:
         return self.scaled(Fraction(-1))
 
-    def __sub__(self, other: Polynomial) -> Polynomial:
+    def __sub__(self, other: MonomialSum) -> MonomialSum:
         return self + -other
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
-        return Polynomial.of((_times(p, q), c * d) for p, c in self.terms for q, d in other.terms)
+    def __mul__(self, other: MonomialSum) -> MonomialSum:
+        return MonomialSum.of((_times(p, q), c * d) for p, c in self.terms for q, d in other.terms)
 
-    def scaled(self, factor: Fraction) -> Polynomial:
+    def scaled(self, factor: Fraction) -> MonomialSum:
         """Multiply by a number."""
-        return Polynomial.of((powers, coefficient * factor) for powers, coefficient in self.terms)
+        return MonomialSum.of((powers, coefficient * factor) for powers, coefficient in self.terms)
 
-    def without(self, variable: str) -> Polynomial:
+    def without(self, variable: str) -> MonomialSum:
         """Put zero for a variable."""
-        return Polynomial(tuple(term for term in self.terms if variable not in dict(term[0])))
+        return MonomialSum(tuple(term for term in self.terms if variable not in dict(term[0])))
 
-    def primitive(self) -> Polynomial:
+    def primitive(self) -> MonomialSum:
         """Scale by a positive number: the coefficients of the variables become coprime integers."""
         coefficients = [coefficient for powers, coefficient in self.terms if powers]
         if not coefficients:

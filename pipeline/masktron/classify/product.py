@@ -8,12 +8,11 @@ from fractions import Fraction
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import NEVER, conjoin, disjoin
 from masktron.classify.linear import without_poles
-from masktron.classify.polynomial import Polynomial
-from masktron.constraints import Form, Monomial, Product, ProductEdit, Range, Relation, Untranslated
-from masktron.constraints import Polynomial as PolynomialAtom
+from masktron.classify.polynomial import MonomialSum
+from masktron.constraints import Form, Monomial, Polynomial, Product, ProductEdit, Range, Relation, Untranslated
 
 
-def as_monomial(polynomial: Polynomial) -> Monomial | None:
+def as_monomial(polynomial: MonomialSum) -> Monomial | None:
     """Return the monomial that a polynomial consists of, if it is one."""
     if len(polynomial.terms) != 1:
         return None
@@ -21,7 +20,7 @@ def as_monomial(polynomial: Polynomial) -> Monomial | None:
     return Monomial(coefficient, powers)
 
 
-def signs(polynomial: Polynomial, relation: Relation) -> Form | None:
+def signs(polynomial: MonomialSum, relation: Relation) -> Form | None:
     """Write ``monomial relation 0`` as alternatives of signs; None where the polynomial is not a monomial."""
     monomial = as_monomial(polynomial)
     if monomial is None or not monomial.powers:
@@ -66,9 +65,9 @@ def product_edit(core: Form, form: Form) -> ProductEdit | None:
 
 
 def _monomials(conjunction: Conjunction) -> frozenset[frozenset[Monomial]]:
-    return frozenset(_unsigned(atom) for atom in conjunction if isinstance(atom, Product | PolynomialAtom))
+    return frozenset(_unsigned(atom) for atom in conjunction if isinstance(atom, Product | Polynomial))
 
 
-def _unsigned(atom: Product | PolynomialAtom) -> frozenset[Monomial]:
+def _unsigned(atom: Product | Polynomial) -> frozenset[Monomial]:
     monomials = (*atom.left, atom.right) if isinstance(atom, Product) else atom.terms
     return frozenset(replace(monomial, coefficient=abs(monomial.coefficient)) for monomial in monomials)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from masktron.classify.formula import Formula
-from masktron.classify.polynomial import Polynomial
+from masktron.classify.polynomial import MonomialSum
 
 _MAX_PARTS = 32
-ZERO, ONE = Polynomial.constant(Fraction(0)), Polynomial.constant(Fraction(1))
+ZERO, ONE = MonomialSum.constant(Fraction(0)), MonomialSum.constant(Fraction(1))
 
 
 class UntranslatableError(Exception):
@@ -27,7 +27,7 @@ class Quantity:
 
     Attributes
     ----------
-    poles : tuple of Polynomial
+    poles : tuple of MonomialSum
         Every divisor, as often as it divides.
     operands : frozenset of str
         Fields that were read, those that cancel included: where one is missing, so is the quantity.
@@ -39,9 +39,9 @@ class Quantity:
         Never a number.
     """
 
-    numerator: Polynomial
-    denominator: Polynomial = ONE
-    poles: tuple[Polynomial, ...] = ()
+    numerator: MonomialSum
+    denominator: MonomialSum = ONE
+    poles: tuple[MonomialSum, ...] = ()
     operands: frozenset[str] = frozenset()
     empties: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
@@ -87,7 +87,7 @@ NOT_A_NUMBER = Quantity(ZERO, nan=True)
 
 def constant(value: Fraction | int) -> Quantity:
     """Make an amount from a number."""
-    return Quantity(Polynomial.constant(Fraction(value)))
+    return Quantity(MonomialSum.constant(Fraction(value)))
 
 
 def lift(  # noqa: PLR0911 -- one branch per kind of amount
@@ -158,7 +158,7 @@ def extreme(maximum: bool, amounts: Sequence[Amount]) -> Amount:
     return parts[0] if len(parts) == 1 else Extreme(maximum, tuple(dict.fromkeys(parts)))
 
 
-def _joined(left: Quantity, right: Quantity, numerator: Polynomial, denominator: Polynomial) -> Quantity:
+def _joined(left: Quantity, right: Quantity, numerator: MonomialSum, denominator: MonomialSum) -> Quantity:
     return Quantity(
         numerator,
         denominator,

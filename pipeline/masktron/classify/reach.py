@@ -7,19 +7,19 @@ from fractions import Fraction
 from functools import reduce
 from math import inf
 
-from masktron.classify.polynomial import Polynomial
+from masktron.classify.polynomial import MonomialSum
 from masktron.constraints import Range
 
 type _End = tuple[Fraction | float, bool]
 """A number or an infinity, and whether it is attained."""
 
 
-def reach(expression: Polynomial, known: Mapping[str, Range]) -> Range:
+def reach(expression: MonomialSum, known: Mapping[str, Range]) -> Range:
     """Return an interval that holds every value of an expression.
 
     Parameters
     ----------
-    expression : Polynomial
+    expression : MonomialSum
     known : mapping of str to Range
         Where variables lie; one that is not in it may be any number.
 

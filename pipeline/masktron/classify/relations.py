@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from masktron.classify.polynomial import Polynomial, Powers
-from masktron.constraints import Linear, Monomial, Product, Range, Relation
-from masktron.constraints import Polynomial as PolynomialAtom
+from masktron.classify.polynomial import MonomialSum, Powers
+from masktron.constraints import Linear, Monomial, Polynomial, Product, Range, Relation
 
 
-def relation_of(polynomial: Polynomial, relation: Relation) -> Linear | Range | Product | PolynomialAtom:
+def relation_of(polynomial: MonomialSum, relation: Relation) -> Linear | Range | Product | Polynomial:
     """Write ``polynomial relation 0``, which must have a variable, as the simplest kind of atom that says it."""
     return as_linear(polynomial, relation) or as_product(polynomial, relation) or as_polynomial(polynomial, relation)
 
 
-def as_linear(polynomial: Polynomial, relation: Relation) -> Linear | Range | None:
+def as_linear(polynomial: MonomialSum, relation: Relation) -> Linear | Range | None:
     """Write ``polynomial relation 0`` with integer coefficients without common divisor.
 
     An equality has a positive leading coefficient, so that spelling does not matter. With one variable it is a
@@ -39,7 +38,7 @@ def as_linear(polynomial: Polynomial, relation: Relation) -> Linear | Range | No
     return Range(name, limit, None, low_open=is_open)
 
 
-def as_product(polynomial: Polynomial, relation: Relation) -> Product | None:
+def as_product(polynomial: MonomialSum, relation: Relation) -> Product | None:
     """Write ``polynomial relation 0`` as monomials with positive coefficients, one of them alone on the right.
 
     None where no side is a single monomial, or the right-hand side of an inequality is a sum.
@@ -56,32 +55,32 @@ def as_product(polynomial: Polynomial, relation: Relation) -> Product | None:
     )
 
 
-def as_polynomial(polynomial: Polynomial, relation: Relation) -> PolynomialAtom:
+def as_polynomial(polynomial: MonomialSum, relation: Relation) -> Polynomial:
     """Write ``polynomial relation 0`` as it is, scaled and sorted so that spelling does not matter."""
     scaled = polynomial.primitive()
     ordered = sorted(scaled.terms, key=lambda term: (-sum(power for _, power in term[0]), term[0]))
     sign = -1 if relation == "=" and ordered[0][1] < 0 else 1
-    return PolynomialAtom(tuple(Monomial(sign * c, powers) for powers, c in ordered), relation)
+    return Polynomial(tuple(Monomial(sign * c, powers) for powers, c in ordered), relation)
 
 
-def polynomial_of(atom: Range | Linear | Product | PolynomialAtom) -> Polynomial:
+def polynomial_of(atom: Range | Linear | Product | Polynomial) -> MonomialSum:
     """Return what a relation compares: left side minus right side. An interval compares its variable."""
     match atom:
         case Range(variable=name):
-            return Polynomial.variable(name)
+            return MonomialSum.variable(name)
         case Linear(terms=linear, bound=bound):
-            return Polynomial.of([*((((name, 1),), c) for name, c in linear), ((), -bound)])
+            return MonomialSum.of([*((((name, 1),), c) for name, c in linear), ((), -bound)])
         case Product(left=left, right=right):
-            return Polynomial.of([*_pairs(left), (right.powers, -right.coefficient)])
-        case PolynomialAtom(terms=terms):
-            return Polynomial.of(_pairs(terms))
+            return MonomialSum.of([*_pairs(left), (right.powers, -right.coefficient)])
+        case Polynomial(terms=terms):
+            return MonomialSum.of(_pairs(terms))
 
 
 def _pairs(monomials: Iterable[Monomial]) -> Iterable[tuple[Powers, Fraction]]:
     return ((monomial.powers, monomial.coefficient) for monomial in monomials)
 
 
-def divides(atom: Product | PolynomialAtom) -> bool:
+def divides(atom: Product | Polynomial) -> bool:
     """Whether an atom has negative powers: where it divides by zero, neither it nor its opposite holds."""
     monomials = (*atom.left, atom.right) if isinstance(atom, Product) else atom.terms
     return any(power < 0 for monomial in monomials for _, power in monomial.powers)

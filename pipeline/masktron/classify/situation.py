@@ -33,10 +33,10 @@ from masktron.xpath.ir import (
 from masktron.xpath.rule_context import Place, places
 from masktron.xpath.translate import Scope, translate
 
-type Kind = tuple[str, str]
+type _NodeSort = tuple[str, str]
 """What sort of node a place is, and the name of the field if it is one: nodes of two kinds are never the same."""
 
-_ANY: Kind = ("any", "")
+_ANY: _NodeSort = ("any", "")
 _LARGEST, _DEEPEST = 4000, 24
 """Parts of the value of a variable, and how deep they stand in each other, with all variables in it written out."""
 
@@ -100,9 +100,9 @@ class Situation:
     _outer: Scope | RulebookError | None = field(init=False, default=None)
     _places: dict[int, tuple[Place, ...] | RulebookError] = field(init=False, default_factory=dict)
     _inner: dict[tuple[int, Expression], Scope | RulebookError] = field(init=False, default_factory=dict)
-    _chains: dict[Kind, _Chain] = field(init=False, default_factory=dict)
+    _chains: dict[_NodeSort, _Chain] = field(init=False, default_factory=dict)
     _read: int = field(init=False, default=0)
-    _unconditional: dict[Kind, list[int]] = field(init=False, default_factory=dict)
+    _unconditional: dict[_NodeSort, list[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fields = None if self.layout is None else frozenset(f.name for f in self.layout.fields)
@@ -177,7 +177,7 @@ class Situation:
                     self._unconditional.setdefault(kind_of(place), []).append(self._read)
             self._read += 1
 
-    def _extend(self, kind: Kind, chain: _Chain, position: int) -> None:
+    def _extend(self, kind: _NodeSort, chain: _Chain, position: int) -> None:
         chain.places += [(position, place) for place in self.places(position) if _meet(kind, kind_of(place))]
 
     def _after(self, known: Before, place: Place) -> Before:
@@ -234,13 +234,13 @@ class Situation:
         return frozenset(outside - inside)
 
 
-def kind_of(place: Place) -> Kind:
+def kind_of(place: Place) -> _NodeSort:
     """Return what sort of node a place is."""
     name = place.focus.name if place.kind == "field" and isinstance(place.focus, FieldRef) else ""
     return place.kind, name
 
 
-def _meet(one: Kind, other: Kind) -> bool:
+def _meet(one: _NodeSort, other: _NodeSort) -> bool:
     """Whether a node can be of both kinds, as `Place.meets` says."""
     if _ANY in (one, other):
         return True

@@ -29,7 +29,7 @@ from masktron.constraints import (
 )
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 
-type Value = Fraction | str | None
+type CellValue = Fraction | str | None
 """A cell: a number, any text, or None where the field is absent."""
 
 ULPS = 8
@@ -53,7 +53,7 @@ def variables_of_atom(atom: Atom) -> tuple[str, ...]:
             assert_never(atom)
 
 
-def number_of(value: Value) -> Fraction | None:
+def number_of(value: CellValue) -> Fraction | None:
     """Return the number that a cell denotes, exactly, or None."""
     if not isinstance(value, str):
         return value
@@ -63,7 +63,7 @@ def number_of(value: Value) -> Fraction | None:
 
 def holds(  # noqa: PLR0911 -- one branch per kind of atom
     form: Form | Atom,
-    values: Mapping[str, Value],
+    values: Mapping[str, CellValue],
     *,
     domains: Mapping[InDomain, frozenset[str]] | None = None,
 ) -> bool:
@@ -104,7 +104,7 @@ def holds(  # noqa: PLR0911 -- one branch per kind of atom
 
 
 def _number_holds(  # noqa: PLR0911 -- as above
-    atom: Linear | Product | Polynomial | Range | Member | Whole, values: Mapping[str, Value]
+    atom: Linear | Product | Polynomial | Range | Member | Whole, values: Mapping[str, CellValue]
 ) -> bool:
     numbers: dict[str, Fraction] = {}
     for name in variables_of_atom(atom):
@@ -164,7 +164,7 @@ def _text(value: Fraction | str) -> str:
     return str(value.numerator) if whole else np.format_float_positional(float(value), trim="-")
 
 
-def _maybe_text(value: Value) -> str | None:
+def _maybe_text(value: CellValue) -> str | None:
     return None if value is None else _text(value)
 
 

@@ -35,8 +35,8 @@ from masktron.methods.base import Method
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.preflight.antecedent import escapes
+from masktron.preflight.conclusions import Coverage, Tie
 from masktron.preflight.coverage import coverage
-from masktron.preflight.findings import Coverage, Tie
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
 from masktron.progress import told_as

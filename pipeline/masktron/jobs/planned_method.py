@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from masktron.errors import UsageError
 from masktron.methods.base import Method, Partitioning
-from masktron.methods.mdav import Mdav
+from masktron.methods.mdav import MdavMethod
 from masktron.plan import Block, Plan
 
 
@@ -27,7 +27,7 @@ def method_notes(plan: Plan, method: Method) -> tuple[str, ...]:
         It can draw no block of the file.
     """
     if isinstance(method, Partitioning):
-        return () if isinstance(method, Mdav) else (f"groups are formed by {method.name}",)
+        return () if isinstance(method, MdavMethod) else (f"groups are formed by {method.name}",)
     numeric = {fact.name for fact in plan.fields if fact.numeric}
     drawn = [block for block in plan.blocks if method.categories or numeric.issuperset(block.variables)]
     if not drawn:

@@ -29,7 +29,7 @@ from masktron.masking.strata import compile_for, compiles_first, group
 from masktron.masking.totals import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
 from masktron.methods.base import Method, Partitioning
-from masktron.methods.mdav import Mdav
+from masktron.methods.mdav import MdavMethod
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan
 from masktron.progress import Progress, no_progress, told_as
@@ -140,7 +140,7 @@ def mask_records(
     # the blocks of a cut are shared by the cores that other partitions leave idle
     idle = cores if len(plan.partitions) == 1 else 1
     partitioner: Partitioner | MethodPartitioner = Partitioner(max_block_records, idle, of=len(records))
-    if isinstance(method, Partitioning) and not isinstance(method, Mdav):
+    if isinstance(method, Partitioning) and not isinstance(method, MdavMethod):
         partitioner = MethodPartitioner.of(method, classes, max_block_records)
     views = Views(records, plan, edits, rulebook, original, partitioner)
     drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(views, method)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from masktron.arrays import Labels
 from masktron.grouping.records import codes_of
 from masktron.methods.base import Partitioning
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.kdcut import Cuts, kd_cut
-from masktron.partitions.kinds import Kinds
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,8 +23,8 @@ from masktron.masking.tallies import Tallies
 from masktron.masking.uneven import uneven
 from masktron.masking.views import Views, aggregator_of, lexeme_codes, pattern_of
 from masktron.methods.base import Method, Partitioning
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.kdcut import Cuts
-from masktron.partitions.kinds import Kinds
 from masktron.partitions.partitioner import AFFORDABLE, within_groups
 from masktron.partitions.partitioner import compile_for as compile_partitioning
 from masktron.partitions.partitioner import compiles_first as partitioning_compiles_first

@@ -5,46 +5,46 @@ from __future__ import annotations
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.methods.base import Method
-from masktron.methods.camp_crest import CampCrest
-from masktron.methods.cart import Cart
-from masktron.methods.crest import Crest
-from masktron.methods.fuzzy import Fuzzy
-from masktron.methods.hierarchical import Hierarchical
-from masktron.methods.hybrid_micro import HybridMicro
-from masktron.methods.ipso import Ipso
-from masktron.methods.latent_class import LatentClass
-from masktron.methods.mdav import Mdav
-from masktron.methods.mdav_generic import MdavGeneric
-from masktron.methods.microhybrid import Microhybrid
-from masktron.methods.model_hybrid import ModelHybrid
-from masktron.methods.mst import Mst
-from masktron.methods.mu_approx import MuApprox
-from masktron.methods.muralidhar_sarathy import MuralidharSarathy
-from masktron.methods.noise import Noise
-from masktron.methods.sequential import Sequential
-from masktron.methods.t_closeness import TCloseness
-from masktron.methods.univariate import Univariate
+from masktron.methods.camp_crest import CampCrestMethod
+from masktron.methods.cart import CartMethod
+from masktron.methods.crest import CrestMethod
+from masktron.methods.fuzzy import FuzzyMethod
+from masktron.methods.hierarchical import HierarchicalMethod
+from masktron.methods.hybrid_micro import HybridMicroMethod
+from masktron.methods.ipso import IpsoMethod
+from masktron.methods.latent_class import LatentClassMethod
+from masktron.methods.mdav import MdavMethod
+from masktron.methods.mdav_generic import MdavGenericMethod
+from masktron.methods.microhybrid import MicrohybridMethod
+from masktron.methods.model_hybrid import ModelHybridMethod
+from masktron.methods.mst import MstMethod
+from masktron.methods.mu_approx import MuApproxMethod
+from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
+from masktron.methods.noise import NoiseMethod
+from masktron.methods.sequential import SequentialMethod
+from masktron.methods.t_closeness import TClosenessMethod
+from masktron.methods.univariate import UnivariateMethod
 
 ALL: tuple[type[Method], ...] = (
-    Mdav,
-    MdavGeneric,
-    Univariate,
-    MuApprox,
-    Mst,
-    TCloseness,
-    Crest,
-    Fuzzy,
-    CampCrest,
-    Noise,
-    Ipso,
-    Microhybrid,
-    MuralidharSarathy,
-    HybridMicro,
-    ModelHybrid,
-    LatentClass,
-    Sequential,
-    Cart,
-    Hierarchical,
+    MdavMethod,
+    MdavGenericMethod,
+    UnivariateMethod,
+    MuApproxMethod,
+    MstMethod,
+    TClosenessMethod,
+    CrestMethod,
+    FuzzyMethod,
+    CampCrestMethod,
+    NoiseMethod,
+    IpsoMethod,
+    MicrohybridMethod,
+    MuralidharSarathyMethod,
+    HybridMicroMethod,
+    ModelHybridMethod,
+    LatentClassMethod,
+    SequentialMethod,
+    CartMethod,
+    HierarchicalMethod,
 )
 """Every method; the first is the default."""
 

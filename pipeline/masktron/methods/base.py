@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.groups import weighted_means
-from masktron.methods.contracts import Contract, IdenticalGroups
+from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import Parameter
-from masktron.partitions.kinds import Kinds
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
 
 K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
@@ -106,7 +106,7 @@ class Method(ABC):
 
     @property
     @abstractmethod
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """What it promises with its parameters."""
 
     def check(self) -> Self:
@@ -210,7 +210,7 @@ class Partitioning(Method):
     k: int
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Identical groups of at least k."""
         return IdenticalGroups(int(self.k))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, K, Kernel, Method, require_records
-from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
 from masktron.methods.parameters import Parameter
 from masktron.partitions.crest import crest
@@ -21,7 +21,7 @@ from masktron.synthesis.microperturbation import microperturb
 COMPOUND, AVERAGED = "compound", "averaged"
 
 
-class CampCrest(Method):
+class CampCrestMethod(Method):
     """Clustering and microperturbation with class-restricted spanning trees.
 
     Parameters
@@ -100,7 +100,7 @@ class CampCrest(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, K, Method, require_records
-from masktron.methods.contracts import Contract, ModelDrawn
+from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.cart import draw_trees
 
@@ -27,7 +27,7 @@ TRUE_VALUES = (
 )
 
 
-class Cart(Method):
+class CartMethod(Method):
     """Fully synthetic records from classification and regression trees, one variable after another.
 
     Parameters
@@ -89,7 +89,7 @@ class Cart(Method):
         return self
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """All values are drawn from a model."""
         return ModelDrawn()
 

@@ -89,10 +89,10 @@ class MarkedReplaced:
         )
 
 
-type Contract = IdenticalGroups | PartitionedSynthesis | NoiseAdded | ModelDrawn | MarkedReplaced
+type MethodContract = IdenticalGroups | PartitionedSynthesis | NoiseAdded | ModelDrawn | MarkedReplaced
 """What `check` tests of a masked file, from the manifest."""
 
-KINDS: tuple[type[Contract], ...] = (
+KINDS: tuple[type[MethodContract], ...] = (
     IdenticalGroups,
     PartitionedSynthesis,
     NoiseAdded,
@@ -101,12 +101,12 @@ KINDS: tuple[type[Contract], ...] = (
 )
 
 
-def as_plain(contract: Contract) -> dict[str, Any]:
+def as_plain(contract: MethodContract) -> dict[str, Any]:
     """Return a contract as plain data: its kind and its parameters."""
     return {"kind": contract.kind, **asdict(contract)}
 
 
-def contract_from(plain: Mapping[str, Any]) -> Contract:
+def contract_from(plain: Mapping[str, Any]) -> MethodContract:
     """Build a contract from plain data.
 
     Raises

@@ -11,8 +11,8 @@ from masktron.arrays import Floats, Labels
 from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, K, Kernel, Partitioning
 from masktron.methods.parameters import Parameter
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.crest import class_counts, compound, crest
-from masktron.partitions.kinds import Kinds
 
 ALPHA = Parameter(
     "alpha",
@@ -30,7 +30,7 @@ NEIGHBOURS = Parameter(
 )
 
 
-class Crest(Partitioning):
+class CrestMethod(Partitioning):
     """Class-restricted spanning tree: near records whose classes tell as little as those of the file.
 
     Parameters

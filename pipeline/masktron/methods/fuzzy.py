@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, K, Partitioning, require_records
 from masktron.methods.parameters import Parameter
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.fuzzy import Clusters, centres_of, cluster, partition, starting_centres, weighted_centres
-from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import standardise
 
 
-class Fuzzy(Partitioning):
+class FuzzyMethod(Partitioning):
     """Fuzzy c-means whose prototypes keep linear rules, with at least k records on each of them.
 
     Parameters

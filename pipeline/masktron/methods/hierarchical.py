@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Method, require_records
-from masktron.methods.contracts import Contract, MarkedReplaced
+from masktron.methods.contracts import MarkedReplaced, MethodContract
 from masktron.methods.parameters import Parameter
 from masktron.partitions.centroid import LIMITS, Stop, agglomerate
 from masktron.synthesis.hierarchical import Marked, Release, Side, mark, replace_marked
@@ -46,7 +46,7 @@ RELEASES = Parameter("releases", "integer", "How many files are released togethe
 RELEASE = Parameter("release", "integer", "Which of them this one is, from 1.", low=1)
 
 
-class Hierarchical(Method):
+class HierarchicalMethod(Method):
     """Values beyond thresholds, drawn by the Bayesian bootstrap from clusters of records that have such values.
 
     Parameters
@@ -128,7 +128,7 @@ class Hierarchical(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Values beyond thresholds are replaced."""
         return MarkedReplaced(int(self.cluster))
 

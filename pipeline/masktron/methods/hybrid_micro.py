@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn, K, Method, require_records
-from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import partition_whole
@@ -20,7 +20,7 @@ from masktron.synthesis.within import SPARE, draw_normal, rank, short, unchanged
 EXACT = Parameter("exact", "flag", "Whether draws get the moments of their group exactly, or in expectation.")
 
 
-class HybridMicro(Method):
+class HybridMicroMethod(Method):
     """Normal draws with the moments of each group of MDAV.
 
     Parameters
@@ -63,7 +63,7 @@ class HybridMicro(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Draws for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, Method, require_records
-from masktron.methods.contracts import Contract, ModelDrawn
+from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
@@ -18,7 +18,7 @@ from masktron.synthesis.regression import regress
 from masktron.synthesis.threads import one_thread
 
 
-class Ipso(Method):
+class IpsoMethod(Method):
     """Information preserving statistical obfuscation.
 
     Parameters
@@ -70,7 +70,7 @@ class Ipso(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Drawn from a model of all records."""
         return ModelDrawn()
 

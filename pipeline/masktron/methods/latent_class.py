@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, K
-from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybrid
+from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybridMethod
 from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
-from masktron.synthesis.mixture import Search
+from masktron.synthesis.mixture import MixtureSearch
 
 STARTS = Parameter("starts", "integer", "Starts of EM around records drawn at random, beside the two trees.", low=0)
 
 
-class LatentClass(ModelHybrid):
+class LatentClassMethod(ModelHybridMethod):
     """Model-based hybrid data with categories.
 
     The components of the mixture are latent classes: within one, numbers are normal, and each nominal variable has
@@ -93,6 +93,6 @@ class LatentClass(ModelHybrid):
         del classes
         return self._draw(values, nominal_columns(self.nominal, values.shape[1], nominal), generator)
 
-    def search(self) -> Search:
+    def search(self) -> MixtureSearch:
         """Which mixtures are tried, and from where."""
         return replace(super().search(), drawn=int(self.starts))

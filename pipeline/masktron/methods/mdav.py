@@ -7,11 +7,11 @@ from typing import ClassVar
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
-from masktron.partitions.kinds import Kinds
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.partitioner import partition_whole
 
 
-class Mdav(Partitioning):
+class MdavMethod(Partitioning):
     """Maximum distance to average vector; the univariate optimum where records differ in one variable alone.
 
     Parameters

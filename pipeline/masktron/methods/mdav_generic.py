@@ -12,6 +12,7 @@ from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn, K, Partitioning, require_records
 from masktron.methods.parameters import Parameter
+from masktron.partitions.column_kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (
     partition_consensus,
@@ -20,13 +21,12 @@ from masktron.partitions.generic import (
     partitions_by_kind,
     varying_kinds,
 )
-from masktron.partitions.kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.mdav import standardise
 
 MIXED = ("together", "per_type", "imposed", "consensus")
 
 
-class MdavGeneric(Partitioning):
+class MdavGenericMethod(Partitioning):
     """MDAV with the average and the distance of each type of attribute.
 
     Parameters

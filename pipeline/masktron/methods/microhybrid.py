@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, K, Method, Partitioning, require_records
-from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.partitions.mdav import standardise
 from masktron.synthesis.freedom import lacking, needed, require_change, require_freedom
@@ -30,11 +30,11 @@ DRAWS: Mapping[str, Draw] = {"ipso": ipso, "normal": normal, "multiple_imputatio
 class _ByPartition:
     """Whether a class is needed: as the partition of an instance says, and no where no instance is asked."""
 
-    def __get__(self, instance: Microhybrid | None, owner: type[Microhybrid]) -> bool:
+    def __get__(self, instance: MicrohybridMethod | None, owner: type[MicrohybridMethod]) -> bool:
         return instance is not None and _partitioning(instance.partition).needs_class
 
 
-class Microhybrid(Method):
+class MicrohybridMethod(Method):
     """Any partition, and any synthesiser in its groups; R-microhybrid with mdav or mu_approx, and ipso.
 
     Parameters
@@ -106,7 +106,7 @@ class Microhybrid(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
 

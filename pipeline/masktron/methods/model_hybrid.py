@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn, K, Method, require_records
-from masktron.methods.contracts import Contract, PartitionedSynthesis
+from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.em import FAMILIES
-from masktron.synthesis.mixture import Search
+from masktron.synthesis.mixture import MixtureSearch
 from masktron.synthesis.model_based import draw_clusters
 from masktron.synthesis.within import SPARE
 
@@ -31,7 +31,7 @@ EXACT = Parameter("exact", "flag", "Whether draws get the moments of their clust
 ITERATIONS = Parameter("iterations", "integer", "Steps of EM, after which a mixture is left out.", low=1)
 
 
-class ModelHybrid(Method):
+class ModelHybridMethod(Method):
     """Model-based hybrid data.
 
     A Gaussian mixture is fitted, its size and family of covariances chosen by BIC, and the values of each record are
@@ -92,7 +92,7 @@ class ModelHybrid(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Draws for clusters of at least k."""
         return PartitionedSynthesis(int(self.k))
 
@@ -121,10 +121,10 @@ class ModelHybrid(Method):
         del classes, nominal
         return self._draw(values, np.zeros(values.shape[1], dtype=bool), generator)
 
-    def search(self) -> Search:
+    def search(self) -> MixtureSearch:
         """Which mixtures are tried."""
         families = tuple(one for one in FAMILIES if self.family in {None, one})
-        return Search(int(self.fewest), int(self.most), families, int(self.k), int(self.iterations))
+        return MixtureSearch(int(self.fewest), int(self.most), families, int(self.k), int(self.iterations))
 
     def _draw(self, values: Floats, nominal: NDArray[np.bool_], generator: np.random.Generator) -> Drawn:
         require_records(len(values), self.least(int((~nominal).sum())), self.name)

@@ -8,7 +8,7 @@ from masktron.arrays import Floats, Labels
 from masktron.kernels import mst as kernel
 from masktron.methods.base import K, Kernel, Partitioning
 from masktron.methods.parameters import Parameter
-from masktron.partitions.kinds import Kinds
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mst import to_unit, tree_partition
 
 type Scale = Literal["standard", "unit"]
@@ -26,7 +26,7 @@ def scaled(points: Floats, scale: Scale) -> Floats:
     return to_unit(points) if scale == "unit" and len(points) else points
 
 
-class Mst(Partitioning):
+class MstMethod(Partitioning):
     """The minimum spanning tree, cut at the longest edge that leaves k records on both sides until there is none.
 
     Parameters

@@ -7,11 +7,11 @@ from typing import ClassVar
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
-from masktron.partitions.kinds import Kinds
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mu_approx import approx_partition
 
 
-class MuApprox(Partitioning):
+class MuApproxMethod(Partitioning):
     """Groups of k to 2k - 1 records, cut from trees in which each record is joined to a near one.
 
     Parameters

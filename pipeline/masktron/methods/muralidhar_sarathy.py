@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn, Method, require_records
-from masktron.methods.contracts import Contract, NoiseAdded
+from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
@@ -19,7 +19,7 @@ from masktron.synthesis.regression import Regression, regress
 from masktron.synthesis.threads import one_thread
 
 
-class MuralidharSarathy(Method):
+class MuralidharSarathyMethod(Method):
     """Non-synthetic perturbed data by sufficient statistics, with a diagonal matrix alpha.
 
     Parameters
@@ -69,7 +69,7 @@ class MuralidharSarathy(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Noise of the share 1 - alpha^2, of what kept fields do not explain."""
         share = 1.0 - float(np.max(self._shares())) ** 2
         if tuple(self.keep):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, Method, require_records
-from masktron.methods.contracts import Contract, NoiseAdded
+from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.freedom import require_freedom
 from masktron.synthesis.moments import orthonormal
@@ -17,7 +17,7 @@ from masktron.synthesis.regression import regress
 from masktron.synthesis.threads import one_thread
 
 
-class Noise(Method):
+class NoiseMethod(Method):
     """Correlated noise.
 
     Parameters
@@ -65,7 +65,7 @@ class Noise(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """Noise of the share c / (1 + c): it is scaled back together with the data."""
         return NoiseAdded(float(self.c) / (1.0 + float(self.c)))
 

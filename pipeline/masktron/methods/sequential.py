@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, Method, require_records
-from masktron.methods.contracts import Contract, ModelDrawn
+from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions
 
@@ -18,7 +18,7 @@ BAYESIAN = Parameter(
 )
 
 
-class Sequential(Method):
+class SequentialMethod(Method):
     """Fully synthetic records from linear normal regressions, one variable after another.
 
     The order of the variables is that of the columns. Estimates taken as they are give one and the same distribution
@@ -60,7 +60,7 @@ class Sequential(Method):
         self.random_state = random_state
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> MethodContract:
         """All values are drawn from a model."""
         return ModelDrawn()
 

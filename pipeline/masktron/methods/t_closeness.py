@@ -12,12 +12,12 @@ from masktron.kernels import mst as kernel
 from masktron.methods.base import K, Kernel, Partitioning
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import Parameter
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.crest import class_counts
-from masktron.partitions.kinds import Kinds
 from masktron.partitions.t_closeness import close_partition, distances
 
 
-class TCloseness(Partitioning):
+class TClosenessMethod(Partitioning):
     """The minimum spanning tree, cut only where both parts keep the distribution of a class within t.
 
     Parameters

@@ -7,11 +7,11 @@ from typing import ClassVar
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
-from masktron.partitions.kinds import Kinds
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.univariate import Projection, projected_partition
 
 
-class Univariate(Partitioning):
+class UnivariateMethod(Partitioning):
     """The groups of least loss along one variable, or along one direction of several.
 
     Parameters

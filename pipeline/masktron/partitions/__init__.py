@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from masktron.partitions.centroid import agglomerate
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.crest import crest
 from masktron.partitions.cutting import cut_longest
 from masktron.partitions.encode import encode_nominal
 from masktron.partitions.fuzzy import cluster
 from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
-from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import partition
 from masktron.partitions.mst import tree_partition
 from masktron.partitions.mu_approx import approx_partition

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-type Places = NDArray[np.intp]
-type Counts = NDArray[np.int64]
-type Allowed = Callable[[Counts, Counts], NDArray[np.bool_]]
+from masktron.arrays import Indices
+
+type ClassCounts = NDArray[np.int64]
+type CutRule = Callable[[ClassCounts, ClassCounts], NDArray[np.bool_]]
 """Given records by class on both sides of edges, shape (m, c) each: which edges may be cut."""
 
 
@@ -27,24 +28,24 @@ class Forest:
     end : ndarray of intp, shape (n,)
         First place that does not hang on it.
     descending : ndarray of intp, shape (edges,)
-        Places that are no roots, by the edge to their parent, longest first.
+        Indices that are no roots, by the edge to their parent, longest first.
     rank : ndarray of intp, shape (n,)
         Of the edge of each place to its parent: 0 for the shortest; -1 for roots.
     """
 
-    record: Places
-    parent: Places
-    end: Places
-    descending: Places
-    rank: Places
+    record: Indices
+    parent: Indices
+    end: Indices
+    descending: Indices
+    rank: Indices
 
     @property
-    def roots(self) -> Places:
+    def roots(self) -> Indices:
         """Places of the roots, in order."""
         return np.flatnonzero(self.parent < 0)
 
 
-def forest(order: Places, parent: Places, squared: NDArray[np.float64]) -> Forest:
+def forest(order: Indices, parent: Indices, squared: NDArray[np.float64]) -> Forest:
     """Number the records of trees.
 
     Of equally long edges, one between records that stand closer together in the file is shorter, then the one whose
@@ -85,17 +86,17 @@ def forest(order: Places, parent: Places, squared: NDArray[np.float64]) -> Fores
     return Forest(records, np.where(hangs_on >= 0, at[hangs_on], -1), ends, ascending[::-1], rank)
 
 
-def by_size(k: int) -> Allowed:
+def by_size(k: int) -> CutRule:
     """Allow what leaves at least k records on both sides."""
 
-    def allowed(below: Counts, above: Counts) -> NDArray[np.bool_]:
+    def allowed(below: ClassCounts, above: ClassCounts) -> NDArray[np.bool_]:
         both: NDArray[np.bool_] = np.minimum(below.sum(axis=1), above.sum(axis=1)) >= k
         return both
 
     return allowed
 
 
-def cut_longest(trees: Forest, counts: Counts, allowed: Allowed, most: int) -> list[Places]:
+def cut_longest(trees: Forest, counts: ClassCounts, allowed: CutRule, most: int) -> list[Indices]:
     """Cut the longest edge that is allowed, until none is in a part of more than `most` records.
 
     Whether an edge is allowed depends on its own part alone. The parts are therefore the same in whatever order they
@@ -113,7 +114,7 @@ def cut_longest(trees: Forest, counts: Counts, allowed: Allowed, most: int) -> l
     Returns
     -------
     list of ndarray of intp
-        Places of each part, ascending; the first is its root.
+        Indices of each part, ascending; the first is its root.
 
     Notes
     -----
@@ -143,14 +144,14 @@ def cut_longest(trees: Forest, counts: Counts, allowed: Allowed, most: int) -> l
     return parts
 
 
-def _longest(below: Counts, whole: Counts, allowed: Allowed) -> int | None:
+def _longest(below: ClassCounts, whole: ClassCounts, allowed: CutRule) -> int | None:
     """Position of the first edge that is allowed; None without any."""
     fine = allowed(below, whole - below)
     first = int(fine.argmax()) if len(fine) else 0
     return first if len(fine) and fine[first] else None
 
 
-def labels_of(trees: Forest, parts: list[Places]) -> Places:
+def labels_of(trees: Forest, parts: list[Indices]) -> Indices:
     """Number parts by their first record in the file, shape (n,)."""
     labels = np.empty(len(trees.record), dtype=np.intp)
     for number, part in enumerate(parts):
@@ -158,7 +159,7 @@ def labels_of(trees: Forest, parts: list[Places]) -> Places:
     return in_file_order(labels)
 
 
-def in_file_order(labels: Places) -> Places:
+def in_file_order(labels: Indices) -> Indices:
     """Number groups from 0 by their first record."""
     _, first, groups = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.intp)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Labels
 from masktron.kernels.mdav import Ungrouped, mdav, outside_in
-from masktron.partitions.kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
+from masktron.partitions.column_kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.mdav import require_groups
 from masktron.partitions.partitioner import partition_whole
 
@@ -98,18 +98,18 @@ def partition_consensus(points: NDArray[np.float64], kinds: Kinds, k: int) -> La
     varying = varying_kinds(points, kinds)
     if len(varying) < 2:
         return _grouped(points, kinds, k)
-    opinions = np.stack([_by_kind(points, kinds, k, kind) for kind in varying])
-    together = _codes(opinions.T)
+    partitions = np.stack([_by_kind(points, kinds, k, kind) for kind in varying])
+    together = _codes(partitions.T)
     agreed = np.bincount(together) >= k
     labels = np.where(agreed[together], np.cumsum(agreed)[together] - 1, -1)
     rest = np.flatnonzero(labels < 0)
     groups = int(agreed.sum())
     alike = np.stack([_codes(points[:, kinds.of(kind)]) for kind in varying])
     if len(rest) >= k:
-        left = _Disputed(points[rest], kinds, opinions[:, rest], alike[:, rest])
+        left = _Disputed(points[rest], kinds, partitions[:, rest], alike[:, rest])
         labels[rest] = groups + outside_in(left, k)
         return labels
-    return _joined(points, kinds, k, labels, opinions)
+    return _joined(points, kinds, k, labels, partitions)
 
 
 def partitions_by_kind(points: NDArray[np.float64], kinds: Kinds, k: int) -> dict[str, Labels]:
@@ -147,16 +147,18 @@ def _codes(rows: NDArray[np.generic]) -> NDArray[np.intp]:
     return codes
 
 
-def _joined(points: NDArray[np.float64], kinds: Kinds, k: int, labels: Labels, opinions: NDArray[np.intp]) -> Labels:
+def _joined(
+    points: NDArray[np.float64], kinds: Kinds, k: int, labels: Labels, partitions: NDArray[np.intp]
+) -> Labels:
     """Let each record without a group, label -1, join one, and split what becomes large."""
     taken = labels >= 0
     first = np.unique(labels[taken], return_index=True)[1]
-    held = opinions[:, np.flatnonzero(taken)[first]]
+    held = partitions[:, np.flatnonzero(taken)[first]]
     sizes = np.bincount(labels[taken])
     centres = np.stack([np.bincount(labels[taken], column) for column in points[taken].T], axis=1) / sizes[:, None]
     joined = labels.copy()
     for record in np.flatnonzero(~taken).tolist():
-        apart = (held != opinions[:, record, None]).sum(axis=0)
+        apart = (held != partitions[:, record, None]).sum(axis=0)
         squared = np.square(centres - points[record]).sum(axis=1)
         joined[record] = np.lexsort((squared, apart))[0]
     groups = len(sizes)
@@ -211,10 +213,10 @@ class _Disputed(_Generic):
     """Records that are near first by how few partitions keep them apart, then by distance."""
 
     def __init__(
-        self, points: NDArray[np.float64], kinds: Kinds, opinions: NDArray[np.intp], alike: NDArray[np.intp]
+        self, points: NDArray[np.float64], kinds: Kinds, partitions: NDArray[np.intp], alike: NDArray[np.intp]
     ) -> None:
         super().__init__(points, kinds)
-        self._opinions = opinions
+        self._partitions = partitions
         self._alike = alike
         # squared distances times this are below 1: (a - b)^2 <= 2 a^2 + 2 b^2
         largest = float(np.square(points).sum(axis=1).max(initial=0.0))
@@ -223,7 +225,7 @@ class _Disputed(_Generic):
     @override
     def from_record(self, position: int) -> NDArray[np.float64]:
         at = [position]
-        apart = (self._opinions != self._opinions[:, at]) & (self._alike != self._alike[:, at])
+        apart = (self._partitions != self._partitions[:, at]) & (self._alike != self._alike[:, at])
         nearer: NDArray[np.float64] = apart.sum(axis=0) + self._unit * super().from_record(position)
         return nearer
 
@@ -233,4 +235,4 @@ class _Disputed(_Generic):
         super().compact()
         if len(self.index) < len(before):
             left = np.searchsorted(before, self.index)
-            self._opinions, self._alike = self._opinions[:, left], self._alike[:, left]
+            self._partitions, self._alike = self._partitions[:, left], self._alike[:, left]

@@ -56,7 +56,7 @@ class Cuts:
     def largest(self) -> Cut | None:
         """Return the cut of most records, whatever the order in which they came; None without any.
 
-        Records may be partitioned more than once, and in different company, before groups are chosen, so that cuts
+        Records may be partitioned more than once, and among different others, before groups are chosen, so that cuts
         do not add up.
         """
         return max(self._seen, key=lambda cut: (cut.records, cut.blocks, cut.excess), default=None)

@@ -10,7 +10,8 @@ from itertools import batched
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.partitions.cutting import Forest, Places, by_size, cut_longest, forest, in_file_order
+from masktron.arrays import Indices
+from masktron.partitions.cutting import Forest, by_size, cut_longest, forest, in_file_order
 from masktron.partitions.mdav import require_groups
 from masktron.partitions.partitioner import partition_whole
 
@@ -104,7 +105,7 @@ def _outwards(points: NDArray[np.float64]) -> list[int]:
     return order
 
 
-def _roots_first(parent: Places) -> Places:
+def _roots_first(parent: Indices) -> Indices:
     """Order records by depth, so that each comes after the one that it hangs on."""
     depth, above = np.zeros(len(parent), dtype=np.intp), parent.copy()
     depth[above >= 0] = 1
@@ -181,7 +182,7 @@ def _closest(records: list[int], record: int, own: Collection[int]) -> Iterator[
                 break
 
 
-def around(trees: Forest, part: Places, k: int, most: int) -> list[Places]:
+def around(trees: Forest, part: Indices, k: int, most: int) -> list[Indices]:
     """Put together the branches around one record of a tree in which no edge leaves k records on both sides.
 
     In a tree of at least 2k records there is then a record whose branches all hold fewer than k. While more than
@@ -193,7 +194,7 @@ def around(trees: Forest, part: Places, k: int, most: int) -> list[Places]:
     ----------
     trees : Forest
     part : ndarray of intp
-        Places of a tree; the first is its root.
+        Indices of a tree; the first is its root.
     k : int
     most : int
         max(2k - 1, 3k - 5).
@@ -213,7 +214,7 @@ def around(trees: Forest, part: Places, k: int, most: int) -> list[Places]:
     if len(part) <= most:
         return [part]
     centre, branches = _branches(trees, part, k)
-    parts: list[Places] = []
+    parts: list[Indices] = []
     left, joined, at = len(part), False, 0
     while left > most:
         taken, first = 0, at
@@ -231,7 +232,7 @@ def around(trees: Forest, part: Places, k: int, most: int) -> list[Places]:
     return [*parts, np.concatenate(branches[at:] if joined else [centre, *branches[at:]])]
 
 
-def _branches(trees: Forest, part: Places, k: int) -> tuple[Places, list[Places]]:
+def _branches(trees: Forest, part: Indices, k: int) -> tuple[Indices, list[Indices]]:
     """Find the record whose branches all hold fewer than k, and these: largest first, of equal ones the nearest."""
     end, up = trees.end[part], trees.parent[part]
     sizes = np.searchsorted(part, end) - np.arange(len(part))

@@ -14,8 +14,8 @@ from masktron.arrays import Labels
 from masktron.errors import UsageError
 from masktron.kernels import mdav as kernel
 from masktron.kernels import univariate
+from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.kdcut import Cut, Cuts, kd_cut
-from masktron.partitions.kinds import Kinds
 from masktron.partitions.mdav import require_groups
 
 AFFORDABLE = 100_000

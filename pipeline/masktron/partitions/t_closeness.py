@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.partitions.cutting import Allowed, Counts, cut_longest, labels_of
+from masktron.partitions.cutting import ClassCounts, CutRule, cut_longest, labels_of
 from masktron.partitions.mdav import require_groups
 from masktron.partitions.mst import tree_of
 
@@ -68,8 +68,8 @@ def close_partition(
     return labels_of(tree, cut_longest(tree, counts, _close(k, t, shares), 2 * k - 1))
 
 
-def _close(k: int, t: float, shares: NDArray[np.float64]) -> Allowed:
-    def allowed(below: Counts, above: Counts) -> NDArray[np.bool_]:
+def _close(k: int, t: float, shares: NDArray[np.float64]) -> CutRule:
+    def allowed(below: ClassCounts, above: ClassCounts) -> NDArray[np.bool_]:
         fine = np.ones(len(below), dtype=np.bool_)
         for side in (below, above):
             sizes = side.sum(axis=1)
@@ -80,7 +80,7 @@ def _close(k: int, t: float, shares: NDArray[np.float64]) -> Allowed:
     return allowed
 
 
-def distances(counts: Counts, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def distances(counts: ClassCounts, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the distance of the class distribution of each group to the overall one, from 0 to 1.
 
     Parameters

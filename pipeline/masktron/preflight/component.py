@@ -9,10 +9,10 @@ from fractions import Fraction
 from masktron.classify.display import render_atom, render_form
 from masktron.classify.forms import is_about_missing
 from masktron.constraints import Atom, Form, Linear, Member, Present, Range
-from masktron.preflight.conjunction import Model, rows_in
-from masktron.preflight.findings import Allowed, Contradiction, Part, Redundancy
-from masktron.preflight.linear import Conflict, least
-from masktron.preflight.literals import Clause, Kind, Universe, negation, universe_of
+from masktron.preflight.conclusions import AllowedValues, Contradiction, Redundancy, RulePart
+from masktron.preflight.conjunction import Witness, rows_in
+from masktron.preflight.feasibility import Conflict, least
+from masktron.preflight.literals import CellKind, Clause, Universe, negation, universe_of
 from masktron.preflight.search import chosen, satisfied, search
 from masktron.xpath.plain_text import decimal_text
 
@@ -23,7 +23,7 @@ STEPS = 20
 VALUES = 40
 """Fields with more texts than this are not asked which of them remain."""
 
-type Outcome = Model | Conflict | None
+type _Decision = Witness | Conflict | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Component:
         self.ids = {rule.index: rule.id for rule in rules}
         self.any = universe_of((rule.form for rule in rules), complete=False)
         self.numbers = universe_of((rule.form for rule in rules), complete=True)
-        self.models: list[Model] = []
+        self.models: list[Witness] = []
         self.contradictions: list[Contradiction] = []
         self.redundant: list[Redundancy] = []
-        self.impossible: list[Part] = []
-        self.never_tight: list[Part] = []
-        self.allowed: list[Allowed] = []
+        self.impossible: list[RulePart] = []
+        self.never_tight: list[RulePart] = []
+        self.allowed: list[AllowedValues] = []
         self.undecided: list[str] = []
 
     def ask(self) -> None:
@@ -132,7 +132,7 @@ class Component:
             text = render_form((part,))
             core = self._core(others, ((part,),), self.numbers, f"whether '{text}' of {rule.id} can hold")
             if core is not None:
-                self.impossible.append(Part(rule.id, text, self._named(core)))
+                self.impossible.append(RulePart(rule.id, text, self._named(core)))
 
     def _tightness(self, rule: Known) -> None:
         """Ask whether each bound of a rule can be reached beside the other rules and the rest of its alternative."""
@@ -147,7 +147,7 @@ class Component:
                     text = render_atom(side)
                     core = self._core(others, ((asked,),), self.numbers, f"whether '{text}' of {rule.id} is reached")
                     if core is not None and not self._is_impossible(rule, part):
-                        self.never_tight.append(Part(rule.id, text, self._named(core)))
+                        self.never_tight.append(RulePart(rule.id, text, self._named(core)))
 
     def _is_impossible(self, rule: Known, part: tuple[Atom, ...]) -> bool:
         return any(found.rule == rule.id and found.part == render_form((part,)) for found in self.impossible)
@@ -157,16 +157,16 @@ class Component:
             low, low_open = self._least(name, 1)
             high, high_open = self._least(name, -1)
             if low is not None or high is not None:
-                self.allowed.append(Allowed(name, _text(low), _text(high), low_open, high_open))
+                self.allowed.append(AllowedValues(name, _text(low), _text(high), low_open, high_open))
         for name in sorted(name for name in self.any.texts.keys() - self.numbers.numeric if self.any.texts[name]):
             values = self._values(name)
             if values is not None:
-                self.allowed.append(Allowed(name, values=values))
+                self.allowed.append(AllowedValues(name, values=values))
 
     def _least(self, name: str, sign: int) -> tuple[Fraction | None, bool]:
         """Return the proved least value of a field and whether it is out of reach; negated, the greatest one."""
         start = [model for model in self.models if name in model.numbers]
-        outcome: Outcome = min(start, key=lambda model: sign * model.numbers[name], default=None)
+        outcome: _Decision = min(start, key=lambda model: sign * model.numbers[name], default=None)
         if outcome is None:
             outcome = self._search(self.hard, (), self.numbers)
         bound: Fraction | None = None
@@ -188,7 +188,7 @@ class Component:
         at_most = (((_beyond(name, sign, bound, is_open=False),),),)
         return isinstance(self._search(self.hard, at_most, self.numbers), Conflict)
 
-    def _best(self, model: Model, name: str, sign: int) -> Fraction | None:
+    def _best(self, model: Witness, name: str, sign: int) -> Fraction | None:
         """Return the best value among the records that satisfy the same alternatives as one does."""
         literals = [
             (literal, source)
@@ -203,7 +203,7 @@ class Component:
             return None
         values = {**point.values, name: sign * point.values[name]}
         corner = replace(model, numbers={**model.numbers, **values})
-        movable = all(model.states[n] is Kind.NUMBER for n in values)
+        movable = all(model.states[n] is CellKind.NUMBER for n in values)
         if movable and all(satisfied(corner, rule.form) for rule in self.hard):
             self.models.append(corner)
         return values[name]
@@ -224,13 +224,13 @@ class Component:
 
     # --- means -------------------------------------------------------------------------------------------------
 
-    def _search(self, rules: Iterable[Known], asked: Sequence[Clause], universe: Universe) -> Outcome:
+    def _search(self, rules: Iterable[Known], asked: Sequence[Clause], universe: Universe) -> _Decision:
         clauses: list[tuple[Clause, int]] = [(clause, QUESTION) for clause in asked]
         rules = list(rules)
         clauses += [(rule.form, rule.index) for rule in rules]
         outcome = search(clauses, universe)
         if (
-            isinstance(outcome, Model)
+            isinstance(outcome, Witness)
             and universe is self.numbers
             and {r.index for r in self.hard} <= {r.index for r in rules}
         ):

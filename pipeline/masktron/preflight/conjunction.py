@@ -14,28 +14,28 @@ from fractions import Fraction
 from masktron.classify.bounds import linear_bound
 from masktron.classify.truth import holds, number_of
 from masktron.constraints import Atom, Linear, Member, Missing, Present, Product, Range, Whole
-from masktron.preflight.linear import Conflict, Point, Row, decide
-from masktron.preflight.literals import Kind, Literal, Refuted, State, Universe, about_texts, is_whole
+from masktron.preflight.feasibility import Conflict, Point, Row, decide
+from masktron.preflight.literals import CellKind, CellState, Literal, Refuted, Universe, about_texts, is_whole
 
-type Sources = frozenset[int]
+type RuleIndices = frozenset[int]
 type Sourced = tuple[Literal, int]
 """A literal and the rule that it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Witness:
     """A record that satisfies a conjunction of literals.
 
     Attributes
     ----------
-    states : mapping of str to State
+    states : mapping of str to CellState
     numbers : mapping of str to Fraction
         Of the variables whose state is a number.
     literals : tuple of (Literal, int)
         The conjunction.
     """
 
-    states: Mapping[str, State]
+    states: Mapping[str, CellState]
     numbers: Mapping[str, Fraction]
     literals: tuple[Sourced, ...]
 
@@ -49,7 +49,7 @@ class Model:
             case Missing(variable=name):
                 return name not in self.numbers
             case Present(variable=name, negated=negated):
-                return (self.states[name] is Kind.ABSENT) is negated
+                return (self.states[name] is CellKind.ABSENT) is negated
             case _:
                 return holds(literal, self.numbers)
 
@@ -59,7 +59,7 @@ class Split:
     """A model satisfies all but this: the alternatives of which one has to hold, and the rules that ask for that."""
 
     alternatives: tuple[Range, ...]
-    sources: Sources
+    sources: RuleIndices
 
 
 @dataclass(slots=True)
@@ -67,12 +67,12 @@ class _Facts:
     """What a conjunction says."""
 
     universe: Universe
-    states: dict[str, frozenset[State]] = field(default_factory=dict)
+    states: dict[str, frozenset[CellState]] = field(default_factory=dict)
     state_sources: dict[str, set[int]] = field(default_factory=dict)
     truths: dict[Atom, tuple[bool, int]] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
-    wholes: dict[str, Sources] = field(default_factory=dict)
-    sets: list[tuple[Member, Sources]] = field(default_factory=list)
+    wholes: dict[str, RuleIndices] = field(default_factory=dict)
+    sets: list[tuple[Member, RuleIndices]] = field(default_factory=list)
     conflict: Conflict | None = None
 
     def add(self, literal: Literal, source: int) -> None:
@@ -113,7 +113,7 @@ class _Facts:
                 self._bound_by_set(member, sources)
         self._tighten()
 
-    def _bound_by_set(self, member: Member, sources: Sources) -> None:
+    def _bound_by_set(self, member: Member, sources: RuleIndices) -> None:
         """Bound a variable by those of its values that the intervals leave."""
         left = {value for value in member.values if isinstance(value, Fraction)}
         used = set(sources)
@@ -151,7 +151,7 @@ class _Facts:
                 self.rows[at] = Row(row.terms, "<=", Fraction(most * divisor), sources)
 
 
-def rows_of(atom: Range | Linear, sources: Sources) -> Iterator[Row]:
+def rows_of(atom: Range | Linear, sources: RuleIndices) -> Iterator[Row]:
     """Write bounds as rows."""
     terms, interval = linear_bound(atom)
     if interval.low is not None and interval.low == interval.high:
@@ -179,7 +179,7 @@ def _facts(literals: Sequence[Sourced], universe: Universe) -> _Facts:
     return facts
 
 
-def examine(literals: tuple[Sourced, ...], universe: Universe) -> tuple[Model, Split | None] | Conflict | None:
+def examine(literals: tuple[Sourced, ...], universe: Universe) -> tuple[Witness, Split | None] | Conflict | None:
     """Find a record for a conjunction, or prove that there is none; None where neither succeeds.
 
     A record may still lie between the integers, or beside the values of a set; then what to split comes with it.
@@ -195,9 +195,9 @@ def examine(literals: tuple[Sourced, ...], universe: Universe) -> tuple[Model, S
     return _model(facts, found, literals), _split(facts, found)
 
 
-def _model(facts: _Facts, point: Point, literals: tuple[Sourced, ...]) -> Model:
+def _model(facts: _Facts, point: Point, literals: tuple[Sourced, ...]) -> Witness:
     universe = facts.universe
-    states: dict[str, State] = {}
+    states: dict[str, CellState] = {}
     numbers: dict[str, Fraction] = {}
     for name in universe.texts:
         value = point.values.get(name, Fraction(0))
@@ -205,16 +205,16 @@ def _model(facts: _Facts, point: Point, literals: tuple[Sourced, ...]) -> Model:
         if states[name] in universe.numbers(name):
             number = number_of(states[name]) if isinstance(states[name], str) else value  # type: ignore[arg-type]
             numbers[name] = value if number is None else number
-    return Model(states, numbers, literals)
+    return Witness(states, numbers, literals)
 
 
-def _chosen(states: frozenset[State], numeric: bool, value: Fraction) -> State:
+def _chosen(states: frozenset[CellState], numeric: bool, value: Fraction) -> CellState:
     """Choose the plainest state: a number where rules read numbers, else another text, else a named one."""
-    for plain in (Kind.NUMBER, Kind.TEXT) if numeric else (Kind.TEXT, Kind.NUMBER):
-        if plain in states and not (plain is Kind.TEXT and numeric):
+    for plain in (CellKind.NUMBER, CellKind.TEXT) if numeric else (CellKind.TEXT, CellKind.NUMBER):
+        if plain in states and not (plain is CellKind.TEXT and numeric):
             return plain
     named = sorted((state for state in states if isinstance(state, str)), key=lambda text: number_of(text) != value)
-    return named[0] if named else next(kind for kind in Kind if kind in states)
+    return named[0] if named else next(kind for kind in CellKind if kind in states)
 
 
 def _split(facts: _Facts, point: Point) -> Split | None:
@@ -259,7 +259,7 @@ def _is_positive(row: Row) -> bool:
     return (row.relation == "=" or row.terms[0][1] < 0) and (limit > 0 or (limit == 0 and row.relation == "<"))
 
 
-def _spread(positive: dict[str, Sources], products: Sequence[tuple[Product, int]]) -> None:
+def _spread(positive: dict[str, RuleIndices], products: Sequence[tuple[Product, int]]) -> None:
     """Add variables that must be positive because a product of positive ones equals or does not exceed theirs.
 
     If the left side is positive, so is the right one (and the left one, if the right one is and they are equal); then
@@ -281,7 +281,7 @@ def _spread(positive: dict[str, Sources], products: Sequence[tuple[Product, int]
                     found = True
 
 
-def _product_row(atom: Product, source: int, positive: Mapping[str, Sources]) -> Iterator[Row]:
+def _product_row(atom: Product, source: int, positive: Mapping[str, RuleIndices]) -> Iterator[Row]:
     """Write ``c * x^p = d * y^q`` as ``p log x - q log y = log(d / c)``, where all variables are positive."""
     if len(atom.left) != 1:
         return
@@ -297,7 +297,7 @@ def _product_row(atom: Product, source: int, positive: Mapping[str, Sources]) ->
             yield Row(terms, atom.relation, right.coefficient / left.coefficient, sources)
 
 
-def _logged(row: Row, positive: Mapping[str, Sources]) -> Iterator[Row]:
+def _logged(row: Row, positive: Mapping[str, RuleIndices]) -> Iterator[Row]:
     """Write a bound on a positive variable as one on its logarithm."""
     ((name, coefficient),) = row.terms
     limit = row.bound / coefficient

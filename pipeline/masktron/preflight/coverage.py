@@ -15,7 +15,7 @@ from masktron.classify.forms import form_of, is_about_missing, satisfied
 from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, Linear, OpaqueEdit, Range, Untranslated
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.preflight.findings import MISSING, Alternative, Coverage
+from masktron.preflight.conclusions import MISSING, Alternative, Coverage
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column, Records, Status
 

@@ -36,7 +36,7 @@ type Clause = tuple[tuple[Literal, ...], ...]
 """A disjunction of conjunctions of literals."""
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What a cell holds, apart from the texts that rules name."""
 
     NUMBER = auto()
@@ -46,7 +46,7 @@ class Kind(Enum):
     ABSENT = auto()
 
 
-type State = Kind | str
+type CellState = CellKind | str
 """What a cell holds: a text that some rule names, or a kind."""
 
 
@@ -106,19 +106,19 @@ class Universe:
     numeric: frozenset[str]
     complete: bool
 
-    def states(self, name: str) -> frozenset[State]:
+    def states(self, name: str) -> frozenset[CellState]:
         """All states of a variable."""
-        named: frozenset[State] = self.texts[name]
+        named: frozenset[CellState] = self.texts[name]
         if self.complete and name in self.numeric:
             return self.numbers(name)
-        return named | frozenset(Kind)
+        return named | frozenset(CellKind)
 
-    def numbers(self, name: str) -> frozenset[State]:
+    def numbers(self, name: str) -> frozenset[CellState]:
         """States in which a variable is a number."""
         named = frozenset(text for text in self.texts[name] if number_of(text) is not None)
-        return named | {Kind.NUMBER}
+        return named | {CellKind.NUMBER}
 
-    def allowed(self, literal: Literal) -> Iterator[tuple[str, frozenset[State]]]:
+    def allowed(self, literal: Literal) -> Iterator[tuple[str, frozenset[CellState]]]:
         """Yield the states that a literal leaves to variables; every one of them satisfies it, unless on numbers."""
         atom = literal.atom if isinstance(literal, Refuted) else literal
         match atom:
@@ -128,10 +128,10 @@ class Universe:
             case Missing(variable=name):
                 yield name, self.states(name) - self.numbers(name)
             case Present(variable=name, negated=negated):
-                absent = frozenset({Kind.ABSENT})
+                absent = frozenset({CellKind.ABSENT})
                 yield name, self.states(name) & absent if negated else self.states(name) - absent
             case InDomain(variable=name) if not isinstance(literal, Refuted):
-                yield name, self.states(name) - {Kind.ABSENT}
+                yield name, self.states(name) - {CellKind.ABSENT}
             case _ if about_numbers(atom) and not isinstance(literal, Refuted):
                 for name in variables_of_atom(atom):
                     yield name, self.states(name) & self.numbers(name)

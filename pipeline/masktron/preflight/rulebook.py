@@ -14,8 +14,8 @@ from masktron.classify.conjunctions import natural
 from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
-from masktron.preflight.findings import Contradiction, Preflight
-from masktron.preflight.linear import solver_name
+from masktron.preflight.conclusions import Contradiction, Preflight
+from masktron.preflight.feasibility import solver_name
 from masktron.preflight.literals import is_whole
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masktron.constraints import Product
-from masktron.preflight.conjunction import Model, Sourced, Split, examine
-from masktron.preflight.linear import Conflict
+from masktron.preflight.conjunction import Sourced, Split, Witness, examine
+from masktron.preflight.feasibility import Conflict
 from masktron.preflight.literals import Clause, Universe
 
 BRANCHES = 200
@@ -26,7 +26,7 @@ class _Budget:
 
 def search(
     clauses: Sequence[tuple[Clause, int]], universe: Universe, *, branches: int = BRANCHES
-) -> Model | Conflict | None:
+) -> Witness | Conflict | None:
     """Find a record that satisfies all clauses, or prove that there is none.
 
     Parameters
@@ -50,7 +50,7 @@ def search(
     return _branch(tuple(dict.fromkeys(fixed)), open_, universe, _Budget(branches))
 
 
-def chosen(model: Model, clauses: Sequence[tuple[Clause, int]]) -> tuple[Sourced, ...]:
+def chosen(model: Witness, clauses: Sequence[tuple[Clause, int]]) -> tuple[Sourced, ...]:
     """Return the literals of one disjunct of each clause that a model satisfies."""
     found = [
         (literal, source)
@@ -62,7 +62,7 @@ def chosen(model: Model, clauses: Sequence[tuple[Clause, int]]) -> tuple[Sourced
 
 def _branch(
     literals: tuple[Sourced, ...], open_: Sequence[tuple[Clause, int]], universe: Universe, budget: _Budget
-) -> Model | Conflict | None:
+) -> Witness | Conflict | None:
     budget.left -= 1
     if budget.left < 0:
         return None
@@ -93,14 +93,14 @@ def _tried(
     rest: Sequence[tuple[Clause, int]],
     universe: Universe,
     budget: _Budget,
-) -> Model | Conflict | None:
+) -> Witness | Conflict | None:
     """Try the alternatives in turn; a conflict that none of them takes part in is one of the whole."""
     causes = split.sources if split is not None else frozenset({source})
     decided = True
     for conjunction in clause:
         added = tuple((literal, source) for literal in conjunction)
         outcome = _branch(tuple(dict.fromkeys((*literals, *added))), rest, universe, budget)
-        if isinstance(outcome, Model):
+        if isinstance(outcome, Witness):
             return outcome
         if outcome is None:
             decided = False
@@ -116,6 +116,6 @@ def _asked(literals: tuple[Sourced, ...], clause: Clause) -> bool:
     return any(known.issuperset(conjunction) for conjunction in clause)
 
 
-def satisfied(model: Model, clause: Clause) -> bool:
+def satisfied(model: Witness, clause: Clause) -> bool:
     """Whether a record satisfies a clause."""
     return any(all(model.satisfies(literal) for literal in conjunction) for conjunction in clause)

@@ -8,7 +8,7 @@ from masktron.classify import Edit
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
-from masktron.preflight.findings import Tie
+from masktron.preflight.conclusions import Tie
 
 
 def ties(

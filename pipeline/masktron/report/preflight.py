@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from masktron.preflight.findings import Allowed, Contradiction, Part, Preflight, Redundancy
+from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, RulePart
 from masktron.report.text import plain
 from masktron.results import ExplainResult
 
@@ -57,7 +57,7 @@ def _redundancy(found: Redundancy) -> str:
     return f"{text} {COMPLETE}, which it asks for as well" if found.numbers_only else text
 
 
-def _part(found: Part) -> str:
+def _part(found: RulePart) -> str:
     return f"{found.part} in {found.rule}" + (f", because of {', '.join(found.by)}" if found.by else "")
 
 
@@ -74,7 +74,7 @@ def _far(result: ExplainResult) -> list[str]:
     return [", ".join(far)] if far else []
 
 
-def _allowed(found: Sequence[Allowed]) -> Table:
+def _allowed(found: Sequence[AllowedValues]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("field", overflow="fold")
     table.add_column(f"what all rules leave to it, {COMPLETE}", overflow="fold")
@@ -83,7 +83,7 @@ def _allowed(found: Sequence[Allowed]) -> Table:
     return table
 
 
-def _limits(found: Allowed) -> str:
+def _limits(found: AllowedValues) -> str:
     if found.fixed is not None:
         return f"only {found.fixed}"
     if found.values is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from masktron.classify.elimination import Step
+from masktron.classify.elimination import SolvedEquality
 from masktron.classify.forms import number_of
 from masktron.settle.grid import SOLVED_DIGITS, Grid, significant_digits
 from masktron.settle.lattice import FINER
@@ -22,7 +22,7 @@ class Completion:
 
     Attributes
     ----------
-    steps : sequence of Step
+    steps : sequence of SolvedEquality
         In the order in which they are computed.
     grids : mapping of field name to Grid
         Of the solved variables.
@@ -30,7 +30,7 @@ class Completion:
         Numbers that mean 'missing', which no solved variable may take.
     """
 
-    steps: Sequence[Step]
+    steps: Sequence[SolvedEquality]
     grids: Mapping[str, Grid]
     codes: Mapping[str, frozenset[Fraction]]
 
@@ -67,7 +67,7 @@ class Completion:
             lexemes[step.variable] = self.grids[step.variable].lexeme(value)
         return lexemes
 
-    def _written(self, step: Step, values: dict[str, Fraction]) -> Fraction | None:
+    def _written(self, step: SolvedEquality, values: dict[str, Fraction]) -> Fraction | None:
         """Solve a step for a number that can be written.
 
         Integers keep their grid. A sum of decimals has a few digits more where the prototype has. A quotient that
@@ -91,7 +91,7 @@ def _doubles(value: float) -> tuple[float, float, float]:
     return value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)
 
 
-def _flaws(step: Step, values: dict[str, Fraction], value: Fraction, lexeme: str) -> int:
+def _flaws(step: SolvedEquality, values: dict[str, Fraction], value: Fraction, lexeme: str) -> int:
     """Count what may make an engine refuse a number: the equality is not true in doubles, or engines read it unlike.
 
     A hint only, since a rule computes in an order of its own.

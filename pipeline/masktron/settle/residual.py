@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from masktron.classify.forms import Value, holds, number_of, variables_of_atom
+from masktron.classify.forms import CellValue, holds, number_of, variables_of_atom
 from masktron.constraints import (
     Atom,
     Form,
@@ -61,7 +61,7 @@ class Free:
     domain: Callable[[InDomain], frozenset[str] | None]
 
 
-def residual(check: int, form: Form, known: Mapping[str, Value], free: Free) -> Rule | None:
+def residual(check: int, form: Form, known: Mapping[str, CellValue], free: Free) -> Rule | None:
     """Put what is known into a rule; None where it holds whatever the free fields are.
 
     Parameters
@@ -83,7 +83,7 @@ def residual(check: int, form: Form, known: Mapping[str, Value], free: Free) -> 
 
 
 def residuals(
-    forms: Sequence[tuple[int, Form]], contexts: Sequence[Mapping[str, Value]], free: Free
+    forms: Sequence[tuple[int, Form]], contexts: Sequence[Mapping[str, CellValue]], free: Free
 ) -> tuple[Rule, ...]:
     """Put several contexts into the rules: what is left has to hold in all of them.
 
@@ -106,7 +106,9 @@ def residuals(
     return tuple(rules)
 
 
-def _conditions(conjunction: Sequence[Atom], known: Mapping[str, Value], free: Free) -> tuple[Condition, ...] | None:
+def _conditions(
+    conjunction: Sequence[Atom], known: Mapping[str, CellValue], free: Free
+) -> tuple[Condition, ...] | None:
     """Return what a conjunction still asks for; None where it cannot hold any more."""
     left: dict[Condition, None] = {}
     for atom in conjunction:
@@ -117,7 +119,7 @@ def _conditions(conjunction: Sequence[Atom], known: Mapping[str, Value], free: F
     return tuple(left)
 
 
-def _remaining(atom: Atom, known: Mapping[str, Value], free: Free) -> Iterator[Condition | None]:
+def _remaining(atom: Atom, known: Mapping[str, CellValue], free: Free) -> Iterator[Condition | None]:
     """Yield what an atom still asks for: nothing where it holds, None where it fails."""
     names = variables_of_atom(atom)
     open_ = [name for name in names if name in free.options]
@@ -136,12 +138,12 @@ def _remaining(atom: Atom, known: Mapping[str, Value], free: Free) -> Iterator[C
         yield from _of_numbers(atom, known, free)
 
 
-def _is_true(atom: Atom, known: Mapping[str, Value], free: Free) -> bool:
+def _is_true(atom: Atom, known: Mapping[str, CellValue], free: Free) -> bool:
     domain = free.domain(atom) if isinstance(atom, InDomain) else None
     return holds(atom, known, domains={atom: domain} if isinstance(atom, InDomain) and domain is not None else None)
 
 
-def _decided(atom: Atom, known: Mapping[str, Value], free: Free) -> Iterator[Condition | None]:
+def _decided(atom: Atom, known: Mapping[str, CellValue], free: Free) -> Iterator[Condition | None]:
     unknowable = (isinstance(atom, Untranslated) and not atom.version) or (
         isinstance(atom, InDomain) and free.domain(atom) is None
     )
@@ -151,7 +153,7 @@ def _decided(atom: Atom, known: Mapping[str, Value], free: Free) -> Iterator[Con
         yield None
 
 
-def _of_numbers(atom: Atom, known: Mapping[str, Value], free: Free) -> Iterator[Condition | None]:
+def _of_numbers(atom: Atom, known: Mapping[str, CellValue], free: Free) -> Iterator[Condition | None]:
     """Yield what an atom asks of numbers, at least one of them free."""
     match atom:
         case Missing():
@@ -205,7 +207,7 @@ def _member(name: str, members: frozenset[Fraction] | frozenset[str], *, negated
 
 
 def _comparison(
-    monomials: Sequence[Monomial], relation: Relation, known: Mapping[str, Value], free: Free
+    monomials: Sequence[Monomial], relation: Relation, known: Mapping[str, CellValue], free: Free
 ) -> Iterator[Condition | None]:
     """Put numbers in the place of known fields; a field that is no number makes every comparison false."""
     collected: dict[tuple[tuple[str, int], ...], Fraction] = {}

@@ -13,13 +13,13 @@ from masktron.synthesis.grouped import synthesise
 from masktron.synthesis.hierarchical import mark, replace_marked
 from masktron.synthesis.imputation import imputed
 from masktron.synthesis.ipso import ipso
+from masktron.synthesis.linear_relations import basis
 from masktron.synthesis.microperturbation import microperturb
 from masktron.synthesis.mixture import fit_mixture
 from masktron.synthesis.model_based import draw_clusters
 from masktron.synthesis.moments import exact_normal
 from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
-from masktron.synthesis.relations import basis
 from masktron.synthesis.starts import starts
 from masktron.synthesis.threads import one_thread
 from masktron.synthesis.within import draw_normal

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-type Positions = NDArray[np.intp]
+from masktron.arrays import Indices
 
 
-def bayesian_bootstrap(donors: Positions, drawn: Positions, generator: np.random.Generator) -> Positions:
+def bayesian_bootstrap(donors: Indices, drawn: Indices, generator: np.random.Generator) -> Indices:
     """Draw a donor for everyone, from the donors of the same group.
 
     The donors of a group have weights from the flat Dirichlet distribution, drawn once: these are the gaps between
@@ -39,5 +38,5 @@ def bayesian_bootstrap(donors: Positions, drawn: Positions, generator: np.random
     low, high = reached[first[drawn]], reached[last[drawn] + 1]
     wanted = low + generator.random(len(drawn)) * (high - low)
     found = np.searchsorted(reached, wanted, side="right") - 1
-    chosen: Positions = order[np.clip(found, first[drawn], last[drawn])]
+    chosen: Indices = order[np.clip(found, first[drawn], last[drawn])]
     return chosen

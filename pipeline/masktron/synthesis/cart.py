@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.synthesis.bootstrap import bayesian_bootstrap
-from masktron.synthesis.relations import Basis, basis
+from masktron.synthesis.linear_relations import Coordinates, basis
 
 _WITNESSES = 5
 """Different records beyond what a linear relation takes to be found, so that it is no accident of a few values."""
@@ -83,7 +83,7 @@ class _Relations:
 
     def __init__(self, values: Floats, columns: list[int]) -> None:
         self._place = {column: at for at, column in enumerate(columns)}
-        self._basis: Basis = basis(values[:, columns])
+        self._basis: Coordinates = basis(values[:, columns])
         self._coordinates = np.zeros((len(values), len(columns)))
         self._values = values
         self._columns = columns

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 
-type Family = Literal["EII", "VII", "EEI", "VVI", "EEE", "VVV"]
+type CovarianceFamily = Literal["EII", "VII", "EEI", "VVI", "EEE", "VVV"]
 
-FAMILIES: tuple[Family, ...] = get_args(Family.__value__)
+FAMILIES: tuple[CovarianceFamily, ...] = get_args(CovarianceFamily.__value__)
 """Covariances, named as in mclust: spherical, diagonal, any; E with a volume or shape in common, V of their own."""
 FLOOR = 1e-6
 """Least eigenvalue of a covariance, where the variance of the file is 1: the likelihood of a component that lies on
@@ -24,7 +24,7 @@ _ROWS = 8_192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed:
+class MixtureRecords:
     """Records of a mixture.
 
     Attributes
@@ -52,9 +52,9 @@ class Observed:
             rows = slice(first, first + _ROWS)
             yield np.ascontiguousarray(self.points[rows].T), self.codes[rows]
 
-    def some(self, chosen: Labels) -> Observed:
+    def some(self, chosen: Labels) -> MixtureRecords:
         """Return these records alone."""
-        return Observed(self.points[chosen], self.codes[chosen], self.shares)
+        return MixtureRecords(self.points[chosen], self.codes[chosen], self.shares)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +107,7 @@ class Statistics:
         return self.products - self.sums[:, :, None] * (self.sums / self.counts[:, None])[:, None, :]
 
 
-def parameters(family: Family, components: int, dimensions: int, categories: int = 0) -> int:
+def parameters(family: CovarianceFamily, components: int, dimensions: int, categories: int = 0) -> int:
     """Number of free parameters of a mixture; `categories` counts those of all nominal columns less one for each."""
     triangle = dimensions * (dimensions + 1) // 2
     own = {"EII": 1, "VII": components, "EEI": dimensions, "VVI": components * dimensions, "EEE": triangle,
@@ -133,7 +133,7 @@ def log_joint(components: Components, variables: Floats, codes: Labels) -> Float
     return joint
 
 
-def expect(components: Components, observed: Observed) -> tuple[Statistics, float]:
+def expect(components: Components, observed: MixtureRecords) -> tuple[Statistics, float]:
     """Return the expected counts and sums of every component, and the log-likelihood."""
     total: Statistics | None = None
     likelihood = 0.0
@@ -150,7 +150,7 @@ def expect(components: Components, observed: Observed) -> tuple[Statistics, floa
     return total, likelihood
 
 
-def begin(labels: Labels, observed: Observed) -> Statistics:
+def begin(labels: Labels, observed: MixtureRecords) -> Statistics:
     """Return counts and sums of records that belong to one component each, 0 to g - 1."""
     memberships = np.eye(int(labels.max()) + 1)[:, labels]
     return statistics(memberships, observed.points.T, observed.codes, observed.shares)
@@ -169,13 +169,15 @@ def statistics(memberships: Floats, variables: Floats, codes: Labels, shares: tu
     )
 
 
-def maximise(found: Statistics, family: Family, shares: tuple[Floats, ...], pooled: float = 0.0) -> Components:
+def maximise(
+    found: Statistics, family: CovarianceFamily, shares: tuple[Floats, ...], pooled: float = 0.0
+) -> Components:
     """Return the mixture of a family that is most likely for these counts and sums.
 
     Parameters
     ----------
     found : Statistics
-    family : Family
+    family : CovarianceFamily
     shares : tuple of ndarray of float64, shape (categories,)
         Of the whole file, for `PRIOR`.
     pooled : float
@@ -195,7 +197,7 @@ def maximise(found: Statistics, family: Family, shares: tuple[Floats, ...], pool
     return Components(found.counts / n, means, _constrained(own, within, family), smoothed)
 
 
-def _constrained(own: Floats, within: Floats, family: Family) -> Floats:
+def _constrained(own: Floats, within: Floats, family: CovarianceFamily) -> Floats:
     g, r = own.shape[:2]
     unit = np.eye(r)
     match family:

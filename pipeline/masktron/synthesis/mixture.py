@@ -13,8 +13,8 @@ from masktron.synthesis.em import (
     FAMILIES,
     FLOOR,
     Components,
-    Family,
-    Observed,
+    CovarianceFamily,
+    MixtureRecords,
     begin,
     expect,
     log_joint,
@@ -33,14 +33,14 @@ _FINALISTS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class MixtureSearch:
     """Which mixtures are tried.
 
     Attributes
     ----------
     fewest, most : int
         Components.
-    families : tuple of Family
+    families : tuple of CovarianceFamily
     least : int
         Records that a component is expected to have at least, to the nearest number; mixtures with a smaller one are
         left out.
@@ -52,7 +52,7 @@ class Search:
 
     fewest: int = 2
     most: int = 10
-    families: tuple[Family, ...] = FAMILIES
+    families: tuple[CovarianceFamily, ...] = FAMILIES
     least: int = 5
     iterations: int = 500
     drawn: int = 0
@@ -65,14 +65,14 @@ class Fit:
     Attributes
     ----------
     components : Components
-    family : Family
+    family : CovarianceFamily
     log_likelihood, bic : float
         Of the standardised records. BIC is 2 log L - parameters x log n, as in mclust: larger is better.
     steps : int
     """
 
     components: Components
-    family: Family
+    family: CovarianceFamily
     log_likelihood: float
     bic: float
     steps: int
@@ -99,14 +99,14 @@ class Mixture:
     sampled: int | None
 
 
-def fit_mixture(observed: Observed, search: Search, generator: np.random.Generator) -> Mixture:
+def fit_mixture(observed: MixtureRecords, search: MixtureSearch, generator: np.random.Generator) -> Mixture:
     """Fit mixtures and return the one with the largest BIC.
 
     Parameters
     ----------
-    observed : Observed
+    observed : MixtureRecords
         At least one record.
-    search : Search
+    search : MixtureSearch
         Where the records are too few for so many components, fewer are tried.
     generator : numpy.random.Generator
         Draws the sample of a large file, and random starts.
@@ -158,7 +158,9 @@ class _Counted:
                 yield fit
 
 
-def _fits(part: Observed, n: int, search: Search, generator: np.random.Generator) -> Iterator[Fit | None]:
+def _fits(
+    part: MixtureRecords, n: int, search: MixtureSearch, generator: np.random.Generator
+) -> Iterator[Fit | None]:
     """Fits to a part of n records, for every start, number of components and family."""
     dimensions = part.points.shape[1]
     if len(part.points) < n:
@@ -183,14 +185,14 @@ def _fits(part: Observed, n: int, search: Search, generator: np.random.Generator
                 yield _run(part, first, family, search)
 
 
-def _singles(observed: Observed, search: Search) -> Iterator[Fit | None]:
+def _singles(observed: MixtureRecords, search: MixtureSearch) -> Iterator[Fit | None]:
     """Fits of one component."""
     found = begin(np.zeros(len(observed.points), dtype=np.intp), observed)
     for family in _distinct(search.families, observed.points.shape[1]):
         yield _run(observed, maximise(found, family, observed.shares), family, search)
 
 
-def _run(observed: Observed, first: Components, family: Family, search: Search) -> Fit | None:
+def _run(observed: MixtureRecords, first: Components, family: CovarianceFamily, search: MixtureSearch) -> Fit | None:
     """Run EM: None where a component has too few records, steps of -1 where it does not converge."""
     n, dimensions = observed.points.shape
     components, before = first, -np.inf
@@ -208,7 +210,7 @@ def _run(observed: Observed, first: Components, family: Family, search: Search) 
     return Fit(components, family, before, -np.inf, -1)
 
 
-def _expected_bic(fit: Fit, part: Observed, n: int) -> float:
+def _expected_bic(fit: Fit, part: MixtureRecords, n: int) -> float:
     """BIC that a fit to a sample lets expect of all n records.
 
     The fit to m records has ``parameters / 2`` more of log-likelihood than the truth has on them; on all records it
@@ -219,15 +221,15 @@ def _expected_bic(fit: Fit, part: Observed, n: int) -> float:
     return float(2 * n * (fit.log_likelihood - free / 2) / m + free - free * np.log(n))
 
 
-def _distinct(families: tuple[Family, ...], dimensions: int) -> tuple[Family, ...]:
+def _distinct(families: tuple[CovarianceFamily, ...], dimensions: int) -> tuple[CovarianceFamily, ...]:
     """Families that differ with so many dimensions."""
     if dimensions > 1:
         return families
-    spherical: dict[str, Family] = {"E": "EII", "V": "VII"}
+    spherical: dict[str, CovarianceFamily] = {"E": "EII", "V": "VII"}
     return tuple(dict.fromkeys(spherical[family[0]] for family in families))[: 2 if dimensions else 1]
 
 
-def _require_convergence(unfinished: int, search: Search) -> None:
+def _require_convergence(unfinished: int, search: MixtureSearch) -> None:
     if unfinished:
         raise InfeasibleError(
             f"no mixture of {search.fewest} to {search.most} components converged within {search.iterations} steps",

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
-from masktron.synthesis.em import FLOOR, Observed
+from masktron.synthesis.em import FLOOR, MixtureRecords
 from masktron.synthesis.grouped import joined
-from masktron.synthesis.mixture import Mixture, Search, fit_mixture, independent
+from masktron.synthesis.mixture import Mixture, MixtureSearch, fit_mixture, independent
 from masktron.synthesis.within import SPARE, draw_codes, draw_normal, rank, short, unchanged
 
 
@@ -83,7 +83,7 @@ class Synthesised:
 def draw_clusters(
     values: Floats,
     nominal: NDArray[np.bool_],
-    search: Search,
+    search: MixtureSearch,
     generator: np.random.Generator,
     *,
     exact: bool,
@@ -96,7 +96,7 @@ def draw_clusters(
         Finite; categories as codes.
     nominal : ndarray of bool, shape (p,)
         Columns of categories.
-    search : Search
+    search : MixtureSearch
         Its `least` is the fewest records of a cluster; more are needed where they differ in many directions.
     generator : numpy.random.Generator
     exact : bool
@@ -112,7 +112,7 @@ def draw_clusters(
     points = standardised(numbers)
     codes, known = _coded(values[:, nominal])
     own = independent(points)
-    observed = Observed(np.ascontiguousarray(points[:, own]), codes, _shares(codes))
+    observed = MixtureRecords(np.ascontiguousarray(points[:, own]), codes, _shares(codes))
     mixture = fit_mixture(observed, search, generator)
     labels = joined(points, mixture.labels, lambda rows: short(numbers[rows], search.least))
     drawn = np.empty_like(values)

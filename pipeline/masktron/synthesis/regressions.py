@@ -6,7 +6,7 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.synthesis.relations import basis
+from masktron.synthesis.linear_relations import basis
 
 LEAST_FREEDOM = 5
 """Degrees of freedom that every regression keeps: with fewer, drawn values have no fourth moment."""
@@ -16,10 +16,11 @@ def draw_regressions(values: Floats, generator: np.random.Generator, *, bayesian
     """Draw as many records as there are, column after column.
 
     Column j is ``a + sum_i c_i u_i + s e`` with e standard normal, where the u are the coordinates of the columns
-    before it in an orthogonal basis of the original (`masktron.synthesis.relations`). In this basis the coefficients
-    are independent given s: plug-in takes the estimates, with ``s^2 = RSS / (n - 1)`` so that the covariances of what
-    is drawn are those of the file whatever the order, and the Bayesian draw takes ``s^2 = RSS / chi2(f)``, f the
-    degrees of freedom, and ``c_i`` normal around its estimate with variance ``s^2``, a with ``s^2 / n``.
+    before it in an orthogonal basis of the original (`masktron.synthesis.linear_relations`). In this basis the
+    coefficients are independent given s: plug-in takes the estimates, with ``s^2 = RSS / (n - 1)`` so that the
+    covariances of what is drawn are those of the file whatever the order, and the Bayesian draw takes
+    ``s^2 = RSS / chi2(f)``, f the degrees of freedom, and ``c_i`` normal around its estimate with variance ``s^2``,
+    a with ``s^2 / n``.
 
     Parameters
     ----------

@@ -8,13 +8,13 @@ import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.kernels.standardise import standardised
-from masktron.synthesis.em import Observed
+from masktron.synthesis.em import MixtureRecords
 
-type Start = Callable[[int], Labels]
+type StartingGroups = Callable[[int], Labels]
 """Given a number of groups, the group of each record; fewer groups where the records have no more."""
 
 
-def starts(observed: Observed, drawn: int, generator: np.random.Generator) -> Iterator[Start]:
+def starts(observed: MixtureRecords, drawn: int, generator: np.random.Generator) -> Iterator[StartingGroups]:
     """Yield the ways to start.
 
     Two trees of Ward's agglomeration, of the records as they are and of the ranks of their values, so that few
@@ -23,7 +23,7 @@ def starts(observed: Observed, drawn: int, generator: np.random.Generator) -> It
 
     Parameters
     ----------
-    observed : Observed
+    observed : MixtureRecords
         Some thousand records at most: the trees take memory for every pair.
     drawn : int
         Starts around drawn records.
@@ -39,7 +39,7 @@ def starts(observed: Observed, drawn: int, generator: np.random.Generator) -> It
         yield _around(plain, generator.permutation(len(plain)))
 
 
-def _ward(points: Floats) -> Start:
+def _ward(points: Floats) -> StartingGroups:
     from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 -- a tenth of a second, for these methods
 
     tree = linkage(points, "ward")
@@ -51,7 +51,7 @@ def _ward(points: Floats) -> Start:
     return cut
 
 
-def _around(points: Floats, order: Labels) -> Start:
+def _around(points: Floats, order: Labels) -> StartingGroups:
     def nearest(groups: int) -> Labels:
         centres = np.unique(points[order[:groups]], axis=0)
         squares = np.square(points[:, None, :] - centres).sum(axis=2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.methods.contracts import Contract
+    from masktron.methods.contracts import MethodContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Declared:
     Attributes
     ----------
     method : str
-    contract : Contract
+    contract : MethodContract
         What the method promises for the fields in `drawn`. All other masked fields are shared by groups.
     drawn : tuple of str
         Masked fields in which every record has a value of its own; none for methods whose groups share theirs.
@@ -36,7 +36,7 @@ class Declared:
     """
 
     method: str
-    contract: Contract
+    contract: MethodContract
     drawn: tuple[str, ...] = ()
     groups: tuple[int, ...] | None = None
     unmoved: int = 0

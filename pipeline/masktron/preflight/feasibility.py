@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Relation
-from masktron.preflight.exact import solve_near
+from masktron.preflight.exact_equations import solve_near
 
 METHOD: Final = "highs-ds"
 NEAR = 1e-6

@@ -59,7 +59,7 @@ class Redundancy:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RulePart:
     """A part of a rule, in plain mathematics, and the rules that decide about it."""
 
     rule: str
@@ -72,7 +72,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AllowedValues:
     """What the rules together leave to a field: bounds of its number, or its texts.
 
     Attributes
@@ -127,11 +127,11 @@ class Preflight:
         All of them could go together.
     duplicates : tuple of tuple of str
         Rules that say the same.
-    impossible : tuple of Part
+    impossible : tuple of RulePart
         Alternatives that no record satisfies beside the other rules.
-    never_tight : tuple of Part
+    never_tight : tuple of RulePart
         Inequalities whose bound no record reaches beside the other rules.
-    allowed : tuple of Allowed
+    allowed : tuple of AllowedValues
         For each field of the rules of which something is known.
     always, never : tuple of str
         Rules that every record satisfies, or none, by their form alone.
@@ -148,9 +148,9 @@ class Preflight:
     contradictions: tuple[Contradiction, ...] = ()
     redundant: tuple[Redundancy, ...] = ()
     duplicates: tuple[tuple[str, ...], ...] = ()
-    impossible: tuple[Part, ...] = ()
-    never_tight: tuple[Part, ...] = ()
-    allowed: tuple[Allowed, ...] = ()
+    impossible: tuple[RulePart, ...] = ()
+    never_tight: tuple[RulePart, ...] = ()
+    allowed: tuple[AllowedValues, ...] = ()
     always: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()

@@ -15,7 +15,7 @@ _ROUNDED = 64 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Basis:
+class Coordinates:
     """Records as coordinates, one for each column that the ones before it do not tell.
 
     With ``z = (x - center) / scale``, ``z[j] = sum_i loads[i, j] u[i]``, where u[i] is the coordinate of column i.
@@ -48,7 +48,7 @@ class Basis:
         return own
 
 
-def basis(values: Floats) -> Basis:
+def basis(values: Floats) -> Coordinates:
     """Orthogonalise columns in their order, each twice, so that exact relations are told from small residuals.
 
     Parameters
@@ -58,7 +58,7 @@ def basis(values: Floats) -> Basis:
 
     Returns
     -------
-    Basis
+    Coordinates
         A column that the ones before it give up to 1e-9 of its standard deviation, or up to the rounding of its
         values, is not free.
     """
@@ -77,7 +77,7 @@ def basis(values: Floats) -> Basis:
         tolerance = max(_TOLD, _ROUNDED * float(np.abs(values[:, j]).max()) / scale[j])
         if norm > tolerance * np.sqrt(n):
             loads[j, j], directions[j], free[j] = norm, rest / norm, True
-    return Basis(center, scale, loads, free)
+    return Coordinates(center, scale, loads, free)
 
 
 def _standardised(values: Floats) -> tuple[Floats, float, float]:
