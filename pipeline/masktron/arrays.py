@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -13,3 +15,6 @@ type Floats = NDArray[np.float64]
 
 type Labels = NDArray[np.intp]
 """The group of each record, as a number from 0."""
+
+type FloatColumns = Mapping[str, NDArray[np.float64]]
+"""Numbers by field name, in columns of one length."""
