@@ -17,7 +17,7 @@ from masktron.aggregators.base import Aggregator
 from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
 from masktron.grouping.disjuncts import Disjuncts
-from masktron.grouping.records import group_records
+from masktron.grouping.record_groups import group_records
 from masktron.partitions.mdav import partition, standardise
 from reproduction.data import MEASURED, Values, column, columns
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -16,3 +18,6 @@ type Labels = NDArray[np.intp]
 
 type Indices = NDArray[np.intp]
 """Places of records in an array or an order, from 0."""
+
+type FloatColumns = Mapping[str, NDArray[np.float64]]
+"""Numbers by field name, in columns of one length."""

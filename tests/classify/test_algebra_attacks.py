@@ -43,9 +43,9 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.grouping.company import nearest_company
-from masktron.grouping.disjuncts import Bound, Disjuncts
-from masktron.grouping.records import group_records
+from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
+from masktron.grouping.nearest_group import nearest_group
+from masktron.grouping.record_groups import group_records
 from masktron.plan import make_plan
 from masktron.roles import FieldFacts, Role
 from masktron.sources.lexical import parse_number
@@ -489,7 +489,7 @@ class Records:
             rng.random((n, int(rng.integers(1, 4)))) < rng.choice([0.3, 0.6, 0.9]) for _ in range(rng.integers(0, 5))
         ]
         bounds = [
-            Bound(rule, 0, values, values + np.abs(rng.normal(size=n)))
+            UnmaskedBound(rule, 0, values, values + np.abs(rng.normal(size=n)))
             for rule, values in enumerate(rng.normal(size=(len(rules), n)))
             if bounded and rng.random() < 0.3
         ]
@@ -525,7 +525,7 @@ def test_no_company_is_nearer_than_the_nearest(seed: int) -> None:
     drawn = Records.draw(seed, most=11, bounded=False)
     points, k = np.nan_to_num(drawn.points), min(drawn.k, 4)
     squared = ((points - points[0]) ** 2).sum(axis=1)
-    found = nearest_company(0, squared, k, drawn.disjuncts, np.ones(len(points), dtype=np.bool_))
+    found = nearest_group(0, squared, k, drawn.disjuncts, np.ones(len(points), dtype=np.bool_))
     companies = (np.array([0, *rest]) for rest in itertools.combinations(range(1, len(points)), k - 1))
     possible = [float(squared[c].sum()) for c in companies if drawn.disjuncts.admissible(c)]
     assert bool(possible) == bool(found.size)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.grouping import alike
-from masktron.grouping.alike import group_alike, spread
-from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping import admissible
+from masktron.grouping.admissible import group_admissible, spread
+from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.members import codes_of
 from masktron.partitions.mdav import partition
 
@@ -25,9 +25,9 @@ def test_every_group_is_admissible(seed: int) -> None:
         for _ in range(int(generator.integers(0, 5)))
     ]
     values = generator.normal(size=n)
-    bounds = [Bound(0, 0, values, values + generator.random(n))] if rules and generator.random() < 0.4 else []
+    bounds = [UnmaskedBound(0, 0, values, values + generator.random(n))] if rules and generator.random() < 0.4 else []
     disjuncts = Disjuncts.of(n, rules, bounds)
-    labels = group_alike(points, k, disjuncts)
+    labels = group_admissible(points, k, disjuncts)
     assert (np.unique(labels[labels >= 0]) == np.arange(labels.max(initial=-1) + 1)).all()
     for group in range(int(labels.max(initial=-1)) + 1):
         members = np.flatnonzero(labels == group)
@@ -49,35 +49,35 @@ def governed(n: int, rules: int) -> tuple[np.ndarray, Disjuncts]:
 
 def test_many_rules_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     points, disjuncts = governed(600, 10)
-    labels = group_alike(points, 5, disjuncts)
+    labels = group_admissible(points, 5, disjuncts)
     assert (labels >= 0).all()
     blind = spread(points, partition(points, 5))
     assert spread(points, labels) < 1.6 * blind
     monkeypatch.setattr(
-        alike,
+        admissible,
         "_groups_first",
-        lambda points, k, disjuncts, partitioner, compiled: alike._strata_first(
+        lambda points, k, disjuncts, partitioner, compiled: admissible._strata_first(
             points, k, disjuncts, codes_of(disjuncts.cells()), partitioner
         ),
     )
-    monkeypatch.setattr(alike, "exchange_records", lambda points, labels, k, disjuncts, **how: labels)
-    assert spread(points, labels) < 0.9 * spread(points, group_alike(points, 5, disjuncts))
+    monkeypatch.setattr(admissible, "exchange_records", lambda points, labels, k, disjuncts, **how: labels)
+    assert spread(points, labels) < 0.9 * spread(points, group_admissible(points, 5, disjuncts))
 
 
 def test_large_strata_are_partitioned_apart() -> None:
     points = np.concatenate([np.zeros(20), np.ones(20)])[:, None] + np.arange(40)[:, None] / 1000
     kind = points[:, 0] >= 0.5
-    labels = group_alike(points, 4, Disjuncts.of(40, (np.stack([~kind, kind], axis=1),)))
+    labels = group_admissible(points, 4, Disjuncts.of(40, (np.stack([~kind, kind], axis=1),)))
     assert (labels >= 0).all()
     assert len(np.unique(labels)) == 10
 
 
 def test_one_stratum_is_partitioned_by_mdav() -> None:
     points = np.random.default_rng(1).normal(size=(50, 2))
-    labels = group_alike(points, 3, Disjuncts.of(50, ()))
+    labels = group_admissible(points, 3, Disjuncts.of(50, ()))
     assert (labels == partition(points, 3)).all()
 
 
 def test_the_same_input_gives_the_same_groups() -> None:
     points, disjuncts = governed(200, 6)
-    assert (group_alike(points, 4, disjuncts) == group_alike(points, 4, disjuncts)).all()
+    assert (group_admissible(points, 4, disjuncts) == group_admissible(points, 4, disjuncts)).all()

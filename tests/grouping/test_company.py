@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masktron.grouping import company as module
-from masktron.grouping.company import nearest_company
+from masktron.grouping import nearest_group as module
 from masktron.grouping.disjuncts import Disjuncts
+from masktron.grouping.nearest_group import nearest_group
 
 
 @settings(max_examples=300)
@@ -27,7 +27,7 @@ def test_it_is_the_nearest_and_there_is_none_only_if_none_exists(seed: int) -> N
     free = generator.random(n) < 0.9
     free[0] = True
     squared = ((points - points[0]) ** 2).sum(axis=1)
-    found = nearest_company(0, squared, k, disjuncts, free)
+    found = nearest_group(0, squared, k, disjuncts, free)
     others = [record for record in np.flatnonzero(free).tolist() if record]
     sums = [
         squared[list(rest)].sum()
@@ -48,7 +48,7 @@ def test_the_first_choice_of_disjuncts_is_not_the_last() -> None:
     first = np.array([[1, 1], [1, 0], [1, 0], [1, 0], [0, 1], [0, 1]], dtype=bool)
     second = np.array([[1, 0], [0, 1], [0, 1], [0, 1], [1, 0], [1, 0]], dtype=bool)
     disjuncts = Disjuncts.of(6, (first, second))
-    found = nearest_company(0, np.arange(6.0), 3, disjuncts, np.ones(6, dtype=bool))
+    found = nearest_group(0, np.arange(6.0), 3, disjuncts, np.ones(6, dtype=bool))
     assert found.tolist() == [0, 4, 5]
 
 
@@ -58,9 +58,9 @@ def test_beyond_the_bound_it_takes_what_has_most_support(monkeypatch: pytest.Mon
     squared = generator.random(200)
     free = np.ones(200, dtype=bool)
     seed = int(disjuncts.holds.sum(axis=1).argmax())
-    best = nearest_company(seed, squared, 4, disjuncts, free)
+    best = nearest_group(seed, squared, 4, disjuncts, free)
     monkeypatch.setattr(module, "CASES", 1)
-    greedy = nearest_company(seed, squared, 4, disjuncts, free)
+    greedy = nearest_group(seed, squared, 4, disjuncts, free)
     assert disjuncts.admissible(greedy)
     assert len(greedy) == 4
     assert squared[greedy].sum() >= squared[best].sum()

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.members import Members, codes_of
 
 FIRST = np.array([[1, 0], [1, 1], [0, 1], [0, 1]], dtype=bool)
@@ -46,9 +46,9 @@ def test_without_rules_everything_is_admissible() -> None:
 def test_limits_need_a_witness() -> None:
     true = np.ones((3, 1), dtype=bool)
     values = np.array([1.0, 5.0, 9.0])
-    above = Bound(0, 0, values, np.array([6.0, 7.0, 20.0]))
+    above = UnmaskedBound(0, 0, values, np.array([6.0, 7.0, 20.0]))
     assert Disjuncts.of(3, (true,), (above,)).witnesses(np.arange(3)).tolist() == [True, True, False]
-    below = Bound(1, 0, -values, np.array([0.0, -2.0, -8.0]))
+    below = UnmaskedBound(1, 0, -values, np.array([0.0, -2.0, -8.0]))
     both = Disjuncts.of(3, (true, true), (above, below))
     assert both.witnesses(np.array([0, 1])).tolist() == [False, True]
     assert not both.admissible(np.array([0, 2])), "at most 6 for the one, at least 8 for the other"
@@ -56,7 +56,7 @@ def test_limits_need_a_witness() -> None:
 
 def test_another_shared_disjunct_makes_a_limit_void() -> None:
     holds = np.array([[1, 1], [1, 1], [1, 0]], dtype=bool)
-    limit = Bound(0, 0, np.array([9.0, 1.0, 9.0]), np.array([9.0, 1.0, 9.0]))
+    limit = UnmaskedBound(0, 0, np.array([9.0, 1.0, 9.0]), np.array([9.0, 1.0, 9.0]))
     disjuncts = Disjuncts.of(3, (holds,), (limit,))
     assert disjuncts.witnesses(np.array([0, 1])).all()
     assert disjuncts.witnesses(np.array([0, 1, 2])).tolist() == [False, True, False]
@@ -65,7 +65,7 @@ def test_another_shared_disjunct_makes_a_limit_void() -> None:
 def test_missing_values_say_nothing_where_the_disjunct_does_not_hold() -> None:
     holds = np.array([[1, 0], [0, 1], [0, 1]], dtype=bool)
     nothing = np.array([1.0, np.nan, np.nan])
-    disjuncts = Disjuncts.of(3, (holds,), (Bound(0, 0, nothing, nothing),))
+    disjuncts = Disjuncts.of(3, (holds,), (UnmaskedBound(0, 0, nothing, nothing),))
     assert disjuncts.admissible(np.array([1, 2]))
 
 
@@ -81,7 +81,7 @@ def test_a_witness_satisfies_every_rule_in_the_place_of_every_member(seed: int) 
         a, b, low = generator.integers(0, 2), generator.integers(0, 2), generator.integers(0, 7)
         holds = np.stack([masked[:, a] <= fixed[:, b], masked[:, 1 - a] >= low], axis=1)
         matrices.append(holds)
-        bounds.append(Bound(rule, 0, masked[:, a], fixed[:, b]))
+        bounds.append(UnmaskedBound(rule, 0, masked[:, a], fixed[:, b]))
         tests.append((a, b, low))
     disjuncts = Disjuncts.of(n, matrices, bounds)
     members = generator.choice(n, size=int(generator.integers(1, 5)), replace=False)
@@ -105,7 +105,7 @@ def test_all_groups_are_judged_as_each_is(seed: int) -> None:
         if generator.random() < 0.5:
             values = generator.integers(0, 4, size=n).astype(float)
             slack = generator.integers(0, 3, size=n)
-            bounds += [Bound(rule, 0, side, side + slack) for side in (values, -values)]
+            bounds += [UnmaskedBound(rule, 0, side, side + slack) for side in (values, -values)]
     disjuncts = Disjuncts.of(n, rules, bounds)
     members = Members.of(codes_of(generator.integers(0, 12, size=(n, 1))))
     admissible = [disjuncts.admissible(own) for own in members]

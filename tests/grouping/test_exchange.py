@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masktron.grouping import exchange
-from masktron.grouping.alike import spread
-from masktron.grouping.disjuncts import Bound, Disjuncts
+from masktron.grouping.admissible import spread
+from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.exchange import exchange_records
 from masktron.grouping.members import codes_of
 from masktron.kernels.exchange import compile_exchange, exchange_pass, exchange_ready
@@ -38,7 +38,9 @@ def test_nothing_is_lost(seed: int, repair: bool) -> None:
     if repair or generator.random() < 0.5:
         values = points[:, 0] + generator.normal(size=n) / 4
         rules.append(np.ones((n, 1), dtype=bool))
-        bounds += [Bound(len(rules) - 1, 0, side, side + generator.random(n) / 2) for side in (values, -values)]
+        bounds += [
+            UnmaskedBound(len(rules) - 1, 0, side, side + generator.random(n) / 2) for side in (values, -values)
+        ]
     disjuncts = Disjuncts.of(n, rules, bounds)
     before = partition(points, k)
     after = exchange_records(points, before, k, disjuncts, repair=repair)
@@ -92,7 +94,7 @@ def exchange_case(seed: int) -> tuple[np.ndarray, np.ndarray, int, Disjuncts]:
         rules.append(np.ones((n, 1), dtype=bool))
         slack = generator.random(n) * generator.choice([0.5, 3.0])
         slack[generator.random(n) < 0.1] = np.inf
-        bounds += [Bound(len(rules) - 1, 0, side, side + slack) for side in (values, -values)]
+        bounds += [UnmaskedBound(len(rules) - 1, 0, side, side + slack) for side in (values, -values)]
     labels = partition(points, k) if generator.random() < 0.5 else generator.integers(0, max(1, n // 4), size=n)
     labels = np.where(generator.random(n) < generator.choice([0.0, 0.1]), -1, labels)
     return points, codes_of(np.append(labels, -1)[:, None])[:-1] - 1, k, Disjuncts.of(n, rules, bounds)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.grouping.disjuncts import Bound, Disjuncts
-from masktron.grouping.records import Grouping, codes_of, group_records
+from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
+from masktron.grouping.members import codes_of
+from masktron.grouping.record_groups import RecordGroups, group_records
 from masktron.partitions.mdav import partition
 
 
@@ -30,7 +31,7 @@ def problems(draw: st.DrawFn) -> dict[str, object]:
     bounds = []
     if disjuncts and draw(st.booleans()):
         values = generator.integers(0, 9, size=n).astype(float)
-        bounds.append(Bound(0, 0, values, values + generator.integers(0, 4, size=n)))
+        bounds.append(UnmaskedBound(0, 0, values, values + generator.integers(0, 4, size=n)))
     return {
         "points": points,
         "k": k,
@@ -91,7 +92,7 @@ def test_a_rare_record_takes_its_nearest_admissible_neighbours() -> None:
 
 
 def test_varying_looks_at_every_column() -> None:
-    grouping = Grouping(np.array([0, 1, 1, 0]), np.zeros(2, dtype=bool), np.zeros(2, dtype=bool))
+    grouping = RecordGroups(np.array([0, 1, 1, 0]), np.zeros(2, dtype=bool), np.zeros(2, dtype=bool))
     assert grouping.varying(np.array([[1, 1], [2, 2], [2, 3], [1, 1]])).tolist() == [False, True]
 
 
@@ -101,7 +102,7 @@ def test_codes_number_distinct_rows() -> None:
 
 
 def test_sizes_count_members() -> None:
-    grouping = Grouping(np.array([0, 1, 1]), np.zeros(2, dtype=bool), np.zeros(2, dtype=bool))
+    grouping = RecordGroups(np.array([0, 1, 1]), np.zeros(2, dtype=bool), np.zeros(2, dtype=bool))
     assert grouping.sizes.tolist() == [1, 2]
     with pytest.raises(AttributeError):
         grouping.labels = np.array([0])  # type: ignore[misc]

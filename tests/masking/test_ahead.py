@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from masktron.kernels.cores import usable_cores
-from masktron.masking.ahead import Ahead
+from masktron.masking.groups.prefetch import Prefetch
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -15,7 +15,7 @@ def test_results_and_errors_come_where_they_are_asked_for(workers: int) -> None:
     def fail() -> int:
         raise KeyError("third")
 
-    ahead = Ahead([lambda: 0, lambda: 1, fail, lambda: 3], workers)
+    ahead = Prefetch([lambda: 0, lambda: 1, fail, lambda: 3], workers)
     assert [ahead.take(0), ahead.take(1)] == [0, 1]
     with pytest.raises(KeyError, match="third"):
         ahead.take(2)
@@ -32,7 +32,7 @@ def test_as_many_run_ahead_as_there_are_workers() -> None:
             assert go_on.wait(10)
         return position
 
-    ahead = Ahead([lambda at=at: task(at) for at in range(6)], 2)  # type: ignore[misc]
+    ahead = Prefetch([lambda at=at: task(at) for at in range(6)], 2)  # type: ignore[misc]
     assert ahead.take(0) == 0
     assert started[1].wait(10)
     assert started[2].wait(10)
@@ -42,13 +42,13 @@ def test_as_many_run_ahead_as_there_are_workers() -> None:
 
 
 def test_one_worker_needs_no_thread() -> None:
-    ahead = Ahead([threading.current_thread] * 2, 1)
+    ahead = Prefetch([threading.current_thread] * 2, 1)
     assert [ahead.take(0), ahead.take(1)] == [threading.main_thread()] * 2
 
 
 def test_threads_do_not_keep_the_process() -> None:
     """After Ctrl-C nobody waits for groups that are being formed."""
-    ahead = Ahead([threading.current_thread], 2)
+    ahead = Prefetch([threading.current_thread], 2)
     assert ahead.take(0).daemon
 
 

@@ -23,7 +23,7 @@ from cli_runner import write_data, write_rules
 from masktron import masking
 from masktron.constraints import Monomial
 from masktron.errors import InfeasibleError
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.choice import COPIED_MARGIN, _filled, _means
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
@@ -63,7 +63,7 @@ def candidates(block: BlockResult) -> dict[str, str]:
     return {candidate.aggregator: candidate.verdict for candidate in block.candidates}
 
 
-type Settle = Callable[[Views, Block, Grouping], Settled]
+type Settle = Callable[[Views, Block, RecordGroups], Settled]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def settled_by(
     settle = masking.settle_block
 
     def between(change: Callable[[Settle, Block], Settle]) -> Counter[str]:
-        def changed(views: Views, block: Block, grouping: Grouping, **how: Any) -> Settled:
+        def changed(views: Views, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             calls[block.aggregator] += 1
             return change(settle, block)(views, block, grouping, **how)
 
@@ -136,7 +136,7 @@ def test_less_loss_is_not_bought_with_medoids(tmp_path: Path, settled_by: Any) -
     assert plain.aggregator == "derive", "the case is one where derive loses less"
 
     def medoid(settle: Settle, block: Block) -> Settle:
-        def changed(views: Views, block: Block, grouping: Grouping, **how: Any) -> Settled:
+        def changed(views: Views, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             settled = settle(views, block, grouping, **how)
             exits = settled.exits.copy()
             exits[: 1 if block.aggregator == "derive" else 0] = "medoid"
@@ -183,11 +183,11 @@ def test_equal_losses_go_to_the_preferred(tmp_path: Path, settled_by: Any, monke
 def test_candidates_that_ask_the_same_share_groups(
     tmp_path: Path, tests: tuple[str, ...], settings: dict[str, Any], partitions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Grouping] = []
+    made: list[RecordGroups] = []
     grouped: list[tuple[str, ...]] = []
     group = masking.group
 
-    def counted(views: Views, partition: Any) -> Grouping:
+    def counted(views: Views, partition: Any) -> RecordGroups:
         made.append(group(views, partition))
         grouped.append(partition.variables)
         return made[-1]
@@ -368,9 +368,9 @@ def test_geometric_factors_are_taken_where_they_exist(tmp_path: Path, settled_by
     seen: dict[str, NDArray[np.float64]] = {}
 
     def look(settle: Settle, block: Block) -> Settle:
-        def changed(views: Views, block: Block, grouping: Grouping, **how: Any) -> Settled:
+        def changed(views: Views, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             from masktron.aggregators.mean import Mean
-            from masktron.masking.targets import targets
+            from masktron.masking.block.targets import targets
 
             if block.aggregator == "derive_geometric":
                 data = views.coded(block.variables)

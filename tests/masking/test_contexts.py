@@ -11,10 +11,10 @@ import pytest
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.common import open_job
-from masktron.masking import contexts, prototypes
-from masktron.masking.contexts import GroupContexts
+from masktron.masking.block import group_contexts, settling
+from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.views import Views
 from masktron.plan import Block, make_plan
 from masktron.roles import resolve_roles
@@ -38,7 +38,7 @@ RULES = ("A + B = T", "A <= CAP", "Z = 'x' or B >= 0")
 def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(contexts, "FEW", few)
+    monkeypatch.setattr(group_contexts, "FEW", few)
     config = Config(k=4, roles={"CAP": "untouched", "Z": "untouched"})
     job = open_job(write_data(tmp_path / "d.xml", capped(1)), write_rules(tmp_path / "r.sch", *RULES))
     records = read_records(job.data, job.layout)
@@ -46,7 +46,7 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     views = Views(records, plan, job.edits, job.rulebook, job.data)
     (block,) = (one for part in plan.partitions for one in part.blocks if {"CAP", "Z"} <= {*one.conditions})
     labels = np.random.default_rng(2).permutation(np.arange(60) // 4)
-    grouping = Grouping(labels, np.zeros(15, dtype=np.bool_), np.zeros(15, dtype=np.bool_))
+    grouping = RecordGroups(labels, np.zeros(15, dtype=np.bool_), np.zeros(15, dtype=np.bool_))
     own = GroupContexts(views, block, grouping, {"CAP"})
     assert own.loose == {"CAP"}, "it differs inside of groups"
     lexemes = [views.texts[name] for name in block.conditions]
@@ -61,7 +61,7 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
         assert len(seen) == len({*seen}) and {*seen} == {tuple(column[at] for column in lexemes) for at in members}
     zs = [{views.texts["Z"][at] for at in np.flatnonzero(labels == group)} for group in range(15)]
     assert own.alike.tolist() == [len(z) == 1 for z in zs]
-    single = GroupContexts(views, block, Grouping(np.arange(60), np.zeros(60, bool), np.zeros(60, bool)), {"CAP"})
+    single = GroupContexts(views, block, RecordGroups(np.arange(60), np.zeros(60, bool), np.zeros(60, bool)), {"CAP"})
     assert single.loose == ({"CAP"} if few == 0 else set()), "few values are looked at apart"
     assert len(single.others(np.arange(60))[1]) == 0
 
@@ -74,7 +74,7 @@ def test_groups_lose_no_more_together_than_one_by_one(
     asked = {"k": 4, "roles": {"CAP": "untouched", "Z": "untouched"}, "max_observed_share": 100}
     together = masktron.mask(data, rules, tmp_path / "a.xml", manifest=tmp_path / "a.json", **asked)
     assert together.violations == 0
-    monkeypatch.setattr(prototypes.Beginning, "aggregates", lambda *_: None)
+    monkeypatch.setattr(settling.JointSearch, "aggregates", lambda *_: None)
     alone = masktron.mask(data, rules, tmp_path / "b.xml", manifest=tmp_path / "b.json", **asked)
     assert alone.violations == 0
     assert together.information_loss == pytest.approx(alone.information_loss, rel=0.02)
@@ -96,7 +96,9 @@ def views_of(
 def test_sums_over_unmasked_fields_are_the_largest_of_each_group(tmp_path: Path) -> None:
     rows = [{"A": a, "B": a, "CAP": cap, "LOW": low} for a, cap, low in [(5, 9, 1), (7, 8, 4), (2, 5, 2), (9, 40, 7)]]
     views, block = views_of(tmp_path, rows, ("2 * A <= CAP + 10", "B >= LOW - 1", "A + B <= CAP + 100"), "CAP", "LOW")
-    own = GroupContexts(views, block, Grouping(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool)), {"CAP"})
+    own = GroupContexts(
+        views, block, RecordGroups(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool)), {"CAP"}
+    )
     assert own.largest((("CAP", -1.0),), np.array([1, 0, 1])).tolist() == [-5, -8, -5]
     assert own.largest((("CAP", 1.0), ("LOW", -2.0)), np.array([0, 1])).tolist() == [7, 26]
 
@@ -109,7 +111,7 @@ def test_records_are_of_one_kind_where_unmasked_fields_say_the_same(tmp_path: Pa
     ]
     tests = ("Z = 'x' or A >= 0", "not(N > 50) or A <= 60", "A <= CAP", "A * F <= 300")
     views, block = views_of(tmp_path, rows, tests, "Z", "N", "CAP", "F")
-    grouping = Grouping(np.arange(100), np.zeros(100, bool), np.zeros(100, bool))
+    grouping = RecordGroups(np.arange(100), np.zeros(100, bool), np.zeros(100, bool))
     own = GroupContexts(views, block, grouping, {"CAP"})
     assert own.loose == {"CAP"}
     kinds = np.stack(own.kinds(np.arange(100)), axis=1)
@@ -133,11 +135,11 @@ def test_records_on_their_own_leave_by_projections_and_not_by_hunts(
     n = len(rows)
     noise = np.random.default_rng(3).normal(0, 15, (n, 3))
     moved = views.coded(block.variables) + noise
-    monkeypatch.setattr(prototypes, "targets", lambda *_: moved)
-    grouping = Grouping(np.arange(n), np.zeros(n, bool), np.zeros(n, bool))
-    task, hunting = prototypes.task_of(views, block, grouping)
-    judging = prototypes.Judging(views, block)
-    beginning = prototypes.Beginning(views, block, grouping, judging, task.pooled)
+    monkeypatch.setattr(settling, "targets", lambda *_: moved)
+    grouping = RecordGroups(np.arange(n), np.zeros(n, bool), np.zeros(n, bool))
+    task, hunting = settling.task_of(views, block, grouping)
+    judging = settling.Judging(views, block)
+    beginning = settling.JointSearch(views, block, grouping, judging, task.pooled)
     beginning.aggregates(hunting.cases, hunting.hunt(0))
     begun = beginning.begun
     assert begun.done.all()

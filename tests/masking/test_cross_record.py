@@ -22,9 +22,9 @@ from masktron.classify.display import render_cross_record
 from masktron.config import Role
 from masktron.constraints import CrossRecordEdit, Tally
 from masktron.errors import InfeasibleError
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.masking.conditions import Condition, Part
+from masktron.masking.totals.total_condition import TallyTerm, TotalCondition
 from pairs.judge import smallest_group, table, violations
 from pairs.spelling import SCH
 from pairs.values import multiplies_up, written
@@ -454,8 +454,8 @@ def test_a_total_over_groups_is_a_multiple_of_its_measure(
     chosen = np.array(draw.draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels))), dtype=np.bool_)
     flags = np.zeros(groups, dtype=np.bool_)
     lexemes = np.array([str(values[code]) for code in codes], dtype=np.object_)
-    condition = Condition(0, (), (Part(Tally("sum", "A"), factor, chosen, 0),), "=", Fraction(0))
-    unit = condition.measure({"A": lexemes}, {"A": Grouping(codes, flags, flags)}, finer=2)
+    condition = TotalCondition(0, (), (TallyTerm(Tally("sum", "A"), factor, chosen, 0),), "=", Fraction(0))
+    unit = condition.measure({"A": lexemes}, {"A": RecordGroups(codes, flags, flags)}, finer=2)
     figure = condition.figure({"A": lexemes})
     assert unit is not None
     assert figure is not None

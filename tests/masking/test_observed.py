@@ -16,10 +16,11 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.constraints import Atom, Linear, Member, Monomial, Product
 from masktron.errors import InfeasibleError
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
 from masktron.masking import MaskedBlock
-from masktron.masking.observed import Exposure, refuse_observed
-from masktron.masking.pinned import settled_by
+from masktron.masking.disclosure.cap import refuse_observed
+from masktron.masking.disclosure.determined import settled_by
+from masktron.masking.disclosure.exposure import Exposure
 from masktron.plan import Block, Candidate
 from masktron.settle.prototypes import Settled
 
@@ -30,7 +31,7 @@ def block_of(aggregator: str, *copied: bool, pooled: int = 0, dominated: int = 0
     """Groups of five records."""
     groups = len(copied)
     flags, none = np.arange(groups) < pooled, np.zeros(groups, dtype=np.bool_)
-    grouping = Grouping(np.repeat(np.arange(groups), 5), flags, flags)
+    grouping = RecordGroups(np.repeat(np.arange(groups), 5), flags, flags)
     which: NDArray[np.bool_] = np.array(copied)
     exposure = Exposure(which, which, none, np.arange(groups) < dominated, {})
     settled = Settled(np.full((groups, 2), "1", dtype=object), np.full(groups, "rounded"))

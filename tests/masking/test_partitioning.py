@@ -15,11 +15,11 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron import methods
 from masktron.arrays import Floats, Labels
-from masktron.grouping import alike
-from masktron.grouping.alike import group_alike
+from masktron.grouping import admissible
+from masktron.grouping.admissible import group_admissible
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.kernels import mst, nearest_point
-from masktron.masking.partitioning import MethodPartitioner
+from masktron.masking.groups.partitioning import MethodPartitioner
 from masktron.methods.base import K, Partitioning
 from masktron.methods.parameters import Parameter
 from masktron.partitions.column_kinds import Kinds
@@ -61,7 +61,7 @@ def test_the_method_knows_the_classes_of_its_records() -> None:
     classes = generator.integers(0, 3, size=(120, 2))
     holds = np.stack([points[:, 0] < 0.5, points[:, 0] > -0.5], axis=1)
     method = Classed(4)
-    labels = group_alike(points, 4, Disjuncts.of(120, [holds]), MethodPartitioner.of(method, classes, None))
+    labels = group_admissible(points, 4, Disjuncts.of(120, [holds]), MethodPartitioner.of(method, classes, None))
     assert np.bincount(labels[labels >= 0]).min() >= 4
     pairs = classes[:, 0] * 3 + classes[:, 1]
     combined = np.unique(pairs, return_inverse=True)[1]
@@ -84,12 +84,12 @@ def test_records_do_not_change_places_where_classes_count(monkeypatch: pytest.Mo
         exchanged.append(repair)
         return labels
 
-    monkeypatch.setattr(alike, "exchange_records", spy)
+    monkeypatch.setattr(admissible, "exchange_records", spy)
     disjuncts = Disjuncts.of(90, [holds])
-    group_alike(points, 3, disjuncts, partition)
+    group_admissible(points, 3, disjuncts, partition)
     assert exchanged == [True, False]
     exchanged.clear()
-    group_alike(points, 3, disjuncts, MethodPartitioner.of(Classed(3), classes, None))
+    group_admissible(points, 3, disjuncts, MethodPartitioner.of(Classed(3), classes, None))
     assert exchanged == [True]
 
 

@@ -14,7 +14,7 @@ from attacks import KEY
 from cli_runner import write_data, write_rules
 from drawing_methods import ALL as DRAWING
 from masktron import methods
-from masktron.masking.drawing import _joins
+from masktron.masking.draws.drawing import _joins
 
 type Rows = list[dict[str, object]]
 

@@ -6,14 +6,14 @@ from typing import cast
 
 import numpy as np
 
-from masktron.masking.projected import MAX_RANKS, Projected, by_distance
+from masktron.masking.block.cases import MAX_RANKS, ProjectedTargets, by_distance
 from masktron.settle.bulk import Bulk
 
 FAR = np.inf
 
 
-def projected(*distances: float) -> Projected:
-    return Projected(cast("Bulk", None), {"A": np.arange(len(distances), dtype=float)}, np.array(distances))
+def projected(*distances: float) -> ProjectedTargets:
+    return ProjectedTargets(cast("Bulk", None), {"A": np.arange(len(distances), dtype=float)}, np.array(distances))
 
 
 def test_each_target_tries_its_cases_by_distance() -> None:

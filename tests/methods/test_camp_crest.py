@@ -8,7 +8,7 @@ import pytest
 from attacks import KEY
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members
-from masktron.masking.drawing import Drawing
+from masktron.masking.draws.drawing import Drawing
 from masktron.methods.camp_crest import CampCrestMethod
 from masktron.methods.crest import CrestMethod
 from masktron.streams import Streams

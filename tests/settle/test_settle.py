@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from masktron.classify.forms import holds, variables_of_atom
 from masktron.constraints import Atom, Form, Linear, Monomial, Product, Range
 from masktron.errors import InfeasibleError
-from masktron.settle.conditions import Condition, Rule
 from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scales, significant_digits
-from masktron.settle.lattice import MAX_LOOKED, Candidate, Search, ball
-from masktron.settle.prototypes import MAX_ROWS, Row, Task, settle
+from masktron.settle.lattice import MAX_LOOKED, Lexemes, Prototype, Search, ball
+from masktron.settle.prototypes import MAX_ROWS, Task, settle
 from masktron.settle.residual import Free, residual
+from masktron.settle.residual_rules import Condition, ResidualRule
 from masktron.settle.system import MAX_RECIPES, Equality, equalities, recipes
 from masktron.sources.lexical import parse_number, reads_alike
 from masktron.sources.records import Column, Field
@@ -31,7 +31,7 @@ TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=
 PRODUCT = Product((Monomial(Fraction(1), (("P", 1), ("Q", 1))),), "=", Monomial(Fraction(1), (("R", 1),)))
 
 
-def rule_of(form: Form, names: Iterable[str]) -> Rule | None:
+def rule_of(form: Form, names: Iterable[str]) -> ResidualRule | None:
     """What a rule asks of free numbers."""
     return residual(0, form, {}, Free(frozenset(names), {}, lambda atom: None))
 
@@ -260,7 +260,7 @@ def search(grid: Grid, names: str, *atoms: Atom) -> Search:
     )
 
 
-def written(candidate: Candidate) -> dict[str, str]:
+def written(candidate: Prototype) -> dict[str, str]:
     return {name: lexeme for name, lexeme in candidate.lexemes.items() if lexeme is not None}
 
 
@@ -388,7 +388,7 @@ def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: in
     task = task_of(caps, [random.randint(0, cap) for cap in caps], k)
     asked = 0
 
-    def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
+    def judge(rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
         nonlocal asked
         assert 0 < len(rows) <= MAX_ROWS
         asked += len(rows)
@@ -406,7 +406,7 @@ def test_contexts_are_not_multiplied_by_candidates() -> None:
     caps = [10**6 + 3000 - at for at in range(3000)]
     asked = 0
 
-    def judge(rows: Sequence[Row]) -> NDArray[np.bool_]:
+    def judge(rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
         nonlocal asked
         asked += len(rows)
         return np.array([int(row["A"] or 0) <= int(row["CAP"] or 0) - 10**6 + 5 for row in rows])

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from masktron.constraints import Atom, Linear, Monomial, Polynomial, Product, Range, Whole
 from masktron.settle.aim import aim
 from masktron.settle.bulk import Bulk, Offers, aimed
-from masktron.settle.conditions import Rule, satisfies
+from masktron.settle.candidate_search import NEAR
 from masktron.settle.decimals import LARGEST, Decimals, total
 from masktron.settle.grid import Grid
-from masktron.settle.hunt import NEAR
 from masktron.settle.lattice import CLOSE, FEW_LOOKED, Search
 from masktron.settle.residual import Free, residual
+from masktron.settle.residual_rules import ResidualRule, satisfies
 from masktron.settle.system import equalities, recipes
 from masktron.sources.lexical import parse_number, reads_alike
 
@@ -133,7 +133,7 @@ ABOUT = tuple(
 
 def searched(grids: dict[str, Grid], *atoms: Atom, codes: dict[str, frozenset[Fraction]] | None = None) -> Search:
     rule = residual(0, (atoms,), {}, Free(frozenset(grids), {}, lambda atom: None))
-    rules: tuple[Rule, ...] = () if rule is None else (rule,)
+    rules: tuple[ResidualRule, ...] = () if rule is None else (rule,)
     tied = frozenset(grids) if any(getattr(atom, "relation", "") == "=" for atom in atoms) else frozenset()
     return Search(grids, dict.fromkeys(grids, 100.0), tied, codes or {}, rules)
 

@@ -14,29 +14,31 @@ from numpy.typing import NDArray
 
 from examples import examples
 from masktron.constraints import Monomial, Relation
-from masktron.settle import nearest as settle_nearest
-from masktron.settle.conditions import Comparison, Disjunct, Rule, met
+from masktron.settle import case_projection
+from masktron.settle.case_projection import CaseProjection
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import Search
-from masktron.settle.nearest import Nearest
+from masktron.settle.residual_rules import Disjunct, NumberComparison, ResidualRule, met
 from masktron.settle.system import equalities, recipes
 
 NAMES = ("A", "B", "C")
 
 
-def comparison(terms: Sequence[tuple[int, str]], relation: Relation, constant: int | Fraction = 0) -> Comparison:
+def comparison(
+    terms: Sequence[tuple[int, str]], relation: Relation, constant: int | Fraction = 0
+) -> NumberComparison:
     own = [Monomial(Fraction(c), tuple((name, 1) for name in names.split("*"))) for c, names in terms]
-    return Comparison((*own, Monomial(Fraction(constant), ())) if constant else tuple(own), relation)
+    return NumberComparison((*own, Monomial(Fraction(constant), ())) if constant else tuple(own), relation)
 
 
-def search_of(conditions: Sequence[Comparison], grids: dict[str, Grid], scale: float = 10.0) -> Search:
-    rule = Rule(0, (Disjunct(0, tuple(conditions)),))
+def search_of(conditions: Sequence[NumberComparison], grids: dict[str, Grid], scale: float = 10.0) -> Search:
+    rule = ResidualRule(0, (Disjunct(0, tuple(conditions)),))
     return Search(grids, dict.fromkeys(grids, scale), frozenset(), {}, (rule,))
 
 
-def nearest_of(conditions: Sequence[Comparison], grids: dict[str, Grid], size: float = 100.0) -> Nearest:
+def nearest_of(conditions: Sequence[NumberComparison], grids: dict[str, Grid], size: float = 100.0) -> CaseProjection:
     search = search_of(conditions, grids)
-    found = Nearest.of(
+    found = CaseProjection.of(
         search, recipes(list(grids), equalities(conditions, grids), grids), conditions, dict.fromkeys(grids, size)
     )
     assert found is not None
@@ -44,9 +46,9 @@ def nearest_of(conditions: Sequence[Comparison], grids: dict[str, Grid], size: f
 
 
 @st.composite
-def linear_cases(draw: st.DrawFn) -> list[Comparison]:
+def linear_cases(draw: st.DrawFn) -> list[NumberComparison]:
     """Inequalities with small coefficients, with a total or a difference in half of the cases."""
-    found: list[Comparison] = []
+    found: list[NumberComparison] = []
     if draw(st.booleans()):
         found.append(comparison(draw(st.sampled_from([[(1, "A"), (1, "B"), (-1, "C")], [(1, "A"), (-1, "B")]])), "="))
     for _ in range(draw(st.integers(1, 3))):
@@ -66,7 +68,7 @@ TARGETS = st.lists(st.floats(-8, 8), min_size=3, max_size=3)
 @examples(120, full=300)
 @given(linear_cases(), TARGETS, st.sampled_from([Grid(0), Grid(2), Grid(12, digits=9)]))
 def test_no_rounding_of_a_wide_projection_breaks_a_condition(
-    conditions: list[Comparison], target: list[float], grid: Grid
+    conditions: list[NumberComparison], target: list[float], grid: Grid
 ) -> None:
     grids = dict.fromkeys(NAMES, grid)
     points, found = nearest_of(conditions, grids).project(columns(target), {}, wide=True)
@@ -88,7 +90,7 @@ def test_no_rounding_of_a_wide_projection_breaks_a_condition(
 @examples(80, full=200)
 @given(linear_cases(), TARGETS)
 def test_no_point_of_the_grid_is_nearer_than_the_projection(
-    conditions: list[Comparison], target: list[float]
+    conditions: list[NumberComparison], target: list[float]
 ) -> None:
     grids = dict.fromkeys(NAMES, Grid(0))
     points, found = nearest_of(conditions, grids).project(columns(target), {}, wide=False)
@@ -102,7 +104,7 @@ def test_no_point_of_the_grid_is_nearer_than_the_projection(
     if found[0]:
         slack = Fraction(1, 10**6)
         for condition in conditions:
-            eased = Comparison((*condition.terms, Monomial(-slack, ())), condition.relation)
+            eased = NumberComparison((*condition.terms, Monomial(-slack, ())), condition.relation)
             values = {name: Fraction(value) for name, value in zip(NAMES, moved.tolist(), strict=True)}
             left = sum(
                 (t.coefficient * (values[t.powers[0][0]] if t.powers else 1) for t in condition.terms), Fraction(0)
@@ -129,7 +131,7 @@ def test_what_excludes_each_other_has_no_point() -> None:
     points, found = nearest.project(targets, {}, wide=True)
     assert found.tolist() == [False, False]
     assert np.isnan([points["A"], points["B"]]).all()
-    assert Nearest.of(search_of([], {"A": Grid(0)}), [], [], {"A": 1.0}) is None
+    assert CaseProjection.of(search_of([], {"A": Grid(0)}), [], [], {"A": 1.0}) is None
 
 
 def test_wide_projections_may_not_exist_where_narrow_ones_do() -> None:
@@ -147,7 +149,7 @@ def test_a_product_is_met_where_no_small_move_along_it_is_nearer(a: float, b: fl
     conditions = [comparison([(1, "A*B"), (-1, "C")], "="), comparison([(1, "A")], "<=", -20)]
     grids = dict.fromkeys(NAMES, Grid(0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settle_nearest, "ROUNDS", 200)
+        patch.setattr(case_projection, "ROUNDS", 200)
         points, found = nearest_of(conditions, grids).project(columns([a, b, c]), {}, wide=False)
     if not found[0]:
         return
@@ -164,11 +166,13 @@ def test_a_product_that_leads_astray_is_reported(monkeypatch: pytest.MonkeyPatch
     conditions = [comparison([(1, "A*B"), (-1, "C")], "=")]
     grids = dict.fromkeys(NAMES, Grid(0))
     target = columns([1.0, 2.0, 70.0])
-    monkeypatch.setattr(settle_nearest, "ROUNDS", 200)
+    monkeypatch.setattr(case_projection, "ROUNDS", 200)
     assert nearest_of(conditions, grids).project(target, {}, wide=False)[1][0]
-    monkeypatch.setattr(settle_nearest, "ROUNDS", 2)
+    monkeypatch.setattr(case_projection, "ROUNDS", 2)
     assert not nearest_of(conditions, grids).project(target, {}, wide=False)[1][0]
-    quotient = [Comparison((Monomial(Fraction(1), (("A", -1), ("B", 1))), Monomial(Fraction(-1), (("C", 1),))), "=")]
+    quotient = [
+        NumberComparison((Monomial(Fraction(1), (("A", -1), ("B", 1))), Monomial(Fraction(-1), (("C", 1),))), "=")
+    ]
     assert not nearest_of(quotient, grids).project(columns([0.0, 1.0, 1.0]), {}, wide=False)[1][0]
 
 

@@ -29,12 +29,12 @@ from masktron.constraints import (
     Range,
     Whole,
 )
-from masktron.settle.conditions import Rule, satisfied_columns, satisfies
+from masktron.settle.candidate_search import CandidateSearch, PrototypePattern
 from masktron.settle.grid import Grid
-from masktron.settle.hunt import Hunt, Pattern
-from masktron.settle.lattice import Candidate, Search
+from masktron.settle.lattice import Prototype, Search
 from masktron.settle.projection import Problem, conflict, project
 from masktron.settle.residual import Free, residual, residuals
+from masktron.settle.residual_rules import ResidualRule, satisfied_columns, satisfies
 from masktron.settle.solver import GAP, silence
 
 NAMES = ("A", "B", "C")
@@ -244,10 +244,10 @@ def test_missing_codes_and_fine_grids_are_respected() -> None:
 
 def hunt_of(
     found: Sequence[Form], decimals: Mapping[str, Grid], target: Mapping[str, float], *, spread: float = 10.0
-) -> Iterator[Candidate]:
+) -> Iterator[Prototype]:
     search = Search(dict(decimals), dict.fromkeys(decimals, spread), frozenset(decimals), {})
-    hunt = Hunt(tuple(enumerate(found)), search, domain)
-    pattern = Pattern(
+    hunt = CandidateSearch(tuple(enumerate(found)), search, domain)
+    pattern = PrototypePattern(
         kept={},
         target=target,
         centre=target,
@@ -261,8 +261,8 @@ def hunt_of(
 
 
 def first(
-    offers: Iterator[Candidate], judge: Callable[[dict[str, float]], bool], most: int = 700
-) -> Candidate | None:
+    offers: Iterator[Prototype], judge: Callable[[dict[str, float]], bool], most: int = 700
+) -> Prototype | None:
     for offer in itertools.islice(offers, most):
         if judge({name: float(text) for name, text in offer.lexemes.items() if text is not None}):
             return offer
@@ -354,20 +354,20 @@ def test_what_has_no_solution_is_proved() -> None:
         ((Range("A", Fraction(3), None),),), ((Range("A", None, Fraction(2)),),), ((Range("A", Fraction(1), None),),),
     ]  # fmt: skip
     search = Search({"A": Grid(0)}, {"A": 1.0}, frozenset(), {})
-    pattern = Pattern(
+    pattern = PrototypePattern(
         {}, {"A": 2.5}, {"A": 2.5}, [{}], {}, [{}], {check: [1] for check in range(3)}, {"A": (0.0, 9.0)}
     )
-    hunt = Hunt(tuple(enumerate(rules)), search, domain)
+    hunt = CandidateSearch(tuple(enumerate(rules)), search, domain)
     assert not list(hunt.candidates([pattern]))
     assert hunt.conflict([pattern]) == (0, 1)
-    assert Hunt(tuple(enumerate(rules[1:])), search, domain).conflict([pattern]) == ()
+    assert CandidateSearch(tuple(enumerate(rules[1:])), search, domain).conflict([pattern]) == ()
 
 
 def test_the_patterns_of_a_group_are_tried_in_order() -> None:
     rules: list[Form] = [((Missing("B"),), (Range("B", Fraction(500), None),))]
     search = Search({"A": Grid(0), "B": Grid(0)}, {"A": 1.0, "B": 1.0}, frozenset(), {})
-    hunt = Hunt(tuple(enumerate(rules)), search, domain)
-    full = Pattern(
+    hunt = CandidateSearch(tuple(enumerate(rules)), search, domain)
+    full = PrototypePattern(
         {},
         {"A": 1.2, "B": 3.0},
         {"A": 1.2, "B": 3.0},
@@ -377,7 +377,7 @@ def test_the_patterns_of_a_group_are_tried_in_order() -> None:
         {0: [0, 1]},
         {"A": (0.0, 9.0), "B": (0.0, 9.0)},
     )
-    gap = Pattern({"B": "NA"}, {"A": 1.2}, {"A": 1.2}, [{}], {}, [{}], {0: [1, 0]}, {"A": (0.0, 9.0)})
+    gap = PrototypePattern({"B": "NA"}, {"A": 1.2}, {"A": 1.2}, [{}], {}, [{}], {0: [1, 0]}, {"A": (0.0, 9.0)})
     assert next(hunt.candidates([full, gap])).lexemes == {"A": "1", "B": "NA"}
     assert next(hunt.candidates([gap])).stage == "rounded"
 
@@ -385,7 +385,7 @@ def test_the_patterns_of_a_group_are_tried_in_order() -> None:
 def test_a_rule_without_disjuncts_has_no_projection() -> None:
     problem = problem_of([], (0.0, 0.0, 0.0))
     impossible = Problem(
-        problem.target, problem.grids, problem.scale, problem.box, {}, {}, [Rule(0, ())],
+        problem.target, problem.grids, problem.scale, problem.box, {}, {}, [ResidualRule(0, ())],
     )  # fmt: skip
     assert next(project(problem)).numbers == {"A": 0, "B": 0, "C": 0}
     assert not list(project(impossible))

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from masktron.settle.spread import Interval, Step, common_measure, even_steps, whole_steps
+from masktron.masking.totals.step_counts import ShiftRange, StepKind, common_measure, even_steps, whole_steps
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=12)
 
 
-def step(*effects: int | Fraction, cost: float = 1.0, limit: int = 4) -> Step:
-    return Step(tuple(map(Fraction, effects)), cost, limit)
+def step(*effects: int | Fraction, cost: float = 1.0, limit: int = 4) -> StepKind:
+    return StepKind(tuple(map(Fraction, effects)), cost, limit)
 
 
-def exactly(*shifts: int | Fraction) -> list[Interval]:
-    return [Interval(Fraction(shift), Fraction(shift)) for shift in shifts]
+def exactly(*shifts: int | Fraction) -> list[ShiftRange]:
+    return [ShiftRange(Fraction(shift), Fraction(shift)) for shift in shifts]
 
 
-def reached(steps: list[Step], times: list[int]) -> list[Fraction]:
+def reached(steps: list[StepKind], times: list[int]) -> list[Fraction]:
     sums = zip(*(step.effects for step in steps), strict=True)
     return [sum((n * e for n, e in zip(times, row, strict=True)), Fraction(0)) for row in sums]
 
@@ -39,7 +39,7 @@ def test_what_is_found_is_right_and_what_two_steps_reach_is_found(
     made: list[tuple[int, int, float, int]], target: tuple[int, int], width: tuple[int, int]
 ) -> None:
     steps = [step(a, b, cost=cost, limit=limit) for a, b, cost, limit in made]
-    wanted = [Interval(Fraction(low), Fraction(low + more)) for low, more in zip(target, width, strict=True)]
+    wanted = [ShiftRange(Fraction(low), Fraction(low + more)) for low, more in zip(target, width, strict=True)]
     times = whole_steps(steps, wanted)
     if times is not None:
         assert all(0 <= count <= one.limit for count, one in zip(times, steps, strict=True))

@@ -14,7 +14,7 @@ from masktron.grouping.members import Members
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class UnmaskedBound:
     """An inequality in a disjunct between masked fields and an unmasked one, such as ``A <= CAP``.
 
     Attributes
@@ -64,7 +64,7 @@ class Disjuncts:
     limits: NDArray[np.float64]
 
     @classmethod
-    def of(cls, n: int, rules: Sequence[NDArray[np.bool_]], bounds: Sequence[Bound] = ()) -> Self:
+    def of(cls, n: int, rules: Sequence[NDArray[np.bool_]], bounds: Sequence[UnmaskedBound] = ()) -> Self:
         """Put the disjuncts of several rules, each of shape (n, its disjuncts, at least one), side by side."""
         widths = np.array([holds.shape[1] for holds in rules], dtype=np.intp)
         starts = np.cumsum(widths) - widths

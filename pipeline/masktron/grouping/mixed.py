@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.alike import Partitioner, group_alike, restricted
+from masktron.grouping.admissible import PointPartitioner, group_admissible, restricted
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.exchange import squares, worth_compiled
 from masktron.grouping.fitting import Fitting
@@ -21,7 +21,7 @@ type Parts = dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]]
 """Records that had a code of `apart`, and their groups: another attempt finds most parts as they were."""
 
 
-class Groups:
+class GroupBuilder:
     """Collects groups; every record is given to exactly one of them.
 
     Attributes
@@ -43,7 +43,7 @@ class Groups:
         bonds: NDArray[np.intp],
         disjuncts: Disjuncts,
         fits: Fitting,
-        partitioner: Partitioner,
+        partitioner: PointPartitioner,
         parts: Parts,
     ) -> None:
         self.known = ~np.isnan(points)
@@ -116,7 +116,7 @@ class Groups:
             columns = self.known[records].any(axis=0)
             points = self.points[np.ix_(records, columns)]
             fast = worth_compiled(len(self.points))  # a part of many records can be small
-            labels = group_alike(
+            labels = group_admissible(
                 points, self.k, disjuncts, restricted(self.partitioner, records, columns), compiled=fast
             )
             self.parts[code] = records, labels

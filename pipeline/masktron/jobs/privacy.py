@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from masktron.masking import MaskedBlock
-from masktron.masking.observed import DOMINANT
+from masktron.masking.disclosure.exposure import DOMINANT
 from masktron.measures.unchanged import published_as_it_was
 from masktron.sources.records import Column
 

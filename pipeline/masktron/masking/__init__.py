@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError, UsageError
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.cores import usable_cores
-from masktron.masking.ahead import Ahead
+from masktron.masking.block.settling import settle_block
 from masktron.masking.choice import choose
-from masktron.masking.drawing import Drawing
+from masktron.masking.disclosure.cap import refuse_observed
+from masktron.masking.draws.drawing import Drawing
+from masktron.masking.draws.perturbing import Perturbed, perturb, perturbed
+from masktron.masking.groups.partitioning import MethodPartitioner
+from masktron.masking.groups.prefetch import Prefetch
+from masktron.masking.groups.strata import compile_for, compiles_first, group
 from masktron.masking.masked import MaskedBlock, Trial
-from masktron.masking.observed import refuse_observed
-from masktron.masking.partitioning import MethodPartitioner
-from masktron.masking.perturbing import Perturbed, perturb, perturbed
-from masktron.masking.prototypes import settle_block
-from masktron.masking.strata import compile_for, compiles_first, group
-from masktron.masking.totals import Repair, keep_totals
+from masktron.masking.totals.repair import Repair, keep_totals
 from masktron.masking.views import Views, aggregator_of
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
@@ -147,7 +147,7 @@ def mask_records(
     grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
     masked: dict[tuple[str, ...], MaskedBlock] = {}
     makers = [_Groups(views, partition, keep_missing=keep_missing) for partition in grouped]
-    ahead = Ahead(_counted([maker.first for maker in makers], progress), cores)
+    ahead = Prefetch(_counted([maker.first for maker in makers], progress), cores)
     for position, (partition, maker) in enumerate(zip(grouped, makers, strict=True)):
         groups = maker.using(functools.partial(ahead.take, position))
         for block in partition.blocks:
@@ -171,12 +171,12 @@ def mask_records(
     return Masked(tuple(mended), repairs, None if drawing is None else perturbed(views, drawing, own))
 
 
-def _counted(tasks: Sequence[Callable[[], Grouping]], progress: Progress) -> list[Callable[[], Grouping]]:
+def _counted(tasks: Sequence[Callable[[], RecordGroups]], progress: Progress) -> list[Callable[[], RecordGroups]]:
     """Return the same tasks, each of which says how many of them are done: they run in threads."""
     told = told_as(progress, "forming groups", "partitions")
     done = itertools.count(1)
 
-    def counted(task: Callable[[], Grouping]) -> Grouping:
+    def counted(task: Callable[[], RecordGroups]) -> RecordGroups:
         grouping = task()
         told(next(done), len(tasks))
         return grouping
@@ -229,19 +229,19 @@ class _Groups:
         self._views = views
         self._partition = partition
         self._keep_missing = keep_missing
-        self._made: dict[tuple[object, ...], Grouping] = {}
-        self._taken: Callable[[], Grouping] | None = None
+        self._made: dict[tuple[object, ...], RecordGroups] = {}
+        self._taken: Callable[[], RecordGroups] | None = None
 
-    def using(self, first: Callable[[], Grouping]) -> Self:
+    def using(self, first: Callable[[], RecordGroups]) -> Self:
         """Take what `first` has returned, in another thread maybe, from a callable; once."""
         self._taken = first
         return self
 
-    def first(self) -> Grouping:
+    def first(self) -> RecordGroups:
         """Form the groups for the first candidate of the first block."""
         return self._formed(self._leading)
 
-    def of(self, block: Block) -> Grouping:
+    def of(self, block: Block) -> RecordGroups:
         """Return the groups for the candidate that a block has in use."""
         demands = self._demands(block)
         if demands not in self._made:
@@ -265,10 +265,10 @@ class _Groups:
     def _demands(self, block: Block) -> tuple[object, ...]:
         return (block.one_signed, *_kind(block)) if self._alone else ()
 
-    def _formed(self, block: Block) -> Grouping:
+    def _formed(self, block: Block) -> RecordGroups:
         return group(self._views, Partition((block,)) if self._alone else self._partition)
 
-    def _checked(self, grouping: Grouping) -> Grouping:
+    def _checked(self, grouping: RecordGroups) -> RecordGroups:
         if self._keep_missing and grouping.pooled.any():
             raise InfeasibleError(
                 f"fewer than k = {self._views.k} records share their pattern of missing values in "

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
+from masktron.masking.disclosure.exposure import Exposure, exposure_of
 from masktron.masking.masked import MaskedBlock, Trial
-from masktron.masking.observed import Exposure, exposure_of
 from masktron.masking.per_record import refuse_torn
 from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
@@ -40,9 +40,9 @@ COPIED_MARGIN = 0.01
 WORTHWHILE = 0.01
 """Part of the loss that a further candidate has to be able to save."""
 
-type GroupBlock = Callable[[Block], Grouping]
+type GroupBlock = Callable[[Block], RecordGroups]
 """Groups for the candidate that a block has in use."""
-type SettleBlock = Callable[[Views, Block, Grouping], Settled]
+type SettleBlock = Callable[[Views, Block, RecordGroups], Settled]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class _Attempt:
     """A candidate that was settled."""
 
     block: Block
-    grouping: Grouping
+    grouping: RecordGroups
     settled: Settled
     exposure: Exposure
     loss: float
@@ -155,7 +155,7 @@ def _beyond_reach(attempt: _Attempt, least: float) -> bool:
     return attempt.copied <= COPIED_MARGIN and least >= (1.0 - WORTHWHILE) * attempt.loss
 
 
-def _attempt(views: Views, option: Block, grouping: Grouping, settled: Settled) -> _Attempt:
+def _attempt(views: Views, option: Block, grouping: RecordGroups, settled: Settled) -> _Attempt:
     exposure = exposure_of(views, option, grouping, settled)
     copied = float(grouping.sizes[exposure.copied].sum()) / views.n
     mixed = float(grouping.sizes[grouping.mixed].sum()) / views.n
@@ -170,7 +170,7 @@ def _numbers(views: Views, block: Block) -> tuple[list[int], NDArray[np.float64]
     return at, np.column_stack([none, *(views.values[block.variables[position]] for position in at)])
 
 
-def _loss(views: Views, block: Block, grouping: Grouping, settled: Settled) -> float:
+def _loss(views: Views, block: Block, grouping: RecordGroups, settled: Settled) -> float:
     """Information loss of the prototypes as written.
 
     A value that a record loses to another pattern of missing values counts as if the mean of the file had replaced
@@ -182,7 +182,7 @@ def _loss(views: Views, block: Block, grouping: Grouping, settled: Settled) -> f
     return information_loss(original, _filled(masked, original))
 
 
-def _written(views: Views, name: str, settled: Settled, position: int, grouping: Grouping) -> NDArray[np.float64]:
+def _written(views: Views, name: str, settled: Settled, position: int, grouping: RecordGroups) -> NDArray[np.float64]:
     """Numbers of a variable as written, record by record; NaN where missing."""
     if position in settled.own:
         return views.without_codes(name, numbers_of(settled.own[position]))
@@ -216,7 +216,7 @@ def _means(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.
     return restored
 
 
-def _least_loss(views: Views, block: Block, grouping: Grouping) -> float:
+def _least_loss(views: Views, block: Block, grouping: RecordGroups) -> float:
     """Loss of the means of the groups: that of any prototypes of this partition is no smaller."""
     _, original = _numbers(views, block)
     return information_loss(original, _means(original, grouping.labels)[grouping.labels])

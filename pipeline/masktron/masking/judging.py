@@ -21,7 +21,8 @@ from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.views import Views
 from masktron.plan import Block
 from masktron.settle.decimals import Spelled
-from masktron.settle.prototypes import MAX_ROWS, Row
+from masktron.settle.lattice import Lexemes
+from masktron.settle.prototypes import MAX_ROWS
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.lexical import is_misread, reads_alike
 from masktron.sources.xml.microdata import chunk_document
@@ -50,7 +51,7 @@ class Judging:
         self._own = list(block.checks)
         self._alike = functools.cache(_is_read_alike)
 
-    def __call__(self, rows: Sequence[Row]) -> NDArray[np.bool_]:
+    def __call__(self, rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
         """Judge records given as lexemes by field name; shape (rows,)."""
         if not self._own:
             return np.ones(len(rows), dtype=np.bool_)
@@ -140,7 +141,7 @@ class Judging:
             parts.append(self(rows))
         return np.concatenate(parts)
 
-    def _accepted(self, choice: EngineChoice, rows: Sequence[Row]) -> NDArray[np.bool_]:
+    def _accepted(self, choice: EngineChoice, rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
         views = self._views
         verdicts = views.engine(self._block.checks, choice).verdicts(chunk_document(views.layout, rows))
         return np.asarray((verdicts[:, self._own] < Verdict.FAILS).all(axis=1))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.records import Grouping
-from masktron.masking.observed import Exposure
+from masktron.grouping.record_groups import RecordGroups
+from masktron.masking.disclosure.exposure import Exposure
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
 
@@ -45,7 +45,7 @@ class MaskedBlock:
     ----------
     block : Block
         With the chosen candidate in use.
-    grouping : Grouping
+    grouping : RecordGroups
         Of the records that were given to mask.
     settled : Settled
     exposure : Exposure
@@ -57,7 +57,7 @@ class MaskedBlock:
     """
 
     block: Block
-    grouping: Grouping
+    grouping: RecordGroups
     settled: Settled
     exposure: Exposure
     trials: tuple[Trial, ...] = ()

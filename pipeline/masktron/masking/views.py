@@ -21,7 +21,7 @@ from masktron.evaluation.domains import domain_values
 from masktron.evaluation.engines import Original
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.kernels.mdav import TREE_FROM
-from masktron.masking.partitioning import MethodPartitioner
+from masktron.masking.groups.partitioning import MethodPartitioner
 from masktron.partitions.column_kinds import NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.mdav import standardise

@@ -16,11 +16,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.settle.conditions import satisfied_columns
+from masktron.arrays import FloatColumns
+from masktron.settle.candidate_search import NEAR
 from masktron.settle.decimals import Decimals, total
 from masktron.settle.grid import Grid
-from masktron.settle.hunt import NEAR
 from masktron.settle.lattice import CLOSE, FEW_LOOKED, Search, ball
+from masktron.settle.residual_rules import satisfied_columns
 from masktron.settle.system import Equality, Recipe
 
 CHUNK = 2_000
@@ -125,7 +126,7 @@ class Bulk:
         # What is left out may come nearer.
         return cls(search, found, NEAR if len(found) == len(tried) else CLOSE) if found else None
 
-    def rounded(self, targets: Mapping[str, NDArray[np.float64]]) -> Offers:
+    def rounded(self, targets: FloatColumns) -> Offers:
         """Return the rounded aggregates of groups, one for each recipe; what is close comes first.
 
         Parameters
@@ -134,7 +135,7 @@ class Bulk:
         """
         return _joined([self._best(own, start, 1, 0, len(self.recipes)) for start, own in _chunks(targets)])
 
-    def around(self, targets: Mapping[str, NDArray[np.float64]], first: int, most: int) -> Offers:
+    def around(self, targets: FloatColumns, first: int, most: int) -> Offers:
         """Return points of the lattices around the aggregates, without the rounded ones.
 
         Parameters
@@ -145,9 +146,7 @@ class Bulk:
         """
         return _joined([self._best(own, start, FEW_LOOKED, first, most) for start, own in _chunks(targets)])
 
-    def _best(
-        self, targets: Mapping[str, NDArray[np.float64]], start: int, looked: int, first: int, most: int
-    ) -> Offers:
+    def _best(self, targets: FloatColumns, start: int, looked: int, first: int, most: int) -> Offers:
         with np.errstate(all="ignore"):
             made = [self._points(targets, recipe, steps, looked) for recipe, steps in self.recipes]
         distances = np.concatenate([distance for _, distance in made], axis=1)
@@ -169,7 +168,7 @@ class Bulk:
         return Offers((rows + start).astype(np.intp), self._readable(numbers))
 
     def _points(
-        self, targets: Mapping[str, NDArray[np.float64]], recipe: Recipe, steps: Sequence[_Step], looked: int
+        self, targets: FloatColumns, recipe: Recipe, steps: Sequence[_Step], looked: int
     ) -> tuple[dict[str, Decimals], NDArray[np.float64]]:
         """Return points of all groups, shape (m, q), and their distances: infinite where a rule says no."""
         offsets = ball(len(recipe.free), looked)
@@ -236,7 +235,7 @@ def _gathered(
     return Decimals(mantissa, places, known)
 
 
-def _chunks(targets: Mapping[str, NDArray[np.float64]]) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
+def _chunks(targets: FloatColumns) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
     count = len(next(iter(targets.values())))
     for start in range(0, count, CHUNK):
         yield start, {name: values[start : start + CHUNK] for name, values in targets.items()}
@@ -255,8 +254,8 @@ def _joined(parts: Sequence[Offers]) -> Offers:
 
 
 def aimed(
-    targets: Mapping[str, NDArray[np.float64]],
-    centres: Mapping[str, NDArray[np.float64]],
+    targets: FloatColumns,
+    centres: FloatColumns,
     search: Search,
     ways: Sequence[Recipe],
 ) -> dict[str, NDArray[np.float64]]:

@@ -10,10 +10,8 @@ from fractions import Fraction
 from masktron.classify.elimination import SolvedEquality
 from masktron.classify.forms import number_of
 from masktron.settle.grid import SOLVED_DIGITS, Grid, significant_digits
-from masktron.settle.lattice import FINER
+from masktron.settle.lattice import FINER, Lexemes
 from masktron.sources.lexical import reads_alike
-
-type Lexemes = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,12 +14,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.settle.conditions import Rule, satisfied_columns, satisfies
+from masktron.arrays import FloatColumns
 from masktron.settle.grid import Grid, readable
+from masktron.settle.residual_rules import ResidualRule, satisfied_columns, satisfies
 from masktron.settle.system import MAX_RECIPES, Recipe
 from masktron.sources.lexical import reads_alike
 
-type Stage = Literal["rounded", "lattice", "projected", "finer", "mode", "medoid"]
+type Lexemes = Mapping[str, str | None]
+"""Lexemes by field name; None where a field is absent."""
+
+type SettleExit = Literal[
+    "rounded", "lattice", "projected", "finer", "median", "medoid", "mode", "observed", "redrawn", "prototype"
+]
+"""How a group can be settled; *observed* by values that an aggregator chose which was asked for by name, *redrawn*
+and *prototype* where a record has a group of its own: by another draw, or as microaggregation does."""
 
 FEW_LOOKED = 50
 """Points of the lattice that are looked at first: most groups need no more."""
@@ -34,21 +42,20 @@ FINER = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A prototype to try.
+class Prototype:
+    """A prototype to try: a point of the grids, or values that records hold.
 
     Attributes
     ----------
-    lexemes : mapping of field name to str
-        None where the field is absent.
-    stage : {"rounded", "lattice", "projected", "finer", "mode", "medoid"}
+    lexemes : Lexemes
+    stage : SettleExit
         What it took to find it.
     alike : bool
         Every engine reads the same doubles from the fields that stand in equalities.
     """
 
-    lexemes: Mapping[str, str | None]
-    stage: Stage
+    lexemes: Lexemes
+    stage: SettleExit
     alike: bool = True
 
 
@@ -65,7 +72,7 @@ class Search:
         Fields whose doubles have to be read alike by all engines, since an equality depends on them.
     codes : mapping of field name to frozenset of Fraction
         Numbers that mean 'missing', which no prototype may have.
-    rules : sequence of Rule
+    rules : sequence of ResidualRule
         What the rules ask of the numbers; a necessary condition only.
     points : int
         Points of the lattice that are offered.
@@ -77,13 +84,13 @@ class Search:
     scale: Mapping[str, float]
     tied: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
-    rules: Sequence[Rule] = ()
+    rules: Sequence[ResidualRule] = ()
     points: int = MAX_POINTS
     recipes: int = MAX_RECIPES
 
     def near(
         self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float] = (0.0, math.inf)
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[Prototype]:
         """Yield the rounded points of all recipes, then the lattices around them, each nearest first.
 
         Parameters
@@ -106,14 +113,12 @@ class Search:
                 seen.add(key)
                 yield candidate
 
-    def distances(
-        self, points: Mapping[str, NDArray[np.float64]], targets: Mapping[str, NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def distances(self, points: FloatColumns, targets: FloatColumns) -> NDArray[np.float64]:
         """Return the squared distances of points from targets, in units of the fields' spreads; all of shape (m,)."""
         shifts = [(values - targets[name]) / self.scale[name] for name, values in points.items()]
         return np.asarray(np.square(shifts).sum(axis=0))
 
-    def finer(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Candidate]:
+    def finer(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Prototype]:
         """Yield the points of finer grids, as far as there are any."""
         for digits in range(1, FINER + 1):
             grids = {name: grid.finer(digits) for name, grid in self.grids.items()}
@@ -128,7 +133,7 @@ class Search:
 
     def _rounded(
         self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float]
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[Prototype]:
         """Yield what is close enough at once, in the order of the recipes, and then the rest, nearest first."""
         later: list[tuple[float, dict[str, Fraction]]] = []
         for recipe in ways:
@@ -147,10 +152,10 @@ class Search:
         self,
         target: Mapping[str, float],
         ways: Sequence[Recipe],
-        stage: Stage,
+        stage: SettleExit,
         within: tuple[float, float],
         looked: int,
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[Prototype]:
         """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
         walks = [_Walk(self.grids, recipe, target) for recipe in ways]
         found = heapq.merge(*(self._sorted(walk, at, within, looked) for at, walk in enumerate(walks)))
@@ -182,7 +187,7 @@ class Search:
         for row in rows[np.argsort(distance[rows], kind="stable")][: self.points].tolist():
             yield float(distance[row]), at, tuple(offsets[row].tolist())
 
-    def _written(self, values: Mapping[str, Fraction] | None, stage: Stage) -> Iterator[Candidate]:
+    def _written(self, values: Mapping[str, Fraction] | None, stage: SettleExit) -> Iterator[Prototype]:
         if values is None or not all(self.grids[name].holds(value) for name, value in values.items()):
             return
         if any(value in self.codes.get(name, ()) for name, value in values.items()):
@@ -193,7 +198,7 @@ class Search:
             name: self.grids[name].lexeme(value) if name in self.tied else readable(self.grids[name], value)
             for name, value in values.items()
         }
-        yield Candidate(lexemes, stage, all(reads_alike(lexemes[name]) for name in self.tied if name in lexemes))
+        yield Prototype(lexemes, stage, all(reads_alike(lexemes[name]) for name in self.tied if name in lexemes))
 
 
 class _Walk:

@@ -15,13 +15,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from masktron.settle.conditions import Comparison, Rule, breakpoints
-from masktron.settle.grid import Grid
 from masktron.settle.lattice import ball
-from masktron.settle.program import Program, Solution
+from masktron.settle.mixed_integer import Problem, ProjectionProgram, Solution
+from masktron.settle.residual_rules import NumberComparison, ResidualRule, breakpoints
 from masktron.settle.solver import Infeasible
 
 MAX_PROGRAMS = 16
@@ -36,39 +34,6 @@ MAX_SETS = 3
 """Choices of the factors to fix."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """What a projection depends on.
-
-    Attributes
-    ----------
-    target : mapping of field name to float
-    grids : mapping of field name to Grid
-    scale : mapping of field name to float
-        Unit of distance.
-    box : mapping of field name to (float, float)
-        Where numbers are looked for.
-    codes : mapping of field name to frozenset of Fraction
-        Numbers that are not admitted.
-    options : mapping of field name to (mapping of str to float)
-        Categories, with what each costs in units of distance.
-    rules : sequence of Rule
-    """
-
-    target: Mapping[str, float]
-    grids: Mapping[str, Grid]
-    scale: Mapping[str, float]
-    box: Mapping[str, tuple[float, float]]
-    codes: Mapping[str, frozenset[Fraction]]
-    options: Mapping[str, Mapping[str, float]]
-    rules: Sequence[Rule]
-
-    def distance(self, numbers: Mapping[str, Fraction], texts: Mapping[str, str]) -> float:
-        """Return how far a point is from the target, summed over fields."""
-        shifts = (abs(float(value) - self.target[name]) / self.scale[name] for name, value in numbers.items())
-        return sum(shifts) + sum(self.options[name][text] for name, text in texts.items())
-
-
 def project(problem: Problem) -> Iterator[Solution]:
     """Yield solutions, the nearest first; for products one for each choice of fixed factors that has one."""
     for some in itertools.batched(itertools.islice(_fixings(problem), MAX_PROGRAMS), BATCH):
@@ -78,7 +43,7 @@ def project(problem: Problem) -> Iterator[Solution]:
 
 def _solved(problem: Problem, fixed: Mapping[str, Fraction]) -> Solution | None:
     try:
-        return Program(problem, fixed).solve()
+        return ProjectionProgram(problem, fixed).solve()
     except Infeasible:
         return None
 
@@ -98,19 +63,19 @@ def conflict(problem: Problem) -> tuple[int, ...]:
     return tuple(sorted({rule.check for rule in linear}))
 
 
-def _impossible(problem: Problem, rules: Sequence[Rule]) -> bool:
+def _impossible(problem: Problem, rules: Sequence[ResidualRule]) -> bool:
     """Whether it is proved that no point of the grids in the box satisfies the rules."""
     relaxed = Problem(problem.target, problem.grids, problem.scale, problem.box, {}, problem.options, rules)
     try:
-        program = Program(relaxed, {})
+        program = ProjectionProgram(relaxed, {})
     except Infeasible:
         return True
     return program.impossible()
 
 
-def _nonlinear(rules: Sequence[Rule]) -> Iterator[Comparison]:
+def _nonlinear(rules: Sequence[ResidualRule]) -> Iterator[NumberComparison]:
     for condition in (c for rule in rules for d in rule.disjuncts for c in d.conditions):
-        if isinstance(condition, Comparison) and not condition.linear:
+        if isinstance(condition, NumberComparison) and not condition.linear:
             yield condition
 
 

@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from masktron.errors import InfeasibleError
 from masktron.kernels.distinct import factorized
 from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
-from masktron.settle.lattice import Candidate
+from masktron.settle.lattice import Lexemes, Prototype, SettleExit
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column
 
@@ -33,19 +33,14 @@ MAX_OFFERS = 20_000
 """Candidates that are held at a time, over all groups."""
 MAX_ROWS = 5_000
 """Records that the judge is given at a time."""
-EXITS = (
-    "rounded", "lattice", "projected", "finer", "median", "medoid", "mode", "observed", "redrawn", "prototype",
-)  # fmt: skip
-"""How a group can be settled; *observed* by values that an aggregator chose which was asked for by name, *redrawn*
-and *prototype* where a record has a group of its own: by another draw, or as microaggregation does."""
-
-type Row = dict[str, str | None]
+EXITS: tuple[SettleExit, ...] = get_args(SettleExit.__value__)
+"""How a group can be settled."""
 
 
 class Judge(Protocol):
     """Tells which records satisfy the rules that have to be kept."""
 
-    def __call__(self, rows: Sequence[Row]) -> NDArray[np.bool_]:
+    def __call__(self, rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
         """Judge records given as lexemes by field name; shape (rows,)."""
         ...
 
@@ -87,14 +82,14 @@ class Task:
     members: Sequence[NDArray[np.intp]]
     conditions: tuple[str, ...]
     distances: Callable[[int], NDArray[np.float64]]
-    candidates: Callable[[int], Iterator[Candidate]]
+    candidates: Callable[[int], Iterator[Prototype]]
     pooled: NDArray[np.bool_]
     medians: Callable[[int], NDArray[np.intp]] | None
     conflict: Callable[[int], Sequence[str]] = lambda group: ()
-    observed: str | None = None
+    observed: SettleExit | None = None
     choices: NDArray[np.intp] | None = None
     completion: Callable[[int], Completion | None] | None = None
-    resort: Callable[[int], Iterator[Observed]] | None = None
+    resort: Callable[[int], Iterator[Prototype]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +173,7 @@ def settle(task: Task, judge: Judge, begun: Begun | None = None, told: Told = un
     """
     if begun is None:
         begun = Begun.empty(len(task.members), len(task.variables))
-    chosen: dict[int, _Prototype] = {}
+    chosen: dict[int, Prototype] = {}
     contexts = Contexts(task, judge)
     pending = {group: _candidates(task, group) for group in np.flatnonzero(~begun.done).tolist()}
     for batch in itertools.chain(BATCHES, itertools.repeat(BATCHES[-1])):
@@ -193,18 +188,7 @@ def settle(task: Task, judge: Judge, begun: Begun | None = None, told: Told = un
     return _collect(task, chosen, begun)
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """A prototype that is known as lexemes: of values that records hold, or of another run."""
-
-    lexemes: Mapping[str, str | None]
-    stage: str
-
-
-type _Prototype = Candidate | Observed
-
-
-def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
+def _candidates(task: Task, group: int) -> Iterator[Prototype]:
     pooled = task.pooled[group]
     if task.observed is not None and task.choices is not None and not pooled:
         yield _observed(task, task.choices[group], task.observed)
@@ -218,8 +202,8 @@ def _candidates(task: Task, group: int) -> Iterator[_Prototype]:
         yield _observed(task, np.full(len(task.variables), record), "medoid")
 
 
-def _observed(task: Task, records: NDArray[np.intp], stage: str) -> Observed:
-    return Observed(
+def _observed(task: Task, records: NDArray[np.intp], stage: SettleExit) -> Prototype:
+    return Prototype(
         {name: task.columns[name].lexemes[at] for name, at in zip(task.variables, records, strict=True)}, stage
     )
 
@@ -242,10 +226,10 @@ class Contexts:
         self._records: dict[int, list[int]] = {}
         self._refused: dict[int, Counter[int]] = {}
 
-    def accepted(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, _Prototype]:
+    def accepted(self, offers: Mapping[int, Sequence[Prototype]]) -> dict[int, Prototype]:
         """Return the first candidate of each group that the judge accepts in every context of the group."""
         left = {group: list(candidates) for group, candidates in offers.items()}
-        chosen: dict[int, _Prototype] = {}
+        chosen: dict[int, Prototype] = {}
         while left:
             survivors = self._survivors(left)
             trials = [(group, own[0], self._of(group)) for group, own in survivors.items()]
@@ -257,15 +241,15 @@ class Contexts:
             left = {group: own[1:] for group, own in survivors.items() if group not in chosen and own[1:]}
         return chosen
 
-    def judged(self, trials: Sequence[tuple[int, _Prototype]]) -> list[bool]:
+    def judged(self, trials: Sequence[tuple[int, Prototype]]) -> list[bool]:
         """Tell of candidates of groups which of them the judge accepts in every context of their group."""
         verdicts = self._verdicts([(group, candidate, self._of(group)) for group, candidate in trials])
         return [bool(fine.all()) for fine in verdicts]
 
-    def _survivors(self, offers: Mapping[int, Sequence[_Prototype]]) -> dict[int, list[_Prototype]]:
+    def _survivors(self, offers: Mapping[int, Sequence[Prototype]]) -> dict[int, list[Prototype]]:
         """Return the candidates of each group that its first context accepts, without groups that have none."""
         trials = [(group, candidate, self._of(group)[:1]) for group, own in offers.items() for candidate in own]
-        survivors: dict[int, list[_Prototype]] = {}
+        survivors: dict[int, list[Prototype]] = {}
         for (group, candidate, _), fine in zip(trials, self._verdicts(trials), strict=True):
             if fine[0]:
                 survivors.setdefault(group, []).append(candidate)
@@ -288,7 +272,7 @@ class Contexts:
             self._records[group] = list(seen.values())[::-1]
         return self._records[group]
 
-    def _verdicts(self, trials: Sequence[tuple[int, _Prototype, list[int]]]) -> list[NDArray[np.bool_]]:
+    def _verdicts(self, trials: Sequence[tuple[int, Prototype, list[int]]]) -> list[NDArray[np.bool_]]:
         """Judge candidates in some contexts, a bounded number of rows at a time."""
         rows = (
             _row(self._task, group, candidate, record) for group, candidate, records in trials for record in records
@@ -297,7 +281,7 @@ class Contexts:
         fine = np.concatenate([np.empty(0, dtype=np.bool_), *parts])
         return np.split(fine, np.cumsum([len(records) for *_, records in trials])[:-1]) if trials else []
 
-    def _judged(self, rows: Sequence[Row | None]) -> NDArray[np.bool_]:
+    def _judged(self, rows: Sequence[Lexemes | None]) -> NDArray[np.bool_]:
         """Judge the records that there are."""
         fine = np.array([row is not None for row in rows], dtype=np.bool_)
         if fine.any():
@@ -305,7 +289,7 @@ class Contexts:
         return fine
 
 
-def _row(task: Task, group: int, candidate: _Prototype, record: int) -> Row | None:
+def _row(task: Task, group: int, candidate: Prototype, record: int) -> Lexemes | None:
     """Write a prototype into a record; None where a solved variable of the record has no value then."""
     row = {name: column.lexemes[record] for name, column in task.columns.items()} | dict(candidate.lexemes)
     completion = task.completion(group) if task.completion else None
@@ -333,7 +317,7 @@ def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> Non
             )
 
 
-def _collect(task: Task, chosen: Mapping[int, _Prototype], begun: Begun) -> Settled:
+def _collect(task: Task, chosen: Mapping[int, Prototype], begun: Begun) -> Settled:
     for group, candidate in chosen.items():
         begun.lexemes[group] = [candidate.lexemes.get(name) for name in task.variables]
         begun.exits[group] = candidate.stage
@@ -342,9 +326,7 @@ def _collect(task: Task, chosen: Mapping[int, _Prototype], begun: Begun) -> Sett
     return Settled(begun.lexemes, begun.exits, _own(task, chosen, begun.lexemes), begun.numbers)
 
 
-def _own(
-    task: Task, chosen: Mapping[int, _Prototype], lexemes: NDArray[np.object_]
-) -> dict[int, NDArray[np.object_]]:
+def _own(task: Task, chosen: Mapping[int, Prototype], lexemes: NDArray[np.object_]) -> dict[int, NDArray[np.object_]]:
     """Complete the records of all groups that have solved variables."""
     if task.completion is None:
         return {}

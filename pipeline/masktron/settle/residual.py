@@ -30,13 +30,13 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.settle.conditions import (
+from masktron.settle.residual_rules import (
     Among,
-    Chosen,
-    Comparison,
+    CategoryAmong,
     Condition,
     Disjunct,
-    Rule,
+    NumberComparison,
+    ResidualRule,
     related,
     tightest,
 )
@@ -61,7 +61,7 @@ class Free:
     domain: Callable[[InDomain], frozenset[str] | None]
 
 
-def residual(check: int, form: Form, known: Mapping[str, CellValue], free: Free) -> Rule | None:
+def residual(check: int, form: Form, known: Mapping[str, CellValue], free: Free) -> ResidualRule | None:
     """Put what is known into a rule; None where it holds whatever the free fields are.
 
     Parameters
@@ -79,17 +79,17 @@ def residual(check: int, form: Form, known: Mapping[str, CellValue], free: Free)
             return None
         if conditions is not None:
             left.append(Disjunct(position, conditions))
-    return Rule(check, tuple(left))
+    return ResidualRule(check, tuple(left))
 
 
 def residuals(
     forms: Sequence[tuple[int, Form]], contexts: Sequence[Mapping[str, CellValue]], free: Free
-) -> tuple[Rule, ...]:
+) -> tuple[ResidualRule, ...]:
     """Put several contexts into the rules: what is left has to hold in all of them.
 
     Of inequalities that differ in their constants, only the tightest is kept.
     """
-    rules: list[Rule] = []
+    rules: list[ResidualRule] = []
     for check, form in forms:
         alone: list[Disjunct] = []
         several: dict[tuple[Disjunct, ...], None] = {}
@@ -101,8 +101,8 @@ def residuals(
                 several[rule.disjuncts] = None
         if alone:
             conditions = tightest(condition for disjunct in alone for condition in disjunct.conditions)
-            rules.append(Rule(check, (Disjunct(alone[0].position, conditions),)))
-        rules += [Rule(check, disjuncts) for disjuncts in several]
+            rules.append(ResidualRule(check, (Disjunct(alone[0].position, conditions),)))
+        rules += [ResidualRule(check, disjuncts) for disjuncts in several]
     return tuple(rules)
 
 
@@ -131,7 +131,7 @@ def _remaining(atom: Atom, known: Mapping[str, CellValue], free: Free) -> Iterat
     elif open_ and len(names) == 1:
         fits = frozenset(text for text in free.options[names[0]] if _is_true(atom, {names[0]: text}, free))
         if len(fits) < len(free.options[names[0]]):
-            yield Chosen(names[0], fits) if fits else None
+            yield CategoryAmong(names[0], fits) if fits else None
     elif open_ or isinstance(atom, Untranslated):
         yield Untranslated(names, "")  # some of it is a text that is not chosen yet
     else:
@@ -184,14 +184,14 @@ def _of_numbers(atom: Atom, known: Mapping[str, CellValue], free: Free) -> Itera
 def _interval(atom: Range) -> Iterator[Condition]:
     variable = ((atom.variable, 1),)
     if atom.low is not None and atom.low == atom.high:
-        yield Comparison((Monomial(Fraction(1), variable), Monomial(-atom.low, ())), "=")
+        yield NumberComparison((Monomial(Fraction(1), variable), Monomial(-atom.low, ())), "=")
         return
     if atom.low is not None:
         terms = (Monomial(Fraction(-1), variable), Monomial(atom.low, ()))
-        yield Comparison(terms, "<" if atom.low_open else "<=")
+        yield NumberComparison(terms, "<" if atom.low_open else "<=")
     if atom.high is not None:
         terms = (Monomial(Fraction(1), variable), Monomial(-atom.high, ()))
-        yield Comparison(terms, "<" if atom.high_open else "<=")
+        yield NumberComparison(terms, "<" if atom.high_open else "<=")
 
 
 def _member(name: str, members: frozenset[Fraction] | frozenset[str], *, negated: bool) -> Iterator[Condition | None]:
@@ -199,7 +199,7 @@ def _member(name: str, members: frozenset[Fraction] | frozenset[str], *, negated
     values = frozenset(value for member in members if (value := number_of(member)) is not None)
     if len(values) == 1 and not negated:
         terms = (Monomial(Fraction(1), ((name, 1),)), Monomial(-next(iter(values)), ()))
-        yield Comparison(terms, "=")
+        yield NumberComparison(terms, "=")
     elif values and not (negated and any(isinstance(member, str) for member in members)):
         yield Among(name, values, negated)
     elif not negated:
@@ -226,6 +226,6 @@ def _comparison(
         collected[key] = collected.get(key, Fraction(0)) + coefficient
     terms = tuple(Monomial(c, powers) for powers, c in collected.items() if c)
     if any(term.powers for term in terms):
-        yield Comparison(terms, relation)
+        yield NumberComparison(terms, relation)
     elif not related(sum((term.coefficient for term in terms), Fraction(0)), Fraction(0), relation):
         yield None

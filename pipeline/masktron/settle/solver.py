@@ -21,7 +21,7 @@ _STDOUT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Optimum:
     """What the solver found.
 
     Attributes
@@ -40,7 +40,7 @@ class Infeasible(Exception):  # noqa: N818 -- a result, not an error; caught by 
     """Something that has to hold cannot, before anything is solved."""
 
 
-class Model:
+class IntegerModel:
     """A mixed-integer program under construction: columns with bounds and costs, and rows over them.
 
     A *switch* is a column of 0 or 1: a row with a switch has to hold where this is 1. None stands for always.
@@ -95,7 +95,7 @@ class Model:
         if least < low:
             self._rows.append(({**row, switch: least - low}, least, math.inf))
 
-    def minimise(self, nodes: int) -> Outcome:
+    def minimise(self, nodes: int) -> Optimum:
         """Minimise the cost.
 
         Parameters
@@ -120,7 +120,7 @@ class Model:
                 constraints=rows if self._rows else None,
                 options={"node_limit": nodes, "mip_rel_gap": GAP, "presolve": False},
             )
-        return Outcome(result.x, bool(result.status == _INFEASIBLE))
+        return Optimum(result.x, bool(result.status == _INFEASIBLE))
 
 
 @contextlib.contextmanager

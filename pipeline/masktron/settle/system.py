@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Monomial
-from masktron.settle.conditions import Comparison, Condition
 from masktron.settle.grid import Grid
+from masktron.settle.residual_rules import Condition, NumberComparison
 
 MAX_RECIPES = 8
 """Recipes that are tried for one set of equalities."""
@@ -147,14 +147,14 @@ def equalities(conditions: Sequence[Condition], grids: Mapping[str, Grid] | None
 
     Approximate are products within a tolerance and, given `grids`, sums within one that is no wider than a grid step.
     """
-    comparisons = [condition for condition in conditions if isinstance(condition, Comparison)]
+    comparisons = [condition for condition in conditions if isinstance(condition, NumberComparison)]
     exact = [Equality(comparison.terms) for comparison in comparisons if comparison.relation == "="]
     pairs = itertools.combinations([comparison for comparison in comparisons if comparison.relation != "="], 2)
     near = [equality for one, two in pairs if (equality := _between(one, two, grids or {})) is not None]
     return list(dict.fromkeys([*exact, *near]))
 
 
-def _between(one: Comparison, two: Comparison, grids: Mapping[str, Grid]) -> Equality | None:
+def _between(one: NumberComparison, two: NumberComparison, grids: Mapping[str, Grid]) -> Equality | None:
     """Return the middle of two bounds on the same terms: ``p <= q`` and ``-p <= q`` leave p around zero."""
     if one.variables != two.variables or one.linear != two.linear:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.records import Grouping
+from masktron.grouping.record_groups import RecordGroups
 from masktron.partitions.mdav import partition as mdav
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
@@ -21,7 +21,7 @@ type Records = NDArray[np.intp]
 type Weights = NDArray[np.float64] | None
 
 
-def blind_groups(views: Any, partition: Any) -> Grouping:
+def blind_groups(views: Any, partition: Any) -> RecordGroups:
     """Partition the records by MDAV, whatever the rules say.
 
     Records are parted only by which values they lack, where k of them lack the same; means need no more. Those with a
@@ -31,8 +31,8 @@ def blind_groups(views: Any, partition: Any) -> Grouping:
     lacks = np.stack([~views.columns[name].present for name in names], axis=1)
     _, patterns = np.unique(lacks, axis=0, return_inverse=True)
     labels = _parted(np.nan_to_num(views.points(names)), patterns.ravel(), views.k)
-    grouping = Grouping(labels, *(np.zeros(int(labels.max()) + 1, dtype=np.bool_) for _ in range(2)))
-    return Grouping(labels, grouping.mixed, grouping.varying(patterns.reshape(-1, 1)))
+    grouping = RecordGroups(labels, *(np.zeros(int(labels.max()) + 1, dtype=np.bool_) for _ in range(2)))
+    return RecordGroups(labels, grouping.mixed, grouping.varying(patterns.reshape(-1, 1)))
 
 
 def _parted(points: NDArray[np.float64], patterns: Records, k: int) -> Records:

@@ -1,0 +1,79 @@
+"""The cap on groups that publish the values of one record in the place of a mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError
+from masktron.masking.disclosure.exposure import AVERAGED
+from masktron.masking.disclosure.holders import Holders
+from masktron.masking.masked import MaskedBlock
+from masktron.masking.views import Views
+
+
+def fallen_on(views: Views, masked: MaskedBlock) -> NDArray[np.bool_]:
+    """Tell which groups copy a record where their prototypes are no plan, but what drawn records fall back on.
+
+    In averaged blocks these are the copied ones; in others, the observed ones that fewer than k records hold.
+
+    Parameters
+    ----------
+    views : Views
+    masked : MaskedBlock
+        Masked by groups.
+
+    Returns
+    -------
+    ndarray of bool, shape (groups,)
+    """
+    if masked.block.aggregator in AVERAGED:
+        return masked.exposure.copied
+    held = Holders.of(views, masked.block.variables, masked.grouping, masked.settled)
+    return masked.exposure.observed & held.held & (held.in_file < views.k)
+
+
+def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = "") -> None:
+    """Stop where more observed records than wanted would be published in the place of means.
+
+    A block whose plan is the median, the mode or the medoid is made of observed values by design, so it is counted
+    in the result and not capped.
+
+    Parameters
+    ----------
+    blocks : sequence of MaskedBlock
+    most : float
+        Groups of each block that may publish an observed record, in per cent of the records, rounded up to whole
+        groups: so a small file may have one, unless `most` is 0.
+    where : str
+        The file, for the message.
+
+    Raises
+    ------
+    InfeasibleError
+        Naming each block over the cap, and its share.
+    """
+    capped = [(one, one.exposure.copied) for one in blocks if one.block.drawn or one.block.aggregator in AVERAGED]
+    records = len(blocks[0].grouping.labels) if blocks else 0
+    allowed = math.ceil(Fraction(str(most)) * records / 100)
+    over = [_described(masked, copied, records) for masked, copied in capped if copied.sum() > allowed]
+    if over:
+        raise InfeasibleError(
+            f"too many groups have no mean that satisfies the rules and would publish the values of a real record: "
+            f"{'; '.join(over)}; at most {most:g} % of the records may, which is {allowed}",
+            where=where,
+            hint="raise --max-observed-share, change k, let a rule go with --allow, or give a field another role",
+        )
+
+
+def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int) -> str:
+    count, pooled = int(copied.sum()), int((copied & masked.grouping.pooled).sum())
+    ruled = int((copied & masked.exposure.dominated).sum())
+    groups = f"{count} group" if count == 1 else f"{count} groups"
+    rare = f", {pooled} of them since a pattern of missing values is rarer than k" if pooled else ""
+    heavy = f", {ruled} of them ruled by the weight of one record" if ruled else ""
+    return f"{', '.join(masked.block.variables)}: {groups}, {100 * count / records:.2g} % of the records{rare}{heavy}"

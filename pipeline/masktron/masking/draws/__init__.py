@@ -1,0 +1,1 @@
+"""Values of its own for every record, where a method draws; begin with `perturbing`."""

@@ -1,0 +1,303 @@
+"""Values of its own for every record: what a method draws, settled record by record.
+
+Each record is a group of its own for settle: its drawn values are rounded, then the grid around them is searched,
+then they are moved to the nearest point that the rules admit, with the record's own unmasked fields, missing values
+and disjuncts. What finds nothing near its values is drawn anew, then hunted for, and at last takes the prototype that
+microaggregation finds for the group of the record. The same happens to a record that would come out as it went in.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.arrays import Floats
+from masktron.grouping.record_groups import RecordGroups
+from masktron.kernels import distinct
+from masktron.masking.block.joint_search import JointSearch
+from masktron.masking.block.settling import GroupSearches, task_of
+from masktron.masking.disclosure.cap import fallen_on
+from masktron.masking.disclosure.exposure import Exposure, exposure_of
+from masktron.masking.draws.drawing import Drawing
+from masktron.masking.draws.unchanged_draws import to_replace, unchanged_draws
+from masktron.masking.judging import Judging
+from masktron.masking.masked import MaskedBlock
+from masktron.masking.views import Views
+from masktron.measures.moment_shift import MomentShift, moment_shift
+from masktron.methods.contracts import MarkedReplaced
+from masktron.plan import Block
+from masktron.progress import Told, untold
+from masktron.settle.lattice import Prototype
+from masktron.settle.prototypes import Settled, Task, settle
+
+REDRAWS = 3
+"""Times that records without an admissible value near theirs are drawn anew."""
+PROTOTYPE: Final = "prototype"
+"""Exit of records that take the prototype of a group."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Perturbed:
+    """What a method drew for the records of a run, and what became of it.
+
+    Attributes
+    ----------
+    blocks : tuple of MaskedBlock
+    labels : ndarray of intp, shape (n,), or None
+        Groups of the method; None where it forms none.
+    strata : int
+        Parts of the file in which it drew.
+    notes : tuple of str
+        What the method says of this run.
+    numbers : tuple of str
+        Drawn variables that are numbers.
+    shift : MomentShift
+        Of these, in the same order.
+    touched : ndarray of bool, shape (n,)
+        Records of which a value was to be replaced.
+    alike : ndarray of bool, shape (n,)
+        Of these, the ones that drew the values that they had, to the grids of the fields.
+    rare : ndarray of bool, shape (n,)
+        Of the touched, those that came out as they went in, in all drawn variables, where fewer than k records of the
+        original are like them: although they were drawn anew, unless the method replaces some values alone.
+    parts : ndarray of intp, shape (n,)
+        Part of the file in which each record was drawn.
+    settled : mapping of str to float
+        By number: sum of the squared differences between what was drawn and what is written.
+    marked : mapping of str to ndarray of intp
+        By variable: records whose values were to be replaced, for methods that replace some values alone.
+    """
+
+    blocks: tuple[MaskedBlock, ...]
+    labels: NDArray[np.intp] | None
+    strata: int
+    notes: tuple[str, ...]
+    numbers: tuple[str, ...]
+    shift: MomentShift
+    touched: NDArray[np.bool_]
+    alike: NDArray[np.bool_]
+    rare: NDArray[np.bool_]
+    parts: NDArray[np.intp]
+    settled: Mapping[str, float]
+    marked: Mapping[str, NDArray[np.intp]]
+
+    @property
+    def unmoved(self) -> int:
+        """Number of the rare records that came out as they went in: what the contract has."""
+        return int(self.rare.sum())
+
+
+def perturb(
+    views: Views,
+    blocks: Sequence[Block],
+    drawing: Drawing,
+    *,
+    fallback: Callable[[Block], MaskedBlock],
+    told: Callable[[Block], Told] | None = None,
+) -> list[MaskedBlock]:
+    """Draw values for the variables of some blocks, and settle them.
+
+    Parameters
+    ----------
+    views : Views
+    blocks : sequence of Block
+        As planned for groups.
+    drawing : Drawing
+        Of the variables of these blocks, in their order.
+    fallback : callable
+        Masks a block by groups of at least k; asked only where a record finds no value of its own.
+    told : callable, optional
+        Returns, for a block, what hears how many of its records are settled.
+
+    Raises
+    ------
+    InfeasibleError
+        The method cannot keep its promise, or a record has no value that the rules admit.
+    """
+    runs: list[_Settling] = []
+    start = 0
+    for block in blocks:
+        columns = slice(start, start + len(block.variables))
+        start = columns.stop
+        draws = functools.partial(_columns, drawing, columns)
+        own = block.drawing(drawing.method.name)
+        hears = untold if told is None else told(block)
+        runs.append(_Settling(views, own, draws, functools.partial(fallback, block), hears))
+    masked = [run.settled() for run in runs]
+    if not isinstance(drawing.method.contract, MarkedReplaced):
+        for attempt in range(1, REDRAWS + 2):
+            unmoved = _unmoved(views, masked)
+            if not unmoved.size:
+                break
+            masked = [run.anew(unmoved, attempt) for run in runs]
+    return masked
+
+
+def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> Perturbed:
+    """Compare what a method drew with what is written.
+
+    Parameters
+    ----------
+    views : Views
+    drawing : Drawing
+    masked : sequence of MaskedBlock
+        Those that `perturb` returned, in the same order, maybe with values that were moved for the sake of totals.
+    """
+    first = drawing.draw(0)
+    numbers = tuple(name for name in drawing.variables if name in views.numeric)
+    at = [drawing.variables.index(name) for name in numbers]
+    known = drawing.known[:, at]
+    drawn = np.where(known, first.values[:, at], np.nan)
+    written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((views.n, 0))]), np.nan)
+    moved = np.nansum(np.square(written - drawn), axis=0)
+    parts = np.empty(views.n, dtype=np.intp)
+    parts[drawing.strata.order] = drawing.strata.labels
+    touched = to_replace(drawing).any(axis=1)
+    rare = np.zeros(views.n, dtype=np.bool_)
+    rare[_unmoved(views, masked)] = True
+    return Perturbed(
+        tuple(masked),
+        first.labels,
+        len(drawing.strata),
+        first.notes,
+        numbers,
+        moment_shift(drawing.values[:, at], drawn, written),
+        touched,
+        touched & unchanged_draws(views, drawing, masked, PROTOTYPE),
+        touched & rare,
+        parts,
+        dict(zip(numbers, moved.tolist(), strict=True)),
+        {} if first.marked is None else _marked(drawing, first.marked),
+    )
+
+
+def _marked(drawing: Drawing, marked: NDArray[np.bool_]) -> dict[str, NDArray[np.intp]]:
+    """Records whose values of a variable were to be replaced; what a record does not have is not."""
+    own = marked & drawing.known
+    return {name: np.flatnonzero(column) for name, column in zip(drawing.variables, own.T, strict=True)}
+
+
+def _columns(drawing: Drawing, columns: slice, attempt: int) -> Floats:
+    """Return what was drawn for the variables of a block."""
+    return drawing.draw(attempt).values[:, columns]
+
+
+def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Floats]:
+    for one in masked:
+        for position, name in enumerate(one.block.variables):
+            if name in names:
+                yield one.settled.numbers[:, position]
+
+
+def _unmoved(views: Views, masked: Sequence[MaskedBlock]) -> NDArray[np.intp]:
+    """Records that hold their own values in all drawn variables, where fewer than k records of the file hold them.
+
+    A record without any value, or with values that k records have in common, is nobody's.
+    """
+    variables = [name for one in masked for name in one.block.variables]
+    codes = np.column_stack([distinct.codes_of(views.columns[name].held) for name in variables])
+    same = (codes >= 0).any(axis=1)
+    for one in masked:
+        for position, name in enumerate(one.block.variables):
+            if name in views.numeric:
+                own, now = views.values[name], views.without_codes(name, one.settled.numbers[:, position])
+                same &= (own == now) | np.isnan(own)
+            else:
+                same &= views.columns[name].held == one.settled.lexemes[:, position]
+    records = np.flatnonzero(same)
+    if not records.size:
+        return records
+    _, which, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    return records[counts[which.ravel()[records]] < views.k]
+
+
+class _Settling:
+    """One block while its records are settled."""
+
+    def __init__(
+        self,
+        views: Views,
+        block: Block,
+        draws: Callable[[int], Floats],
+        fallback: Callable[[], MaskedBlock],
+        told: Told,
+    ) -> None:
+        self._views = views
+        self._block = block
+        self._draws = draws
+        self._fallback = functools.cache(fallback)
+        self._told = told
+        none = np.zeros(views.n, dtype=np.bool_)
+        self._grouping = RecordGroups(np.arange(views.n, dtype=np.intp), none, none)
+        self._judging = Judging(views, block)
+        self._beginning = JointSearch(views, block, self._grouping, self._judging, none, told)
+
+    def settled(self) -> MaskedBlock:
+        """Settle the first draw; what finds nothing near it is drawn anew."""
+        self._told(0, self._views.n)
+        task, hunting = self._task(0)
+        self._begin(hunting, "")
+        for attempt in range(1, REDRAWS + 1):
+            if self._beginning.begun.done.all():
+                break
+            self._begin(self._task(attempt)[1], "redrawn")
+        return self._finished(task)
+
+    def anew(self, records: NDArray[np.intp], attempt: int) -> MaskedBlock:
+        """Settle some records again, by another draw while there are draws left, then by their prototypes."""
+        begun = self._beginning.begun
+        begun.done[records] = False
+        if attempt <= REDRAWS:
+            task, hunting = self._task(attempt)
+            self._begin(hunting, "redrawn")
+            return self._finished(task)
+        task, _ = self._task(0)
+        return self._finished(replace(task, candidates=lambda _: iter(())))
+
+    def _task(self, attempt: int) -> tuple[Task, GroupSearches]:
+        drawn = self._draws(attempt)
+        task, hunting = task_of(self._views, self._block, self._grouping, drawn)
+        return replace(task, resort=self._resort), hunting
+
+    def _begin(self, hunting: GroupSearches, stage: str) -> None:
+        """Settle all that is open at once, and give what that settles a stage, if there is one."""
+        begun = self._beginning.begun
+        before = begun.done.copy()
+        self._beginning.aggregates(hunting.cases, hunting.hunt(0))
+        if stage:
+            begun.exits[begun.done & ~before] = stage
+
+    def _finished(self, task: Task) -> MaskedBlock:
+        begun = self._beginning.begun
+        settled = settle(task, self._judging, begun, self._told)
+        begun.done[:] = True
+        exposure = self._exposed(exposure_of(self._views, self._block, self._grouping, settled), settled)
+        return MaskedBlock(self._block, self._grouping, settled, exposure, aims=self._draws(0))
+
+    def _exposed(self, exposure: Exposure, settled: Settled) -> Exposure:
+        """Add what the prototypes that records took publish of somebody: the first record of each group has it."""
+        records = np.flatnonzero(settled.exits == PROTOTYPE)
+        if not records.size:
+            return exposure
+        masked = self._fallback()
+        groups, first = np.unique(masked.grouping.labels[records], return_index=True)
+        copied = np.zeros(self._views.n, dtype=np.bool_)
+        copied[records[first]] = fallen_on(self._views, masked)[groups]
+        return exposure.copying(copied)
+
+    def _resort(self, record: int) -> Iterator[Prototype]:
+        """The prototype of the group that microaggregation puts a record in."""
+        masked = self._fallback()
+        labels = masked.grouping.labels
+        lexemes = {
+            name: masked.settled.own[position][record]
+            if position in masked.settled.own
+            else masked.settled.lexemes[labels[record], position]
+            for position, name in enumerate(self._block.variables)
+        }
+        yield Prototype(lexemes, PROTOTYPE)

@@ -1,0 +1,122 @@
+"""What the rules over several records ask of counts and totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.classify.forms import ALWAYS, satisfied, variables_of
+from masktron.constraints import CrossRecordEdit, Relation, Tally, TallyBound
+from masktron.grouping.members import codes_of
+from masktron.masking.totals.control_totals import ControlTotals
+from masktron.masking.totals.total_condition import TallyTerm, TextColumns, TotalCondition
+from masktron.masking.views import Views, distinct_lexemes, lexeme_codes
+from masktron.sources.lexical import parse_number
+
+
+class FileConditions:
+    """What the rules over several records ask of the file, as far as it is understood and the original does it.
+
+    A condition that the original does not satisfy is none: the rule does not fire there. Where a bound stands
+    outside the records and cannot be read, the figure of the original takes its place, since it satisfies the rule.
+    """
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._asked: dict[tuple[object, ...], tuple[Relation, Fraction]] = {}
+        self._outside = ControlTotals(views)
+        for condition, known in self._conditions(views.texts):
+            figure = condition.figure(views.texts)
+            if figure is None:
+                continue
+            if not known:
+                self._asked[condition.key] = ("=" if condition.relation == "=" else "<=", figure)
+            elif condition.holds(figure):
+                self._asked[condition.key] = (condition.relation, condition.bound)
+
+    def on(self, columns: TextColumns) -> list[TotalCondition]:
+        """Return the conditions, with the records that they choose in some columns."""
+        found = [condition for condition, _ in self._conditions(columns) if condition.key in self._asked]
+        return [
+            replace(condition, relation=relation, bound=bound)
+            for condition in found
+            for relation, bound in [self._asked[condition.key]]
+        ]
+
+    def parting(self, variables: Sequence[str]) -> list[NDArray[np.intp]]:
+        """Return codes of the classes that totals of some fields are taken over: groups do not mix them.
+
+        Theorem: the unweighted mean of each group keeps every total over a class that is a union of groups. Proof: a
+        group of g records adds g times its mean, which is the sum of its records; a union adds these up.
+        """
+        codes: list[NDArray[np.intp]] = []
+        for _, _, bound in self._bounds():
+            for tally, _ in bound.terms:
+                if tally.field not in variables or tally.function not in ("sum", "avg"):
+                    continue
+                codes += [lexeme_codes(self._views.texts[name]) for name in tally.by]
+                if tally.where != ALWAYS and self._views.masked.isdisjoint(variables_of(tally.where)):
+                    codes.append(self._where(tally, self._views.texts).astype(np.intp))
+        return codes
+
+    def _bounds(self) -> Iterator[tuple[int, int, TallyBound]]:
+        for rule in self._views.over_file:
+            constraint = self._views.edits[rule].constraint
+            if isinstance(constraint, CrossRecordEdit):
+                for position, bound in enumerate(constraint.bounds):
+                    by = {tally.by for tally, _ in bound.terms if tally.by}
+                    if len(by) <= 1 and not any(self._views.masked.intersection(names) for names in by):
+                        yield rule, position, bound
+
+    def _conditions(self, columns: TextColumns) -> Iterator[tuple[TotalCondition, bool]]:
+        """Yield each condition, and whether its bound is known."""
+        for rule, position, bound in self._bounds():
+            inside = [(tally, factor) for tally, factor in bound.terms if tally.function != "outside"]
+            outside = [(tally, factor) for tally, factor in bound.terms if tally.function == "outside"]
+            numbers = [self._outside.number(rule, tally.field) for tally, _ in outside]
+            limit = bound.bound - sum(
+                (factor * number for (_, factor), number in zip(outside, numbers, strict=True) if number is not None),
+                Fraction(0),
+            )
+            chosen = [self._where(tally, columns) for tally, _ in inside]
+            for code, members in self._classes(bound):
+                parts = tuple(
+                    TallyTerm(tally, factor, where & members if tally.by else where, self._decimals(tally))
+                    for (tally, factor), where in zip(inside, chosen, strict=True)
+                )
+                yield TotalCondition(rule, (rule, position, code), parts, bound.relation, limit), None not in numbers
+
+    def _decimals(self, tally: Tally) -> int | None:
+        name = tally.field
+        moves = tally.function in ("sum", "avg") and name in self._views.masked and name in self._views.numeric
+        return self._views.columns[name].decimals if moves else None
+
+    def _classes(self, bound: TallyBound) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        """Yield the classes of records for which a condition is asked one by one."""
+        by = next((tally.by for tally, _ in bound.terms if tally.by), ())
+        columns = [lexeme_codes(self._views.texts[name]) for name in by]
+        codes = codes_of(np.stack([np.zeros(self._views.n, dtype=np.intp), *columns], axis=1))
+        for code in range(int(codes.max()) + 1):
+            yield code, codes == code
+
+    def _where(self, tally: Tally, columns: TextColumns) -> NDArray[np.bool_]:
+        """Tell which records a tally takes, shape (n,)."""
+        texts = {name: columns[name] for name in variables_of(tally.where)}
+        numbers = {name: _numbers(column) for name, column in texts.items()}
+        found = np.zeros(self._views.n, dtype=np.bool_)
+        for conjunction in tally.where:
+            holding = np.ones(self._views.n, dtype=np.bool_)
+            for atom in conjunction:
+                holding &= satisfied(atom, numbers, texts)
+            found |= holding
+        return found
+
+
+def _numbers(column: NDArray[np.object_]) -> NDArray[np.float64]:
+    distinct, codes = distinct_lexemes(column)
+    known = [np.nan if lexeme is None else parse_number(lexeme) for lexeme in distinct]
+    return np.array(known, dtype=np.float64)[codes]
