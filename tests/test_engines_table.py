@@ -20,7 +20,7 @@ from pyschematron.direct_mode.xml_validation.validators import SimpleSchematronX
 from saxonche import PySaxonProcessor
 
 from masktron.evaluation.deviations import Deviation, KnownAnswer, deviations, explanations, row_of
-from masktron.evaluation.judge import CRASHES
+from masktron.evaluation.pyschematron_validator import CRASHES
 from masktron.evaluation.traits import Oddity, oddity, read
 from masktron.rulebook.schema import XPathVersion
 

@@ -18,9 +18,9 @@ from typing import Any, Literal, get_args
 from masktron.evaluation.traits import (
     EQUALITIES,
     ORDERS,
-    Kind,
     Oddity,
-    Reading,
+    ParsedCheck,
+    StaticType,
     chained,
     compares,
     converts,
@@ -87,7 +87,7 @@ class Deviation:
     rulebook: str = ""
     files: tuple[tuple[str, str], ...] = ()
     phase: str | None = None
-    explains: Callable[[Reading], bool] | None = None
+    explains: Callable[[ParsedCheck], bool] | None = None
     needs: Oddity = Oddity.NONE
 
 
@@ -102,7 +102,7 @@ _WORDS: Mapping[str, Any] = MappingProxyType(
     }
 )
 _OPERATORS: Mapping[str, frozenset[str]] = MappingProxyType({"orders": ORDERS, "equalities": EQUALITIES})
-_RECOGNISERS: Mapping[str, Callable[[Reading], bool]] = MappingProxyType(
+_RECOGNISERS: Mapping[str, Callable[[ParsedCheck], bool]] = MappingProxyType(
     {
         "converts": converts,
         "prints numbers": prints_numbers,
@@ -166,17 +166,17 @@ def _listed(value: str | list[str] | None) -> set[str]:
     return {value} if isinstance(value, str) else set(value or ())
 
 
-def _recogniser(given: Mapping[str, Any]) -> Callable[[Reading], bool]:
+def _recogniser(given: Mapping[str, Any]) -> Callable[[ParsedCheck], bool]:
     """Return what recognises the checks to which a row applies, by any of what it asks for."""
     match given:
         case {"compares": operators, "kinds": pairs, **more} if not more:
             chosen = _OPERATORS[operators]
-            kinds = [(Kind[one.upper()], Kind[other.upper()]) for one, other in pairs]
+            kinds = [(StaticType[one.upper()], StaticType[other.upper()]) for one, other in pairs]
             return lambda r: compares(r, chosen, *kinds)
         case {"uses": symbols, **more} if not more:
             return lambda r: uses(r, *symbols)
         case {"test": names, **more} if not more:
-            wanted = frozenset(Kind[name.upper()] for name in names)
+            wanted = frozenset(StaticType[name.upper()] for name in names)
             return lambda r: r.test is not None and kind(r.test) in wanted
         case {"recognised": names, **more} if not more:
             found = [_RECOGNISERS[name] for name in names]
@@ -185,12 +185,12 @@ def _recogniser(given: Mapping[str, Any]) -> Callable[[Reading], bool]:
             raise ValueError(f"no way to recognise a check: {given}")
 
 
-def explanations(reading: Reading) -> tuple[Deviation, ...]:
+def explanations(reading: ParsedCheck) -> tuple[Deviation, ...]:
     """Return the deviations that can make pyschematron and us differ about a check.
 
     Parameters
     ----------
-    reading : Reading
+    reading : ParsedCheck
         The expressions that decide about it.
 
     Returns
