@@ -37,11 +37,11 @@ masktron.cli._report = wait
 CREW = """
 import types, slow
 import masktron.cli
-from masktron.evaluation.crew import Crew
+from masktron.evaluation.worker_pool import WorkerPool
 def busy(*_, **__):
-    with Crew(1, slow.opening) as crew:
-        print(crew._members[0].pid)
-        for _ in crew.answers([types.SimpleNamespace(lane=0)]):
+    with WorkerPool(1, slow.opening) as pool:
+        print(pool._workers[0].pid)
+        for _ in pool.answers([types.SimpleNamespace(lane=0)]):
             wait()
 masktron.cli._check_outputs = busy
 """

@@ -20,8 +20,8 @@ from masktron.engines import engine_process, saxon
 from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import Exit, ResourceError
 from masktron.evaluation import engines
-from masktron.evaluation.crew import Crew, CrewError
 from masktron.evaluation.engines import compile_program
+from masktron.evaluation.worker_pool import WorkerPool, WorkerPoolError
 from masktron.processes import rules_within
 from other_processes import ends, lives
 
@@ -214,13 +214,13 @@ def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatc
     engines._APART.engine.close()
 
 
-def test_a_member_of_a_crew_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.evaluation.crew._LOOKING", 0.05)
-    monkeypatch.setattr("masktron.evaluation.crew._STARTING", 0.0)
-    with rules_within(0.3), Crew(1, sleeper) as crew:
-        member = crew._members[0].pid
-        with pytest.raises(CrewError, match="too long"):
-            list(crew.answers([Lane()]))
+def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.evaluation.worker_pool._LOOKING", 0.05)
+    monkeypatch.setattr("masktron.evaluation.worker_pool._STARTING", 0.0)
+    with rules_within(0.3), WorkerPool(1, sleeper) as pool:
+        member = pool._workers[0].pid
+        with pytest.raises(WorkerPoolError, match="too long"):
+            list(pool.answers([Lane()]))
     assert ends(member)
 
 

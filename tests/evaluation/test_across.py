@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
 from examples import examples
 from masktron.evaluation.across.engine import ColumnJudge
-from masktron.evaluation.across.plan import plan_across
+from masktron.evaluation.across.gathering import plan_across
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict

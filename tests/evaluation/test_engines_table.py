@@ -19,13 +19,14 @@ from pyschematron.direct_mode.xml_validation.results.validation_results import F
 from pyschematron.direct_mode.xml_validation.validators import SimpleSchematronXMLValidator
 from saxonche import PySaxonProcessor
 
-from masktron.evaluation.deviations import DEVIATIONS, Deviation, Outcome, explanations
-from masktron.evaluation.judge import CRASHES
+from masktron.evaluation.deviations import Deviation, KnownAnswer, deviations, explanations, row_of
+from masktron.evaluation.pyschematron_validator import CRASHES
 from masktron.evaluation.traits import Oddity, oddity, read
 from masktron.rulebook.schema import XPathVersion
 from paths import DOCS
 
 PAGE = DOCS / "engines.md"
+DEVIATIONS = deviations()
 BINDINGS: dict[XPathVersion, str] = {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}
 NAMESPACE = "http://purl.oclc.org/dsdl/schematron"
 FAILURES: tuple[type[Exception], ...] = (*CRASHES, etree.XMLSyntaxError)
@@ -40,14 +41,14 @@ def saxon() -> PySaxonProcessor:
     return PySaxonProcessor(license=False)
 
 
-def by_libxml2(test: str, record: str) -> Outcome:
+def by_libxml2(test: str, record: str) -> KnownAnswer:
     try:
         return truth(etree.XPath(f"boolean({test})")(etree.fromstring(record)))
     except etree.XPathError:
         return "error"
 
 
-def by_saxon(saxon: PySaxonProcessor, test: str, record: str, xpath: XPathVersion) -> Outcome:
+def by_saxon(saxon: PySaxonProcessor, test: str, record: str, xpath: XPathVersion) -> KnownAnswer:
     processor = saxon.new_xpath_processor()
     if xpath == "1.0":
         processor.set_backwards_compatible(True)
@@ -70,7 +71,7 @@ def schema_of(row: Deviation, xpath: XPathVersion) -> str:
     return f'<schema xmlns="{NAMESPACE}" queryBinding="{BINDINGS[xpath]}">{inside}</schema>'
 
 
-def by_pyschematron(row: Deviation, xpath: XPathVersion, folder: Path) -> Outcome:
+def by_pyschematron(row: Deviation, xpath: XPathVersion, folder: Path) -> KnownAnswer:
     for name, text in row.files:
         (folder / name).write_text(text, encoding="utf-8")
     try:
@@ -93,14 +94,14 @@ def by_pyschematron(row: Deviation, xpath: XPathVersion, folder: Path) -> Outcom
     return truth(all(results)) if results else "not fired"
 
 
-def truth(value: object) -> Outcome:
+def truth(value: object) -> KnownAnswer:
     return "true" if value else "false"
 
 
 def engines(
     row: Deviation, xpath: XPathVersion, saxon: PySaxonProcessor, folder: Path
-) -> dict[str, Callable[[], Outcome]]:
-    asked: dict[str, Callable[[], Outcome]] = {"pyschematron": lambda: by_pyschematron(row, xpath, folder)}
+) -> dict[str, Callable[[], KnownAnswer]]:
+    asked: dict[str, Callable[[], KnownAnswer]] = {"pyschematron": lambda: by_pyschematron(row, xpath, folder)}
     if row.test:
         asked["Saxon"] = lambda: by_saxon(saxon, row.test, row.record, xpath)
         if xpath == "1.0":
@@ -166,6 +167,29 @@ def test_every_row_is_complete(row: Deviation) -> None:
     assert row.says.endswith(".") and row.remedy.endswith(".")
     assert bool(row.test) != bool(row.rulebook)
     etree.fromstring(row.record)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"engin": "Saxon"},
+        {"record": None},
+        {"standard": "yes"},
+        {"versions": ["1.1"]},
+        {"confirmed": ["Xalan"]},
+        {"needs": "luck"},
+        {"explains": {"recognised": ["nothing"]}},
+        {"explains": {"compares": "both", "kinds": []}},
+        {"explains": {"uses": ["mod"], "test": ["typed"]}},
+    ],
+)
+def test_a_row_with_a_key_or_a_value_that_is_none_is_refused(changed: dict[str, object]) -> None:
+    row = dict.fromkeys(("id", "title", "record", "says", "paragraph", "remedy"), "x")
+    row |= {"engine": "libxml2", "versions": ["1.0"], "standard": "true", "measured": "false"}  # type: ignore[dict-item]
+    assert row_of(row, {"x": "text"}).remedy == "text"
+    given = {key: value for key, value in {**row, **changed}.items() if value is not None}
+    with pytest.raises(ValueError, match=r"^the deviation|^no way"):
+        row_of(given, {})
 
 
 def versions_line() -> str:

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 from masktron.errors import DocumentError
-from masktron.evaluation import crew as crew_module
-from masktron.evaluation import opinions, parallel
-from masktron.evaluation.crew import Crew, CrewError, RefusedError
+from masktron.evaluation import cross_check, parallel
+from masktron.evaluation import worker_pool as pool_module
+from masktron.evaluation.cross_check import CrossCheck, PartProgress, Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.opinions import Opinions, Question, Told, ask, by_processes
 from masktron.evaluation.oracle import evaluate_with_pyschematron
-from masktron.evaluation.parallel import Counts
+from masktron.evaluation.parallel import EngineCounts
 from masktron.evaluation.runner import EngineChoice
+from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
@@ -66,7 +66,7 @@ def asking(engines: tuple[EngineChoice, ...] = ENGINES, *, sample: int = 5, reco
     return Question(engines, frozenset(), records, sample)
 
 
-def by_crew(
+def by_pool(
     path: Path,
     book: Rulebook,
     layout: Layout,
@@ -74,20 +74,20 @@ def by_crew(
     *,
     processes: int = 2,
     size: int = 300,
-    told: Told | None = None,
-) -> Opinions:
+    told: PartProgress | None = None,
+) -> CrossCheck:
     found = by_processes(path, book, layout, question, processes=processes, small=0, size=size, told=told)
     return ask(path, book, layout, question, found=found, told=told)
 
 
-def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> Opinions:
+def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> CrossCheck:
     """Each engine by itself, over the file as a whole."""
-    counts = tuple(Counts.of(evaluate(path, book, layout, engine=choice)) for choice in question.engines)
+    counts = tuple(EngineCounts.of(evaluate(path, book, layout, engine=choice)) for choice in question.engines)
     few = question.positions
-    return Opinions(counts, evaluate_with_pyschematron(path, book, layout, records=few) if len(few) else None)
+    return CrossCheck(counts, evaluate_with_pyschematron(path, book, layout, records=few) if len(few) else None)
 
 
-def assert_same(found: Opinions, expected: Opinions) -> None:
+def assert_same(found: CrossCheck, expected: CrossCheck) -> None:
     assert len(found.counts) == len(expected.counts)
     for own, other in zip(found.counts, expected.counts, strict=True):
         assert (own.records, own.engine) == (other.records, other.engine)
@@ -107,8 +107,8 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("not by processes")
 
-    monkeypatch.setattr(opinions, "count", never)
-    monkeypatch.setattr(opinions, "evaluate_with_pyschematron", never)
+    monkeypatch.setattr(cross_check, "count", never)
+    monkeypatch.setattr(cross_check, "evaluate_with_pyschematron", never)
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
@@ -123,7 +123,7 @@ def test_processes_find_what_each_engine_finds_alone(
     assert expected.sampled.records.tolist() == [0, 14, 29, 44, 59]
     assert expected.sampled.failed.any()
     forbid(monkeypatch)
-    assert_same(by_crew(path, book, layout, asking(), processes=processes), expected)
+    assert_same(by_pool(path, book, layout, asking(), processes=processes), expected)
 
 
 def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest
     assert expected.sampled is not None
     assert expected.sampled.complete
     forbid(monkeypatch)
-    assert_same(by_crew(path, book, layout, asking(sample=99), processes=1), expected)
+    assert_same(by_pool(path, book, layout, asking(sample=99), processes=1), expected)
 
 
 HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
@@ -148,7 +148,7 @@ def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) ->
     book, question = rules(tmp_path, head=HEAD[name]), asking(("auto",), sample=0, records=4000)
     said: list[int] = []
     with pytest.raises(DocumentError, match="the end tag does not match"):
-        by_crew(path, book, layout, question, size=20_000, told=lambda _, done: said.append(done))
+        by_pool(path, book, layout, question, size=20_000, told=lambda _, done: said.append(done))
     assert said
 
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) ->
     text, records = ODD[name]
     path, layout = written(tmp_path, text)
     book, question = rules(tmp_path), asking(records=records)
-    found = by_crew(path, book, layout, question)
+    found = by_pool(path, book, layout, question)
     expected = alone(path, book, layout, question)
     assert [one.records for one in expected.counts] == [records] * 2
     assert_same(found, expected)
@@ -181,26 +181,26 @@ def test_a_rule_across_records_is_left_to_each_engine(tmp_path: Path) -> None:
     book = rules(
         tmp_path, '<pattern><rule context="Record"><assert test="count(//V1) = 60">m</assert></rule></pattern>'
     )
-    assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
+    assert_same(by_pool(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
 def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     again: list[str] = []
-    monkeypatch.setattr(opinions, "count", lambda *_, **options: again.append(options["engine"]))
+    monkeypatch.setattr(cross_check, "count", lambda *_, **options: again.append(options["engine"]))
 
     def touch(_engine: EngineChoice | None, _done: int) -> None:
         os.utime(path, ns=(1, 1))
 
-    by_crew(path, book, layout, asking(sample=0), processes=1, told=touch)
+    by_pool(path, book, layout, asking(sample=0), processes=1, told=touch)
     assert sorted(again) == sorted(ENGINES)  # Saxon is asked in a thread of its own
 
 
 def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
     path, layout = written(tmp_path)
     said: dict[EngineChoice | None, list[int]] = {}
-    by_crew(
+    by_pool(
         path,
         rules(tmp_path),
         layout,
@@ -215,7 +215,7 @@ def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
 
 def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
-    monkeypatch.setattr(opinions, "Crew", None)
+    monkeypatch.setattr(cross_check, "WorkerPool", None)
     book = rules(tmp_path)
     assert_same(ask(path, book, layout, asking()), alone(path, book, layout, asking()))
 
@@ -232,20 +232,20 @@ def test_where_no_process_can_be_started_threads_do_it(
         monkeypatch.setattr(sys, "executable", interpreter and str(tmp_path / interpreter))
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
     book = rules(tmp_path)
-    assert_same(by_crew(path, book, layout, asking()), alone(path, book, layout, asking()))
+    assert_same(by_pool(path, book, layout, asking()), alone(path, book, layout, asking()))
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that crews start."""
+    """The processes that pools start."""
     found: list[subprocess.Popen[bytes]] = []
-    start = crew_module._started
+    start = pool_module._started
 
     def watched(opening: Callable[[], Any]) -> subprocess.Popen[bytes]:
         found.append(start(opening))
         return found[-1]
 
-    monkeypatch.setattr(crew_module, "_started", watched)
+    monkeypatch.setattr(pool_module, "_started", watched)
     return found
 
 
@@ -260,13 +260,13 @@ def test_after_an_interrupt_no_process_is_left(tmp_path: Path, started: list[sub
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        by_crew(path, rules(tmp_path), layout, asking(), size=100, told=interrupt)
+        by_pool(path, rules(tmp_path), layout, asking(), size=100, told=interrupt)
     assert len(started) == 2
     assert ended(started)
-    assert not [one for one in threading.enumerate() if one.name == "masktron-crew"]
+    assert not [one for one in threading.enumerate() if one.name == "masktron-pool"]
 
 
-# the crew by itself
+# the pool by itself
 
 
 @dataclass(frozen=True)
@@ -303,16 +303,16 @@ def opening() -> Callable[[Order], Iterator[Any]]:
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_each_task_is_done_once(size: int) -> None:
-    with Crew(size, opening) as crew:
-        found = [(task.number, answer) for task, answer in crew.answers([Order("square", n) for n in range(20)])]
+    with WorkerPool(size, opening) as pool:
+        found = [(task.number, answer) for task, answer in pool.answers([Order("square", n) for n in range(20)])]
     assert sorted(answer for _, answer in found if answer != "begun") == [n**2 for n in range(20)]
     assert sorted(number for number, answer in found if answer == "begun") == list(range(20))
     assert all(answer in ("begun", number**2) for number, answer in found)
 
 
 def test_what_is_printed_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
-    with Crew(1, opening) as crew:
-        assert [answer for _, answer in crew.answers([Order("print", 5)])] == [5]
+    with WorkerPool(1, opening) as pool:
+        assert [answer for _, answer in pool.answers([Order("print", 5)])] == [5]
     assert "a library prints" in capfd.readouterr().err
 
 
@@ -323,8 +323,8 @@ def test_a_refusal_ends_its_lane_alone() -> None:
         *(Order("square", n, lane=7) for n in range(50)),
         Order("square", 2),
     ]
-    with Crew(1, opening) as crew:
-        found = list(crew.answers(tasks))
+    with WorkerPool(1, opening) as pool:
+        found = list(pool.answers(tasks))
     refusals = [answer for _, answer in found if isinstance(answer, RefusedError)]
     assert [str(one) for one in refusals] == ["not so"]
     assert {answer for task, answer in found if task.lane == 0} == {"begun", 1, 4}
@@ -334,21 +334,21 @@ def test_a_refusal_ends_its_lane_alone() -> None:
 
 def test_an_unexpected_error_comes_with_its_traceback() -> None:
     with (
-        Crew(1, opening) as crew,
+        WorkerPool(1, opening) as pool,
         pytest.raises(RuntimeError, match=r"in _work\n(?s:.*)ZeroDivisionError: by nothing"),
     ):
-        list(crew.answers([Order("fail")]))
+        list(pool.answers([Order("fail")]))
 
 
 def test_a_process_that_ends_is_an_error() -> None:
-    with Crew(2, opening) as crew, pytest.raises(CrewError, match="a process ended"):
-        list(crew.answers([Order("square", 3), Order("die"), *[Order("square", 4)] * 10]))
+    with WorkerPool(2, opening) as pool, pytest.raises(WorkerPoolError, match="a process ended"):
+        list(pool.answers([Order("square", 3), Order("die"), *[Order("square", 4)] * 10]))
 
 
-def test_a_crew_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]) -> None:
+def test_a_pool_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]) -> None:
     start = time.monotonic()
-    with Crew(2, opening) as crew:
-        _, process = next(iter(crew.answers([Order("pid"), Order("pid")])))
+    with WorkerPool(2, opening) as pool:
+        _, process = next(iter(pool.answers([Order("pid"), Order("pid")])))
         assert process in [one.pid for one in started]
         assert not ended(started)
     assert ended(started)
@@ -358,9 +358,9 @@ def test_a_crew_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]
 def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     script = """
         import sys
-        from test_opinions import Crew, Order, opening
-        crew = Crew(1, opening)
-        for _, pid in crew.answers([Order("pid")]):
+        from test_opinions import WorkerPool, Order, opening
+        pool = WorkerPool(1, opening)
+        for _, pid in pool.answers([Order("pid")]):
             print(pid, flush=True)
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
@@ -386,7 +386,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         textwrap.dedent(f"""
         print("begun")
         from pathlib import Path
-        from masktron.evaluation.opinions import Question, by_processes
+        from masktron.evaluation.cross_check import Question, by_processes
         from masktron.sources.xml.layout import survey
         from masktron.rulebook.schematron.reader import read_rules
         path = Path({str(path)!r})
@@ -423,17 +423,17 @@ def test_places_are_those_of_the_records(tmp_path: Path) -> None:
 
 def test_pyschematron_works_while_another_engine_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
-    book, heard, real = rules(tmp_path), threading.Event(), opinions.count
+    book, heard, real = rules(tmp_path), threading.Event(), cross_check.count
 
-    def count(*given: Any, **options: Any) -> Counts:
+    def count(*given: Any, **options: Any) -> EngineCounts:
         assert heard.wait(60), "nobody else was asked"
         return real(*given, **options)
 
-    def told(part: opinions.Part, _done: int) -> None:
+    def told(part: cross_check.EnginePart, _done: int) -> None:
         if part is None:
             heard.set()
 
-    monkeypatch.setattr(opinions, "count", count)
+    monkeypatch.setattr(cross_check, "count", count)
     found = ask(path, book, layout, asking(), told=told)
     assert found.sampled is not None
     assert found.sampled.records.tolist() == asking().positions.tolist()
@@ -452,12 +452,12 @@ def test_an_engine_that_stops_takes_pyschematron_along(tmp_path: Path, monkeypat
         finally:
             ended.set()
 
-    def broken(*_: Any, **options: Any) -> Counts:
+    def broken(*_: Any, **options: Any) -> EngineCounts:
         assert begun.wait(60)
         raise DocumentError("broken")
 
-    monkeypatch.setattr(opinions, "evaluate_with_pyschematron", endless)
-    monkeypatch.setattr(opinions, "count", broken)
+    monkeypatch.setattr(cross_check, "evaluate_with_pyschematron", endless)
+    monkeypatch.setattr(cross_check, "count", broken)
     with pytest.raises(DocumentError, match="broken"):
         ask(path, rules(tmp_path), layout, asking())
     assert ended.is_set()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import EngineChoice, evaluate
-from masktron.evaluation.parallel import Counts, count, engine_name
+from masktron.evaluation.parallel import EngineCounts, count, engine_name
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
@@ -70,15 +70,15 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def both(
     path: Path, book: Rulebook, layout: Layout, engine: EngineChoice, **options: Any
-) -> tuple[Counts, Counts, list[int]]:
+) -> tuple[EngineCounts, EngineCounts, list[int]]:
     """What is counted in small slices, what `evaluate` says, and the progress."""
-    expected = Counts.of(evaluate(path, book, layout, engine=engine, **options))
+    expected = EngineCounts.of(evaluate(path, book, layout, engine=engine, **options))
     done: list[int] = []
     options |= {"threads": 2, "small": 0, "size": 300, "progress": done.append}
     return count(path, book, layout, engine=engine, **options), expected, done
 
 
-def assert_same(found: Counts, expected: Counts) -> None:
+def assert_same(found: EngineCounts, expected: EngineCounts) -> None:
     assert found.records == expected.records
     for name in ("fired", "failed", "errors", "first"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
@@ -235,7 +235,7 @@ def test_no_file_is_cut_wrongly(tmp_path: Path, engine: EngineChoice, pieces: li
     layout = Layout(("Data", "Record"), ())
     book = rules(tmp_path, BODY)
     try:
-        expected = Counts.of(evaluate(path, book, layout, engine=engine))
+        expected = EngineCounts.of(evaluate(path, book, layout, engine=engine))
     except DocumentError:
         with pytest.raises(DocumentError):
             count(path, book, layout, engine=engine, small=0, size=size)

@@ -32,11 +32,11 @@ from across_runs import Row, texts, write
 from cli_runner import Runner, write_rules
 from masktron.errors import RulebookError
 from masktron.evaluation import tiered
+from masktron.evaluation.across.two_passes import FlatTable
 from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.deferral import Frame
+from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.passes import Table
 from masktron.evaluation.report_reader import Shown
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
@@ -72,12 +72,12 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
-def table_of(path: Path, size: int) -> Table:
+def table_of(path: Path, size: int) -> FlatTable:
     found = survey_plain(path, record="Record")
     assert found is not None
-    frame = Frame.of(path, found[0])
+    frame = DocumentFrame.of(path, found[0])
     assert frame is not None
-    return Table(path, found[0], frame, partial(iter_batches, path, found[0], found[2], rows=size))  # type: ignore[arg-type]
+    return FlatTable(path, found[0], frame, partial(iter_batches, path, found[0], found[2], rows=size))  # type: ignore[arg-type]
 
 
 def in_passes(

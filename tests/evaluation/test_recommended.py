@@ -22,12 +22,12 @@ from examples import examples
 from masktron.evaluation import exact
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import PREFIX, URI, Reads, converted
-from masktron.evaluation.deferral import Frame
+from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.engines import Documents, Program
 from masktron.evaluation.findings import Departure, Evaluation
 from masktron.evaluation.recommended import Correction, reads_of
 from masktron.evaluation.tiered import evaluate_columns
-from masktron.evaluation.xpath1_values import FUNCTIONS, misreads
+from masktron.evaluation.xpath1_conversions import FUNCTIONS, misreads
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.lexical import is_misread, xpath1_number, xpath1_text
 from masktron.sources.xml.layout import survey
@@ -177,7 +177,7 @@ def columns(data: Path, rules: Path) -> Evaluation:
     found = survey_plain(data, record="Record")
     assert found is not None
     layout, _, plain = found
-    frame = Frame.of(data, layout)
+    frame = DocumentFrame.of(data, layout)
     assert frame is not None
     batches = partial(iter_batches, data, layout, plain, block=1 << 10, rows=17)
     rulebook = read_rules(rules)

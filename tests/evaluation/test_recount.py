@@ -38,10 +38,10 @@ from cli_runner import write_data, write_rules
 from masktron.errors import ViolationError
 from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
+from masktron.evaluation.cross_check import Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.opinions import Question, ask, by_processes
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
-from masktron.evaluation.recount.recount import Recount, Told, by_hand, recount
+from masktron.evaluation.recount.recount import EngineRecount, Recount, by_hand, recount
 from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.jobs import revalidate as module
@@ -61,7 +61,7 @@ def told_of(
     engines: Sequence[EngineName],
     original: Path | None = None,
     size: int = 200,
-) -> tuple[Told, ...]:
+) -> tuple[EngineRecount, ...]:
     asked = asked_of(path, book, of, range(len(book.checks)), original)
     assert isinstance(asked, Asked), asked
     return recount(Recount(asked, engines, size, lambda *_: None), by_hand(Hand(asked)))
@@ -383,7 +383,7 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     assert {part for part, _ in said} == {"auto across", "saxon across"}
     assert max(done for _, done in said) == len(data)
     # what processes have found out is taken as it is
-    monkeypatch.setattr("masktron.evaluation.opinions._recounted", None)
+    monkeypatch.setattr("masktron.evaluation.cross_check._recounted", None)
     counts = ask(path, book, LAYOUT, question, original=original, found=found).counts
     expected = evaluate(path, book, LAYOUT, original=original)
     for one in counts:

@@ -10,9 +10,9 @@ from elementpath.xpath31 import XPath31Parser
 from elementpath.xpath_nodes import EtreeElementNode
 from lxml import etree
 
-from masktron.evaluation import judge
-from masktron.evaluation.judge import Judge
+from masktron.evaluation import pyschematron_validator
 from masktron.evaluation.oracle import evaluate_with_pyschematron
+from masktron.evaluation.pyschematron_validator import PyschematronValidator
 from masktron.evaluation.repeats import Contents, constants, fields_read
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.layout import detect_layout
@@ -127,13 +127,13 @@ def test_equal_contents_have_equal_keys() -> None:
 def test_a_decision_is_made_once_for_equal_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In all documents of a file; where a context could see attributes that an evaluation builds, each time."""
     asked: list[int] = []
-    real = judge._CheckValidator.decide
+    real = pyschematron_validator._CheckValidator.decide
 
-    def decide(self: judge._CheckValidator, context: object) -> object:
+    def decide(self: pyschematron_validator._CheckValidator, context: object) -> object:
         asked.append(self.index)
         return real(self, context)
 
-    monkeypatch.setattr(judge._CheckValidator, "decide", decide)
+    monkeypatch.setattr(pyschematron_validator._CheckValidator, "decide", decide)
     rows = [(record % 3, record) for record in range(60)]
     data = tmp_path / "data.xml"
     data.write_text("<D>" + "".join(f"<R><A>{a}</A><B>{b}</B></R>" for a, b in rows) + "</D>", encoding="utf-8")
@@ -164,6 +164,7 @@ def test_a_crashed_let_is_remembered_as_an_error(tmp_path: Path) -> None:
     )
     document = etree.ElementTree(etree.fromstring("<D>" + "<R><A>x</A></R><R><A>1</A></R>" * 2 + "</D>"))
     verdicts = [
-        (int(verdict), bool(error)) for _, _, verdict, error in Judge(read_rules(rules).schema).decide(document)
+        (int(verdict), bool(error))
+        for _, _, verdict, error in PyschematronValidator(read_rules(rules).schema).decide(document)
     ]
     assert verdicts == [(3, True), (1, False)] * 2

@@ -18,7 +18,7 @@ from cli_runner import Runner
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import tiered
 from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.deferral import Frame
+from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.report_reader import Shown
@@ -121,7 +121,7 @@ def columns(
     codec: str = "utf-8",
     **more,
 ) -> Evaluation:
-    frame = Frame.of(path, layout)
+    frame = DocumentFrame.of(path, layout)
     assert frame is not None
     return tiered.evaluate_columns(
         path, rulebook, layout, frame, lambda: batches_of(path, layout, size, codec), compiler, **more
@@ -223,7 +223,7 @@ def test_the_reader_and_the_program_change_nothing(
     case = drawn(tmp_path_factory.mktemp("case"), head, tests, data, flat=True)
     found = survey_plain(case.path, record="Record")
     assert found is not None
-    frame = Frame.of(case.path, case.layout)
+    frame = DocumentFrame.of(case.path, case.layout)
     assert frame is not None
     batches = partial(iter_batches, case.path, case.layout, found[2], rows=data.draw(st.integers(1, 30)))
     compiler = compile_program
@@ -328,7 +328,7 @@ def test_records_keep_what_stands_around_them(tmp_path: Path) -> None:
         <value-of select="v:V1"/> <name/></report><assert test="/x:Data/@version = '2 &lt; &quot;3'"/>
         </rule></pattern>"""
     rulebook, layout = rules(tmp_path, namespaces + body), layout_of(path)
-    frame = Frame.of(path, layout)
+    frame = DocumentFrame.of(path, layout)
     assert frame is not None
     assert frame.outside == {"@version", "@n"}
 
@@ -358,9 +358,9 @@ def test_equal_cells_are_asked_about_once(
 ) -> None:
     path, rulebook, layout = plain
     asked: list[int] = []
-    own = Frame.document
+    own = DocumentFrame.document
     monkeypatch.setattr(
-        Frame, "document", lambda self, batch, rows: asked.append(len(rows)) or own(self, batch, rows)
+        DocumentFrame, "document", lambda self, batch, rows: asked.append(len(rows)) or own(self, batch, rows)
     )
     position = next(i for i, f in enumerate(layout.fields) if f.name == "V1")
     for memo, number in ((0, 60), (2, None), (1000, 3)):
@@ -382,7 +382,7 @@ def test_columns_that_lie_are_found_out(plain: tuple[Path, Rulebook, Layout]) ->
 
 def test_a_file_that_changes_is_refused(plain: tuple[Path, Rulebook, Layout]) -> None:
     path, rulebook, layout = plain
-    frame = Frame.of(path, layout)
+    frame = DocumentFrame.of(path, layout)
     assert frame is not None
     (batch,) = batches_of(path, layout, 100)
     cut = replace(batch, stops=batch.stops - 1)
@@ -394,7 +394,7 @@ def test_a_file_that_changes_is_refused(plain: tuple[Path, Rulebook, Layout]) ->
 
 def test_an_interruption_closes_the_file_and_goes_on(plain: tuple[Path, Rulebook, Layout]) -> None:
     path, rulebook, layout = plain
-    frame = Frame.of(path, layout)
+    frame = DocumentFrame.of(path, layout)
     assert frame is not None
     closed: list[bool] = []
 
@@ -540,7 +540,7 @@ def test_saxon_in_1_0_mode_decides_without_columns(plain: tuple[Path, Rulebook, 
         <pattern><rule context="Record[V1][1]"><assert test="V1 = 1"/></rule>
         <rule context="V1"><assert test=". = 1"/></rule></pattern>"""
     rulebook = rules(tmp_path, body)
-    frame = Frame.of(path, layout)
+    frame = DocumentFrame.of(path, layout)
     assert frame is not None
     chosen: list[set[int]] = []
 

@@ -19,10 +19,10 @@ from masktron.errors import ViolationError
 from masktron.evaluation import exact, parallel
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.deviations import DEVIATIONS
+from masktron.evaluation.cross_check import Question, by_processes
+from masktron.evaluation.deviations import deviations
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.opinions import Question, by_processes
-from masktron.evaluation.tiers import Program
+from masktron.evaluation.tiers import CompiledColumns
 from masktron.jobs import common
 from masktron.jobs import revalidate as module
 from masktron.jobs.common import Job, no_progress, open_job
@@ -186,7 +186,7 @@ def test_check_reports_what_engines_disagree_on(tmp_path: Path, data: Path, monk
 class Blind:
     """Columns that say of every node that the rule holds."""
 
-    program: Program
+    program: CompiledColumns
 
     def evaluate(self, batch: Batch) -> Outcome:
         honest = self.program.evaluate(batch)
@@ -395,7 +395,7 @@ def asked_early(data: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> tup
         return by_processes(path, rulebook, layout, question, **options)
 
     monkeypatch.setattr(module, "by_processes", watched)
-    monkeypatch.setattr("masktron.evaluation.opinions.by_processes", watched)
+    monkeypatch.setattr("masktron.evaluation.cross_check.by_processes", watched)
     job = open_job(data, rules)
     assert job.plain is not None
     return job, put
@@ -474,7 +474,7 @@ def test_an_engine_that_agrees_but_for_known_deviations_says_so(tmp_path: Path) 
     assert (libxml2.deviations, saxon.deviations) == ((), ())
     assert other.agrees
     assert other.deviations == ("equal-number-text", "decimal-literal")
-    assert set(other.deviations) <= {row.id for row in DEVIATIONS}
+    assert set(other.deviations) <= {row.id for row in deviations()}
     assert [engine["deviations"] for engine in result.as_dict()["engines"]] == [[], [], list(other.deviations)]
     shown = " ".join(render(mask_tables(result), width=300).split())
     named = "yes, but for 2 known deviations: equal-number-text, decimal-literal"

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import masktron
+from masktron.evaluation.across.key_bytes import spans
 from masktron.evaluation.across.selection import Key
-from masktron.evaluation.across.texts import spans
 from masktron.evaluation.columns.xpath2_source import BatchSource
 from masktron.kernels import kept, ready
 from masktron.sources.key_table import KeyTable

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
 from masktron.evaluation.across.engine import EngineJudge
-from masktron.evaluation.across.plan import Across, plan_across
+from masktron.evaluation.across.gathering import Across, plan_across
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.rulebook.schema import Pattern, Rulebook

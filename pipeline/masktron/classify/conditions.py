@@ -34,13 +34,13 @@ from masktron.xpath.ir import (
     Castable,
     Comparison,
     ComparisonOperator,
-    Document,
     Expression,
     FieldRef,
     If,
     Not,
     Number,
     Or,
+    OtherDocument,
     OtherField,
     OtherNodes,
     Quantified,
@@ -186,7 +186,7 @@ class Conditions:
         names = tuple(sorted(fields_of(expression)))
         source = source_of(expression)
         free = reads_everything(expression) or any(
-            isinstance(node, OtherNodes | OtherField | Document | Variable) for node in walk(expression)
+            isinstance(node, OtherNodes | OtherField | OtherDocument | Variable) for node in walk(expression)
         )
         problem = "" if free else undecidable(source, self.version)
         constant = not names and not any(isinstance(node, Unknown) for node in walk(expression))

@@ -15,7 +15,7 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
-from masktron.rulebook.context_paths import ANY, Name, names_in
+from masktron.rulebook.context_paths import ANY, NameTest, names_in
 from masktron.rulebook.schema import Check
 from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 
@@ -34,7 +34,7 @@ class Edit:
         Every field that the rule reads: in the test, in predicates of contexts, in contexts of earlier rules, in
         variables. Sorted.
     lints : tuple of str
-    asked : tuple of Name
+    asked : tuple of NameTest
         Names that its test and its context ask for in the file at hand, with their namespaces; those of earlier
         contexts, and rules that read another document, are left out.
     """
@@ -44,7 +44,7 @@ class Edit:
     constraint: Constraint
     variables: tuple[str, ...]
     lints: tuple[str, ...]
-    asked: tuple[Name, ...] = ()
+    asked: tuple[NameTest, ...] = ()
 
     @property
     def name(self) -> str:  # noqa: PLR0911 -- one branch per class
@@ -66,9 +66,9 @@ class Edit:
                 return "opaque"
 
 
-def asked_by(expressions: Iterable[Expression]) -> tuple[Name, ...]:
+def asked_by(expressions: Iterable[Expression]) -> tuple[NameTest, ...]:
     """Return the names that expressions ask for; none where they read another document, whose names are its own."""
-    found: dict[Name, None] = {}
+    found: dict[NameTest, None] = {}
     for expression in expressions:
         for node in walk(expression):
             match node:
@@ -88,5 +88,5 @@ def asked_by(expressions: Iterable[Expression]) -> tuple[Name, ...]:
     return tuple(name for name in found if name.local not in (".", ANY))
 
 
-def _name(field: str, space: str) -> Name:
-    return Name(field.removeprefix("@").rpartition("}")[2], space, field.startswith("@"))
+def _name(field: str, space: str) -> NameTest:
+    return NameTest(field.removeprefix("@").rpartition("}")[2], space, field.startswith("@"))

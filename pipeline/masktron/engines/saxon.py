@@ -140,7 +140,7 @@ class _Numbered:
         return self.number
 
 
-class Document(_Numbered):
+class SaxonDocument(_Numbered):
     """A parsed document, for the thread that made it.
 
     Parameters
@@ -196,7 +196,7 @@ class Stylesheet(_Numbered):
         """
         return str(_ask(rule_seconds(), "run", self.current(), self._careful, text))
 
-    def run_parsed(self, document: Document) -> str:
+    def run_parsed(self, document: SaxonDocument) -> str:
         """Transform a document that is parsed already.
 
         Raises

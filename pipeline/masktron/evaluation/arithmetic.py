@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-type Number = Fraction | float
+type RealNumber = Fraction | float
 
 
 class Unclear(Exception):  # noqa: N818 -- no mistake: the value is not known
     """A value that is not known here."""
 
 
-def computed(operator: str, left: Number, right: Number) -> Number:  # noqa: PLR0911 -- one per operator
+def computed(operator: str, left: RealNumber, right: RealNumber) -> RealNumber:  # noqa: PLR0911 -- one per operator
     """Apply an arithmetic operator; NaN goes through.
 
     Raises
@@ -39,13 +39,13 @@ def computed(operator: str, left: Number, right: Number) -> Number:  # noqa: PLR
     return left - right * math.trunc(left / right)
 
 
-def size(number: Number) -> Number:
+def size(number: RealNumber) -> RealNumber:
     """Return the absolute value."""
     return -number if number < 0 else number
 
 
-def _whole(rounded: Callable[[Number], int]) -> Callable[[Sequence[Number]], Number]:
-    def function(numbers: Sequence[Number]) -> Number:
+def _whole(rounded: Callable[[RealNumber], int]) -> Callable[[Sequence[RealNumber]], RealNumber]:
+    def function(numbers: Sequence[RealNumber]) -> RealNumber:
         (number,) = numbers
         if isinstance(number, float):
             return float(rounded(number)) if math.isfinite(number) else number
@@ -54,21 +54,21 @@ def _whole(rounded: Callable[[Number], int]) -> Callable[[Sequence[Number]], Num
     return function
 
 
-def _half_up(number: Number) -> int:
+def _half_up(number: RealNumber) -> int:
     """Round as ``round()`` does: halves towards positive infinity; in doubles, 0.5 is not added to just below it."""
     low = math.floor(number)
     return low + 1 if number - low >= Fraction(1, 2) else low
 
 
-def _total(numbers: Sequence[Number]) -> Number:
+def _total(numbers: Sequence[RealNumber]) -> RealNumber:
     result = numbers[0]
     for number in numbers[1:]:
         result = result + number
     return result
 
 
-def _known(choose: Callable[[Sequence[Number]], Number]) -> Callable[[Sequence[Number]], Number]:
-    def function(numbers: Sequence[Number]) -> Number:
+def _known(choose: Callable[[Sequence[RealNumber]], RealNumber]) -> Callable[[Sequence[RealNumber]], RealNumber]:
+    def function(numbers: Sequence[RealNumber]) -> RealNumber:
         if any(isinstance(number, float) and math.isnan(number) for number in numbers):
             return math.nan
         return choose(numbers)
@@ -76,7 +76,7 @@ def _known(choose: Callable[[Sequence[Number]], Number]) -> Callable[[Sequence[N
     return function
 
 
-FUNCTIONS: Mapping[str, Callable[[Sequence[Number]], Number]] = {
+FUNCTIONS: Mapping[str, Callable[[Sequence[RealNumber]], RealNumber]] = {
     "abs": lambda numbers: size(numbers[0]),
     "floor": _whole(math.floor),
     "ceiling": _whole(math.ceil),

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
-from masktron.evaluation.tree import NEAR, Items, TreeEvaluation, Untyped
+from masktron.evaluation.tree import NEAR, TreeEvaluation, TreeItems, UntypedText
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
 from masktron.sources.records import Layout
 from masktron.xpath.focus import ROOT
@@ -103,9 +103,9 @@ class Artefacts:
         return known
 
     def _decide(self, asked: _Asked, values: _Values) -> bool:
-        fields: dict[str, Items] = {}
+        fields: dict[str, TreeItems] = {}
         for name, text in values:
-            fields[name] = (*fields.get(name, ()), *(() if text is None else (Untyped(text),)))
+            fields[name] = (*fields.get(name, ()), *(() if text is None else (UntypedText(text),)))
         doubles = TreeEvaluation(fields, float, self._old)
         said = doubles.truth(asked.test)
         if not doubles.doubtful or TreeEvaluation(fields, Fraction, self._old).truth(asked.test) is not asked.wanted:

@@ -1,8 +1,8 @@
 """Where an expression of XPath 1.0 converts between numbers and texts, and how it is written so that we convert.
 
 libxml2 reads decimals with more than one rounding, reads exponents and writes 15 digits. An expression in which
-functions of ours (`masktron.evaluation.xpath1_values`) stand for each conversion has the value of the Recommendation;
-all else in it is libxml2's. Theorem: the rewritten expression converts nothing itself. Proof:
+functions of ours (`masktron.evaluation.xpath1_conversions`) stand for each conversion has the value of the
+Recommendation; all else in it is libxml2's. Theorem: the rewritten expression converts nothing itself. Proof:
 conversions to numbers are those of operands of ``+ - * div mod`` and the unary minus, of arguments that are numbers,
 of ``sum()``, and of comparisons (3.4) unless both operands are numbers or booleans, or it is an equality of texts, or
 of anything with a boolean; conversions of numbers to texts are those of arguments that are texts. Literals are

@@ -12,7 +12,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
-from masktron.evaluation.report_reader import Place, records_of
+from masktron.evaluation.report_reader import RecordPlace, records_of
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
 from masktron.sources.xml.microdata import frame_of
@@ -23,7 +23,7 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class DocumentFrame:
     """What stands around the records of a file, with the namespaces and attributes of their ancestors.
 
     Attributes
@@ -41,7 +41,7 @@ class Frame:
     outside: frozenset[str]
 
     @classmethod
-    def of(cls, path: Path, layout: Layout) -> Frame | None:
+    def of(cls, path: Path, layout: Layout) -> DocumentFrame | None:
         """Read the beginning of a file; None where it has no record."""
         parent = frame_of(path, layout)
         if parent is None:
@@ -78,10 +78,12 @@ class Frame:
         return root
 
 
-def places_of(root: etree._Element, batch: Batch, rows: NDArray[np.int64], columns: Mapping[int, int]) -> list[Place]:
+def places_of(
+    root: etree._Element, batch: Batch, rows: NDArray[np.int64], columns: Mapping[int, int]
+) -> list[RecordPlace]:
     """Return the places in the file of the records of a document, from the columns that they begin in."""
     return [
-        Place(
+        RecordPlace(
             record,
             batch.first + int(row),
             int(batch.lines[row]),

@@ -315,11 +315,11 @@ class _Saxon:
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
         return self.run_parsed(self.parse(document, encoding, guard))
 
-    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> saxon.Document:
+    def parse(self, document: bytes, encoding: Encoding, guard: Guard) -> saxon.SaxonDocument:
         try:
             text = document[len(encoding.bom) :].decode(encoding.codec)
             # the declaration speaks of bytes
-            parsed = saxon.Document(text[len(encoding.declaration) :], guard.test, dict(guard.prefixes))
+            parsed = saxon.SaxonDocument(text[len(encoding.declaration) :], guard.test, dict(guard.prefixes))
         except UnicodeDecodeError as problem:
             raise NotFramedError(str(problem)) from None
         except saxon.SaxonError as problem:
@@ -328,7 +328,7 @@ class _Saxon:
             raise NotFramedError(guard.test)
         return parsed
 
-    def run_parsed(self, document: saxon.Document) -> str:
+    def run_parsed(self, document: saxon.SaxonDocument) -> str:
         return self._answer(self._stylesheet.run_parsed, document)
 
     @staticmethod

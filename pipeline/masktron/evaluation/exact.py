@@ -21,7 +21,7 @@ from masktron.evaluation.positions import starts_in_file
 from masktron.evaluation.report_reader import (
     FindingMaker,
     Outside,
-    Place,
+    RecordPlace,
     Shown,
     document_of,
     outside_names,
@@ -29,7 +29,7 @@ from masktron.evaluation.report_reader import (
     records_of,
 )
 from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, described, engines_of, runs_of
-from masktron.evaluation.tally import Sink, Tally
+from masktron.evaluation.tally import Sink, VerdictTally
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
@@ -101,7 +101,7 @@ def evaluate(
     documents = Documents.of(rulebook, original)
     runs = runs_of(engines_of(rulebook, layout, engine), reasons, range(len(rulebook.checks)))
     runners = [Runner(run, rulebook, layout, documents) for run in runs]
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
+    tally = VerdictTally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
     spans = record_spans(path, layout)
     local = [r for r in runners if not r.run.whole]
@@ -119,7 +119,7 @@ def evaluate(
     return tally.evaluation(f"{used}{CORRECTED}" if tally.departed else used)
 
 
-def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: Tally, shown: Shown) -> None:
+def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: VerdictTally, shown: Shown) -> None:
     verdicts = tally.blank(len(piece.spans))
     wanted: list[tuple[Runner, NDArray[np.int64]]] = []
     for runner in runners:
@@ -135,18 +135,18 @@ def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: Tally, shown: Sh
         report_rows([(runner, _taken(places, rows)) for runner, rows in wanted], tally, shown)
 
 
-def _places(records: Sequence[etree._Element], spans: Spans, first: int = 0) -> list[Place]:
+def _places(records: Sequence[etree._Element], spans: Spans, first: int = 0) -> list[RecordPlace]:
     return [
-        Place(record, first + i, int(spans.lines[i]), int(spans.columns[i]), partial(spans.text, i))
+        RecordPlace(record, first + i, int(spans.lines[i]), int(spans.columns[i]), partial(spans.text, i))
         for i, record in enumerate(records)
     ]
 
 
-def _taken(places: list[Place], rows: NDArray[np.int64]) -> list[Place]:
+def _taken(places: list[RecordPlace], rows: NDArray[np.int64]) -> list[RecordPlace]:
     return [places[row] for row in rows]
 
 
-def report_rows(wanted: Iterable[tuple[Runner, list[Place]]], tally: Tally, shown: Shown) -> None:
+def report_rows(wanted: Iterable[tuple[Runner, list[RecordPlace]]], tally: VerdictTally, shown: Shown) -> None:
     """Make the findings of checks on some records, in copies of these alone."""
     findings = []
     for runner, places in wanted:
@@ -158,7 +158,7 @@ def report_rows(wanted: Iterable[tuple[Runner, list[Place]]], tally: Tally, show
 
 
 def evaluate_whole(
-    path: Path, runners: Sequence[Runner], tally: Tally, shown: Shown, spans: Spans | None = None
+    path: Path, runners: Sequence[Runner], tally: VerdictTally, shown: Shown, spans: Spans | None = None
 ) -> None:
     """Evaluate checks on the whole document, after those that look inside records; `spans` where they are known."""
     root = parse_tree(path).getroot()
@@ -175,7 +175,7 @@ def evaluate_whole(
 
 
 def report_whole(
-    path: Path, root: etree._Element, places: Sequence[Place], runner: Runner, tally: Tally, shown: Shown
+    path: Path, root: etree._Element, places: Sequence[RecordPlace], runner: Runner, tally: VerdictTally, shown: Shown
 ) -> None:
     """Make the findings of checks on a whole document, of which `places` are the records."""
     text = runner.report(root)

@@ -47,7 +47,7 @@ class Transform:
     documents : mapping of str to callable
         What returns the text of each document, by the name that the stylesheet has for it.
     numbers : bool
-        Whether it calls the conversions of `masktron.evaluation.xpath1_values`.
+        Whether it calls the conversions of `masktron.evaluation.xpath1_conversions`.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class Transform:
 
 
 def _functions() -> dict[tuple[str, str], Any]:
-    from masktron.evaluation.xpath1_values import FUNCTIONS  # noqa: PLC0415 -- few runs need them
+    from masktron.evaluation.xpath1_conversions import FUNCTIONS  # noqa: PLC0415 -- few runs need them
 
     return dict(FUNCTIONS)
 

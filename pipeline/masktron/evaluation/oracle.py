@@ -21,9 +21,9 @@ from masktron.errors import RulebookError
 from masktron.evaluation.deviations import Deviation, explanations
 from masktron.evaluation.engines import Documents, Guard
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.judge import Judge
-from masktron.evaluation.traits import Oddity, Reading, names, oddities_of, oddity, read
-from masktron.evaluation.unasked import unasked, without
+from masktron.evaluation.not_compared import not_compared, without
+from masktron.evaluation.pyschematron_validator import PyschematronValidator
+from masktron.evaluation.traits import Oddity, ParsedCheck, names, oddities_of, oddity, read
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook, XPathVersion
 from masktron.sources.records import Layout
@@ -40,7 +40,7 @@ _LEXEMES = 100_000
 _MOST_TOGETHER = 5_000
 """Records that are read at a time, of which pyschematron sees some."""
 
-type Places = dict[Any, int]
+type JudgedRecords = dict[Any, int]
 """Record elements of a chunk and the position of each among the judged records."""
 
 
@@ -244,7 +244,7 @@ def evaluate_cut(
         A document is not well-formed, not as the guard wants it, or has another number of records.
     """
     tally = _Tally(rulebook, layout)
-    judge = Judge(_schema(rulebook))
+    judge = PyschematronValidator(_schema(rulebook))
     for document, positions in documents:
         try:
             root = etree.fromstring(document, tree_parser())
@@ -260,21 +260,21 @@ def evaluate_cut(
 
 
 def _schema(rulebook: Rulebook) -> Any:
-    return without(rulebook.schema, unasked(rulebook)).with_updated(query_binding=_BINDINGS[rulebook.version])
+    return without(rulebook.schema, not_compared(rulebook)).with_updated(query_binding=_BINDINGS[rulebook.version])
 
 
-def _judge(rulebook: Rulebook, original: Path | None) -> Judge:
+def _judge(rulebook: Rulebook, original: Path | None) -> PyschematronValidator:
     schema = _schema(rulebook)
     # elementpath knows no document() in XPath 1.0
     documents = None if rulebook.version == "1.0" else Documents.of(rulebook, original, known=True)
     if documents is None:
-        return Judge(schema)
+        return PyschematronValidator(schema)
     texts = {one.name: one.text for one in documents.beside}
     trees = {name: get_node_tree(root=etree.ElementTree(parse_text(text.encode()))) for name, text in texts.items()}
     if original is not None and documents.original is not None:
         tree = get_node_tree(root=parse_tree(original))
         trees |= {name: tree for name in rulebook.documents if name not in texts}
-    return Judge(schema, {name: cast(DocumentNode, tree) for name, tree in trees.items()})
+    return PyschematronValidator(schema, {name: cast(DocumentNode, tree) for name, tree in trees.items()})
 
 
 def _wanted(records: range | NDArray[np.intp] | None, first: int, count: int) -> NDArray[np.intp]:
@@ -283,7 +283,7 @@ def _wanted(records: range | NDArray[np.intp] | None, first: int, count: int) ->
     return here if records is None else here[np.isin(here + first, np.asarray(records))]
 
 
-def _keep(root: etree._Element, layout: Layout, wanted: NDArray[np.intp]) -> Places:
+def _keep(root: etree._Element, layout: Layout, wanted: NDArray[np.intp]) -> JudgedRecords:
     """Take the other records out of a chunk; return the place of each that stays."""
     level = _records(root, layout)
     stays = set(wanted.tolist())
@@ -306,7 +306,7 @@ class _Tally:
     def __init__(self, rulebook: Rulebook, layout: Layout) -> None:
         self._checks = len(rulebook.checks)
         self._beyond = {index: why for index, why in enumerate(locality(rulebook, layout)) if why}
-        self._beyond |= unasked(rulebook)
+        self._beyond |= not_compared(rulebook)
         self._verdicts: list[NDArray[np.uint8]] = []
         self._records: list[NDArray[np.intp]] = []
         self._oddities: list[Mapping[str, Oddity]] = []
@@ -317,7 +317,13 @@ class _Tally:
     def __len__(self) -> int:
         return len(self._oddities)
 
-    def add(self, judge: Judge, document: etree._ElementTree, places: Places, positions: NDArray[np.intp]) -> None:
+    def add(
+        self,
+        judge: PyschematronValidator,
+        document: etree._ElementTree,
+        places: JudgedRecords,
+        positions: NDArray[np.intp],
+    ) -> None:
         """Judge a chunk."""
         verdicts = np.zeros((len(places), self._checks), dtype=np.uint8)
         for node, index, verdict, error in judge.decide(document):
@@ -354,7 +360,7 @@ class _Tally:
         )
 
 
-def _home(node: Any, places: Places) -> int | None:
+def _home(node: Any, places: JudgedRecords) -> int | None:
     """Return the place of the record that a node belongs to; None for no record."""
     while node is not None:
         if isinstance(node, ElementNode) and (place := places.get(node.value)) is not None:
@@ -389,7 +395,7 @@ def compare(ours: Evaluation, theirs: Opinion, rulebook: Rulebook) -> Agreement:
     )
 
 
-def _readings(rulebook: Rulebook) -> Callable[[int], Reading]:
+def _readings(rulebook: Rulebook) -> Callable[[int], ParsedCheck]:
     """Return a function from the index of a check to the expressions that decide about it."""
     situations: dict[int, tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
     for pattern in rulebook.patterns:
@@ -403,7 +409,7 @@ def _readings(rulebook: Rulebook) -> Callable[[int], Reading]:
 
 
 def _differences(
-    check: Check, ours: Evaluation, theirs: Opinion, readings: Callable[[int], Reading]
+    check: Check, ours: Evaluation, theirs: Opinion, readings: Callable[[int], ParsedCheck]
 ) -> Iterator[Disagreement]:
     index = check.index
     a = _merged(ours.judged[theirs.records, index])

@@ -26,7 +26,7 @@ from masktron.evaluation.events import Events
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.runner import EngineChoice, Run, described, engines_of, runs_of, time_for
-from masktron.evaluation.stylesheet import Selection, stylesheet
+from masktron.evaluation.stylesheet import CheckSelection, stylesheet
 from masktron.kernels.cores import usable_cores
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
@@ -42,12 +42,12 @@ _ORIGINAL_SLICE = 1 << 24
 """If rules ask for the original, libxml2 reads it again for each slice, and Saxon looks through it again."""
 _MOST_THREADS = 8
 
-type Judge = Callable[[bytes], Events]
+type SliceJudge = Callable[[bytes], Events]
 """Evaluates the records of a slice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class EngineCounts:
     """What an engine counts on a file.
 
     Attributes
@@ -75,7 +75,7 @@ class Counts:
     objections: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> Counts:
+    def of(cls, evaluation: Evaluation) -> EngineCounts:
         """Return the counts of an evaluation that kept a finding of each check."""
         first = np.full(len(evaluation.fired), -1, dtype=np.int64)
         for finding in reversed(evaluation.findings):
@@ -102,7 +102,7 @@ def count(
     size: int = SLICE,
     leave_out: Collection[int] = (),
     progress: Callable[[int], None] | None = None,
-) -> Counts:
+) -> EngineCounts:
     """Count what `evaluate` counts with the same engine, faster and in bounded memory.
 
     Parameters
@@ -122,7 +122,7 @@ def count(
 
     Returns
     -------
-    Counts
+    EngineCounts
 
     Raises
     ------
@@ -138,7 +138,9 @@ def count(
             return replace(counts, left=dict.fromkeys(leave_out, ""))
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
-    return Counts.of(evaluate(path, rulebook, layout, original=original, engine=engine, limit=1, progress=progress))
+    return EngineCounts.of(
+        evaluate(path, rulebook, layout, original=original, engine=engine, limit=1, progress=progress)
+    )
 
 
 def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str:
@@ -172,7 +174,7 @@ class Sum:
         new = self.first[failing] < 0
         self.first[failing[new]] = first + events.record[inside][at[new]]
 
-    def add_counts(self, part: Counts, first: int) -> None:
+    def add_counts(self, part: EngineCounts, first: int) -> None:
         """Add what was counted on some records, of which the first stands at this position."""
         self.fired += part.fired
         self.failed += part.failed
@@ -180,9 +182,9 @@ class Sum:
         new = (self.first < 0) & (part.first >= 0)
         self.first[new] = first + part.first[new]
 
-    def counts(self, records: int, engine: str) -> Counts:
+    def counts(self, records: int, engine: str) -> EngineCounts:
         """Return the sum."""
-        return Counts(records, self.fired, self.failed, self.errors, self.first, engine)
+        return EngineCounts(records, self.fired, self.failed, self.errors, self.first, engine)
 
 
 def runs_on(
@@ -204,7 +206,7 @@ def runs_on(
 
 def slice_judge(
     frame: Frame, rulebook: Rulebook, layout: Layout, run: Run, documents: Documents | None = None
-) -> Judge:
+) -> SliceJudge:
     """Compile a run for slices of a file, for one thread.
 
     Raises
@@ -227,7 +229,7 @@ def slice_judge(
 
 
 def _program(rulebook: Rulebook, layout: Layout, run: Run, documents: Documents | None) -> Program:
-    selection = Selection(run.checks, whole=run.whole)
+    selection = CheckSelection(run.checks, whole=run.whole)
     text = stylesheet(rulebook, layout, run.engine, selection)
     return compile_program(text, run.engine, documents, whole=run.whole)
 
@@ -246,7 +248,7 @@ class _Whole:
         size: int,
         leave_out: frozenset[int],
         progress: Callable[[int], None] | None,
-    ) -> Counts:
+    ) -> EngineCounts:
         runs = runs_on(self.frame, self.rulebook, self.layout, engine, leave_out)
         total = Sum(len(self.rulebook.checks))
         seen = {self._run(run, total, threads, size, progress) for run in runs}
@@ -276,7 +278,7 @@ class _Whole:
                     progress(done)
         return done
 
-    def _judge(self, run: Run) -> Judge:
+    def _judge(self, run: Run) -> SliceJudge:
         return slice_judge(self.frame, self.rulebook, self.layout, run, self.documents)
 
     def _in_threads(self, run: Run, pieces: Iterator[bytes], threads: int) -> Generator[Events]:

@@ -18,14 +18,14 @@ from masktron.evaluation.conversions import Reads, Type, converted
 from masktron.evaluation.engines import Documents, Program
 from masktron.evaluation.events import Events
 from masktron.evaluation.report_reader import document_with, records_of
-from masktron.evaluation.xpath1_values import misread, misreads
+from masktron.evaluation.xpath1_conversions import misread, misreads
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.sources.xml.parser import parse_text
 from masktron.xpath.lexer import LexicalError, tokenize, variables
 
-type Maker = Callable[[frozenset[int], bool], Program]
+type CorrectedCompiler = Callable[[frozenset[int], bool], Program]
 """Compiles checks with conversions of ours, for verdicts or for a report."""
 
 
@@ -97,7 +97,7 @@ class Correction:
     checks: frozenset[int]
     whole: bool
     documents: Documents | None
-    make: Maker
+    make: CorrectedCompiler
     _programs: dict[tuple[frozenset[int], bool], Program] = field(default_factory=dict)
     _reads: dict[bool, tuple[Reads, ...]] = field(default_factory=dict)
     _misread: bool | None = None

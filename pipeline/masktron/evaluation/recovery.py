@@ -47,7 +47,7 @@ class SlowError(Exception):
         self.record = record
 
 
-class Maker(Protocol):
+class RecoveryCompiler(Protocol):
     """Compiles some checks."""
 
     def __call__(self, checks: frozenset[int], *, report: bool, careful: bool) -> Program:
@@ -60,14 +60,14 @@ class Recovery:
 
     Parameters
     ----------
-    make : Maker
+    make : RecoveryCompiler
     layout : Layout
     checks : frozenset of int
     local : frozenset of int
         Those of them that look only inside one record.
     """
 
-    def __init__(self, make: Maker, layout: Layout, checks: frozenset[int], local: frozenset[int]) -> None:
+    def __init__(self, make: RecoveryCompiler, layout: Layout, checks: frozenset[int], local: frozenset[int]) -> None:
         self._make = make
         self._layout = layout
         self._checks = sorted(checks)

@@ -25,8 +25,8 @@ from masktron.rulebook.locality import BINDERS, FUNCTIONS, OPERATORS, TYPED
 MOST = 20_000
 """Decisions that are kept for a rule; later ones are forgotten at once."""
 
-type Key = tuple[object, ...]
-type Step = Callable[[str], frozenset[str]]
+type ContentsKey = tuple[object, ...]
+type FieldsOf = Callable[[str], frozenset[str]]
 """What an expression reads that steps to a name, ``@`` before those of attributes."""
 
 _OF_IDENTITY = frozenset({"generate-id", "name", "node-name", "error"})
@@ -91,7 +91,7 @@ class Contents:
         self._node: Any = None
         self._found: list[tuple[str, object]] = []
 
-    def key(self, node: Any, names: frozenset[str]) -> Key | None:
+    def key(self, node: Any, names: frozenset[str]) -> ContentsKey | None:
         """Return what a node has of some names, which is equal for equal contents; None where it is no element."""
         if node is not self._node:
             if not isinstance(node, EtreeElementNode) or not etree.iselement(node.value):
@@ -125,7 +125,7 @@ def _constant(_name: str) -> frozenset[str]:
     return frozenset()
 
 
-def _walk(token: Any, scope: Mapping[str, frozenset[str]], step: Step) -> frozenset[str]:  # noqa: PLR0911
+def _walk(token: Any, scope: Mapping[str, frozenset[str]], step: FieldsOf) -> frozenset[str]:  # noqa: PLR0911
     """Return the names that an expression reads of its context node."""
     symbol, parts = token.symbol, list(token)
     match symbol:
@@ -155,7 +155,7 @@ def _walk(token: Any, scope: Mapping[str, frozenset[str]], step: Step) -> frozen
     raise _BeyondError(symbol)
 
 
-def _of_all(parts: Iterable[Any], scope: Mapping[str, frozenset[str]], step: Step) -> frozenset[str]:
+def _of_all(parts: Iterable[Any], scope: Mapping[str, frozenset[str]], step: FieldsOf) -> frozenset[str]:
     return frozenset[str]().union(*(_walk(part, scope, step) for part in parts))
 
 
@@ -165,7 +165,7 @@ def _of_variable(name: str, scope: Mapping[str, frozenset[str]]) -> frozenset[st
     return scope[name]
 
 
-def _bound(parts: list[Any], scope: Mapping[str, frozenset[str]], step: Step) -> frozenset[str]:
+def _bound(parts: list[Any], scope: Mapping[str, frozenset[str]], step: FieldsOf) -> frozenset[str]:
     """Walk through ``for``, ``some``, ``every`` and ``let``: variables and their values in turn, then a result."""
     inner = dict(scope)
     read = frozenset[str]()
@@ -177,7 +177,7 @@ def _bound(parts: list[Any], scope: Mapping[str, frozenset[str]], step: Step) ->
     return read | _walk(parts[-1], inner, step)
 
 
-def _called(token: Any, parts: list[Any], scope: Mapping[str, frozenset[str]], step: Step) -> frozenset[str]:
+def _called(token: Any, parts: list[Any], scope: Mapping[str, frozenset[str]], step: FieldsOf) -> frozenset[str]:
     if token.symbol in _DOCUMENTS:
         if not _is_constant(token, scope):
             raise _BeyondError(token.symbol)

@@ -23,7 +23,7 @@ _PART = re.compile(r'(<r>|</r>|<r/>|<f c="([0-9]+)" k="([A-Z])">(?:<m>([^<]*)</m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class RecordPlace:
     """A record in memory.
 
     Attributes
@@ -51,7 +51,7 @@ def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
     return found
 
 
-def document_of(places: Iterable[Place], layout: Layout) -> etree._Element:
+def document_of(places: Iterable[RecordPlace], layout: Layout) -> etree._Element:
     """Return a document with copies of some records."""
     return document_with((place.element for place in places), layout)
 
@@ -179,14 +179,16 @@ class FindingMaker:
     Parameters
     ----------
     layout : Layout
-    places : sequence of Place
+    places : sequence of RecordPlace
         The records that the report is about.
     shown : Shown
     outside : Outside, optional
         What stands around the records; a chunk has nothing there.
     """
 
-    def __init__(self, layout: Layout, places: Sequence[Place], shown: Shown, outside: Outside | None = None) -> None:
+    def __init__(
+        self, layout: Layout, places: Sequence[RecordPlace], shown: Shown, outside: Outside | None = None
+    ) -> None:
         self.layout = layout
         self.places = places
         self.shown = shown

@@ -25,7 +25,7 @@ from masktron.evaluation.events import Events
 from masktron.evaluation.recommended import Correction
 from masktron.evaluation.recovery import Recovery, SlowError
 from masktron.evaluation.shortcuts import looks_through
-from masktron.evaluation.stylesheet import EngineName, Selection, needs_saxon, stylesheet
+from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_saxon, stylesheet
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.backtracking import backtracking
 from masktron.rulebook.forbidden import shortened
@@ -36,7 +36,7 @@ from masktron.sources.records import Layout
 type EngineChoice = Literal["auto", "unaided", "libxml2", "saxon"]
 """``auto`` is what decides: in XPath 1.0 libxml2 with the numbers of the Recommendation; ``unaided`` is libxml2 as it
 is, there. Both take Saxon for later versions, and for contexts that XSLT 1.0 cannot decide in linear time."""
-type Positions = Sequence[int] | NDArray[np.int64]
+type FilePositions = Sequence[int] | NDArray[np.int64]
 """Where records stand in the file, from 0."""
 
 CORRECTED = ", with numbers as in XPath 1.0"
@@ -169,17 +169,17 @@ class Runner:
         return describe(self.run.engine)
 
     def _program(self, checks: frozenset[int], *, report: bool, careful: bool = False) -> Program:
-        selection = Selection(checks, whole=self.run.whole, report=report)
+        selection = CheckSelection(checks, whole=self.run.whole, report=report)
         engine: EngineName = "saxon" if self.run.engine == "saxon" else "libxml2"
         text = stylesheet(self.rulebook, self.layout, engine, selection)
         return compile_program(text, engine, self.documents, careful=careful, whole=self.run.whole, walks=self._walks)
 
     def _corrected(self, checks: frozenset[int], report: bool) -> Program:
-        selection = Selection(checks, whole=self.run.whole, report=report)
+        selection = CheckSelection(checks, whole=self.run.whole, report=report)
         text = stylesheet(self.rulebook, self.layout, "recommended", selection)
         return compile_program(text, "recommended", self.documents, whole=self.run.whole, walks=self._walks)
 
-    def _text(self, program: Program, root: etree._Element, at: Positions | None = None, *, report: bool) -> str:
+    def _text(self, program: Program, root: etree._Element, at: FilePositions | None = None, *, report: bool) -> str:
         try:
             try:
                 with time_for(self.run):
@@ -191,7 +191,7 @@ class Runner:
         except EngineError as error:
             raise self._blame(error, root, report=report) from None
 
-    def _slow(self, slow: SlowError, at: Positions | None) -> SlowRuleError:
+    def _slow(self, slow: SlowError, at: FilePositions | None) -> SlowRuleError:
         """Return the error that names the rule and the record, if it is one and it is known which."""
         check = self.rulebook.checks[slow.check]
         record = None if slow.record is None or at is None else int(at[slow.record])
@@ -276,7 +276,7 @@ class Runner:
             except InternalEngineError:
                 self._program(frozenset({check}), report=report, careful=True).run(root)
 
-    def events(self, root: etree._Element, records: int | None = None, at: Positions | None = None) -> Events:
+    def events(self, root: etree._Element, records: int | None = None, at: FilePositions | None = None) -> Events:
         """Evaluate a document, of so many records, which stand at these positions of the file."""
         events = Events.of(self._text(self._verdicts, root, at, report=False))
         if records is not None and events.records != records:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.conversions import PREFIX, URI
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, Scope, beside_name
+from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.rulebook.schematron.expressions import XSL, declarations
 from masktron.sources.records import Layout
@@ -54,7 +54,7 @@ def decode(code_points: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class CheckSelection:
     """What a stylesheet evaluates.
 
     Attributes
@@ -86,7 +86,7 @@ def _reversible(rule: Rule, rulebook: Rulebook, layout: Layout) -> tuple[Context
     return paths
 
 
-def stylesheet(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: Selection) -> str:
+def stylesheet(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: CheckSelection) -> str:
     """Return the text of the stylesheet."""
     return _Stylesheet(rulebook, layout, engine, selection).text()
 
@@ -113,14 +113,14 @@ class _Loop:
 
 
 class _Stylesheet:
-    def __init__(self, rulebook: Rulebook, layout: Layout, engine: EngineName, selection: Selection) -> None:
+    def __init__(self, rulebook: Rulebook, layout: Layout, engine: EngineName, selection: CheckSelection) -> None:
         self.rulebook = rulebook
         self.saxon = engine == "saxon"
         self.selection = selection
         self.layout = layout
         self.mode = ' version="1.0"' if self.saxon and rulebook.version == "1.0" else ""
         beside = tuple(one.name for one in rulebook.beside)
-        scope = Scope((), rulebook.namespaces, self.saxon, beside, converts=engine == "recommended")
+        scope = VariableScope((), rulebook.namespaces, self.saxon, beside, converts=engine == "recommended")
         self.scope = scope.extend(rulebook.lets, "s", is_global=True)
         self.globals: dict[str, str] = {}
 
@@ -222,7 +222,7 @@ class _Stylesheet:
         return f"<m-xsl:for-each select={quoteattr(select)}>{first}</m-xsl:for-each>"
 
     def matches(
-        self, rule: Rule, paths: tuple[ContextPath, ...] | None, kind: str, name: str, scope: Scope
+        self, rule: Rule, paths: tuple[ContextPath, ...] | None, kind: str, name: str, scope: VariableScope
     ) -> tuple[str, bool]:
         """Return the condition under which a node of this kind is in a context, and whether it can raise errors."""
         if paths is None:
@@ -238,7 +238,7 @@ class _Stylesheet:
         risky = self.saxon and any(step.predicates for p in relevant for step in p.steps)
         return scope.expression(test, rule.origin), risky
 
-    def collected(self, name: str, rule: Rule, scope: Scope) -> str:
+    def collected(self, name: str, rule: Rule, scope: VariableScope) -> str:
         """Return a global map of the nodes that a context selects from any of their ancestors."""
         for named in scope.needed(rule.context):
             self.need(named, scope)
@@ -258,7 +258,9 @@ class _Stylesheet:
             "</m-xsl:variable>"
         )
 
-    def choice(self, name: str, body: str, rule: Rule, test: tuple[str, bool], following: str, scope: Scope) -> str:
+    def choice(
+        self, name: str, body: str, rule: Rule, test: tuple[str, bool], following: str, scope: VariableScope
+    ) -> str:
         """Return the template that fires a rule on a node of its context, and else tries the next rule."""
         for named in scope.needed(rule.context):
             self.need(named, scope)
@@ -283,7 +285,7 @@ class _Stylesheet:
             f"<m-xsl:otherwise>{following}</m-xsl:otherwise></m-xsl:choose></m-xsl:template>"
         )
 
-    def rule(self, name: str, rule: Rule, scope: Scope) -> str:
+    def rule(self, name: str, rule: Rule, scope: VariableScope) -> str:
         """Return the template with the checks of a rule."""
         inner = scope.extend(rule.lets, name.replace("-", "."), is_global=False)
         checks = [c for c in rule.checks if c.index in self.selection.checks]
@@ -296,7 +298,7 @@ class _Stylesheet:
         shown = tuple(part.select for part in check.message if isinstance(part, ValueOf))
         return (check.test, *(shown if self.selection.report else ()))
 
-    def check(self, check: Check, scope: Scope) -> str:
+    def check(self, check: Check, scope: VariableScope) -> str:
         for named in scope.needed(*self.read(check)):
             self.need(named, scope)
         holds = self.outcome(check, Verdict.HOLDS, scope)
@@ -311,11 +313,11 @@ class _Stylesheet:
         error = self.failure(check, "E", '<m-xsl:value-of select="$m-err:description"/>')
         return f"<m-xsl:try>{scope.declarations(check.test)}{choose}<m-xsl:catch>{error}</m-xsl:catch></m-xsl:try>"
 
-    def need(self, named: Named, scope: Scope) -> None:
+    def need(self, named: Named, scope: VariableScope) -> None:
         if named.is_global and named.unique not in self.globals:
             self.globals[named.unique] = scope.global_variable(named, self.mode)
 
-    def outcome(self, check: Check, verdict: Verdict, scope: Scope) -> str:
+    def outcome(self, check: Check, verdict: Verdict, scope: VariableScope) -> str:
         if not self.selection.report:
             return f"<m-xsl:text>{event(check.index, verdict)}</m-xsl:text>"
         if verdict == Verdict.HOLDS:
@@ -330,7 +332,7 @@ class _Stylesheet:
         where = '<m-xsl:call-template name="where"/>'
         return f'<f c="{check.index}" k="{kind}">{where}<m>{message}</m></f>'
 
-    def message(self, check: Check, scope: Scope) -> Iterator[str]:
+    def message(self, check: Check, scope: VariableScope) -> Iterator[str]:
         for part in check.message:
             if isinstance(part, str):
                 yield f"<m-xsl:text>{escape(part)}</m-xsl:text>"

@@ -47,7 +47,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VariableScope:
     """The variables that an expression sees, in the order of declaration; later ones hide earlier ones."""
 
     lets: tuple[Named, ...]
@@ -62,7 +62,7 @@ class Scope:
     converts: bool = False
     """Whether our functions convert between numbers and texts; see `masktron.evaluation.conversions`."""
 
-    def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> Scope:
+    def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> VariableScope:
         """Return the scope inside which these are declared too."""
         more = tuple(
             Named(let, f"{prefix}.{k}.{re.sub(r'[^\w.\-]', '_', let.name)}", is_global) for k, let in enumerate(lets)
@@ -136,7 +136,7 @@ class Scope:
                 ahead += [(inner, k) for inner in variables(tokenize(self.lets[k].let.value))]
         return tuple(self.lets[k] for k in sorted(found))
 
-    def before(self, named: Named) -> Scope:
+    def before(self, named: Named) -> VariableScope:
         """Return the scope in which the value of a variable is evaluated."""
         return replace(self, lets=self.lets[: self.lets.index(named)])
 

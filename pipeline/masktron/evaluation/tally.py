@@ -15,7 +15,7 @@ type Sink = Callable[[Finding], None]
 """Takes every finding; those of one check in the order of the records."""
 
 
-class Tally:
+class VerdictTally:
     """Counts, the first findings of each check, and the verdicts if they are asked for.
 
     Parameters

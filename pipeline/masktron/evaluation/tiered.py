@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masktron.evaluation import exact
-from masktron.evaluation.across.plan import Across
+from masktron.evaluation.across.gathering import Across
+from masktron.evaluation.across.two_passes import Batches, FlatTable, TwoPasses, plan_passes
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import Reads
-from masktron.evaluation.deferral import Frame
+from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.engines import Documents
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.memo import Memo
-from masktron.evaluation.passes import Batches, Passes, Table, plan_passes
+from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import Shown, outside_names
 from masktron.evaluation.runner import EngineChoice, Runner, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.tally import Sink, Tally
-from masktron.evaluation.tiers import Assigned, Compiler, Program, Tier, assign, without_columns
+from masktron.evaluation.tally import Sink, VerdictTally
+from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
 
-type Beside = Callable[[], Table | None]
+type Beside = Callable[[], FlatTable | None]
 """Returns the original as a table, where it is one and another file."""
 
 
@@ -78,7 +78,7 @@ def evaluate(
         As there.
     """
     path = Path(path)
-    frame = None if plain is None else Frame.of(path, layout)
+    frame = None if plain is None else DocumentFrame.of(path, layout)
     if plain is None or frame is None:
         return exact.evaluate(
             path,
@@ -130,7 +130,7 @@ def tiers_of(
     reason : str
         Why the file is not plain, if it is not.
     """
-    frame = None if plain is None else Frame.of(path, layout)
+    frame = None if plain is None else DocumentFrame.of(path, layout)
     if plain is None or frame is None:
         local = locality(rulebook, layout)
         if not all(local):
@@ -142,14 +142,14 @@ def tiers_of(
     return plan_passes(rulebook, layout, frame.outside, tiers, engines, (layout, frame.outside))[1]
 
 
-def _table(path: Path, record: str | None = None) -> Table | None:
+def _table(path: Path, record: str | None = None) -> FlatTable | None:
     """Return a file as a table, if it is one."""
     found = survey_plain(path, record=record)
-    frame = None if found is None else Frame.of(path, found[0])
+    frame = None if found is None else DocumentFrame.of(path, found[0])
     if found is None or frame is None:
         return None
     layout, _, plain = found
-    return Table(path, layout, frame, lambda: _ahead(iter_batches(path, layout, plain)))
+    return FlatTable(path, layout, frame, lambda: _ahead(iter_batches(path, layout, plain)))
 
 
 def _ahead(batches: Generator[Batch]) -> Generator[Batch]:
@@ -165,9 +165,9 @@ def evaluate_columns(
     path: Path,
     rulebook: Rulebook,
     layout: Layout,
-    frame: Frame,
+    frame: DocumentFrame,
     batches: Batches,
-    compiler: Compiler,
+    compiler: ColumnCompiler,
     *,
     original: Path | None = None,
     beside: Beside | None = None,
@@ -184,7 +184,7 @@ def evaluate_columns(
 
     Parameters
     ----------
-    frame : Frame
+    frame : DocumentFrame
         Of the file.
     batches : callable
         Returns the records of the file, each time in the same batches.
@@ -203,7 +203,7 @@ def evaluate_columns(
     documents = Documents.of(rulebook, original, known=known)
     passes = None
     if across is not None:
-        passes = Passes(across, Table(path, layout, frame, batches), other, compiler, documents, across.checks)
+        passes = TwoPasses(across, FlatTable(path, layout, frame, batches), other, compiler, documents, across.checks)
 
     def runners(
         tier: Tier, without: frozenset[int] = frozenset(), documents: Documents | None = documents
@@ -212,7 +212,7 @@ def evaluate_columns(
         reasons = ["whole" if tier is Tier.DOCUMENT else ""] * len(tiers)
         return [Runner(run, rulebook, layout, documents) for run in runs_of(engines, reasons, selected)]
 
-    tally = Tally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
+    tally = VerdictTally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
     shown = shown or Shown()
     columns, done = runners(Tier.COLUMNS), frozenset[int]()
     extra: list[Lane] = []
@@ -225,7 +225,11 @@ def evaluate_columns(
         extra, done = passes.lanes(engines, memo), passes.across.checks
     records, whole = runners(Tier.RECORDS, done), runners(Tier.DOCUMENT, done)
     numeric = _numeric(rulebook, layout, tiers, compiler)
-    own = [Lane(program, columns, records, Memo(program.reads, memo), numeric=numeric)] if columns or records else []
+    own = (
+        [Lane(program, columns, records, OutcomeCache(program.reads, memo), numeric=numeric)]
+        if columns or records
+        else []
+    )
     if own or extra or (passes is not None and gathered is None):
         _walk(Walk(frame, [*own, *extra], tally, shown), batches, progress)
     elif gathered is not None:
@@ -243,8 +247,8 @@ def evaluate_columns(
 
 
 def _numeric(
-    rulebook: Rulebook, layout: Layout, tiers: Sequence[Assigned], compiler: Compiler
-) -> tuple[Program, tuple[int, ...]] | None:
+    rulebook: Rulebook, layout: Layout, tiers: Sequence[Assigned], compiler: ColumnCompiler
+) -> tuple[CompiledColumns, tuple[int, ...]] | None:
     """Compile the checks over columns of which it is known what libxml2 alone says."""
     if rulebook.version != "1.0":
         return None
@@ -257,12 +261,12 @@ def _planned(
     path: Path,
     rulebook: Rulebook,
     layout: Layout,
-    frame: Frame,
+    frame: DocumentFrame,
     tiers: Sequence[Assigned],
     engines: Sequence[EngineName],
     original: Path | None,
     beside: Beside | None,
-) -> tuple[Across | None, Table | None]:
+) -> tuple[Across | None, FlatTable | None]:
     """Plan what can be evaluated across records, if anything can; with the original, where it is another file."""
     own = (layout, frame.outside)
     across, _ = plan_passes(rulebook, *own, tiers, engines, own)

@@ -50,7 +50,7 @@ class Assigned:
         return f"{self.tier.value}{self.reason and f' ({self.reason})'}"
 
 
-class Program(Protocol):
+class CompiledColumns(Protocol):
     """Checks compiled to columns; see `masktron.evaluation.columns.program`."""
 
     def evaluate(self, batch: Batch) -> Outcome:
@@ -62,12 +62,12 @@ class Program(Protocol):
         ...
 
 
-class Compiler(Protocol):
+class ColumnCompiler(Protocol):
     """Compiles checks to columns."""
 
     def __call__(
         self, rulebook: Rulebook, layout: Layout, checks: Collection[int]
-    ) -> tuple[Program, tuple[str, ...]]:
+    ) -> tuple[CompiledColumns, tuple[str, ...]]:
         """Compile some checks; the texts say for each check of the rulebook why it could not be, or nothing."""
         ...
 
@@ -82,8 +82,8 @@ def assign(
     layout: Layout,
     engines: Sequence[EngineName],
     outside: Collection[str],
-    compiler: Compiler,
-) -> tuple[Program, tuple[Assigned, ...]]:
+    compiler: ColumnCompiler,
+) -> tuple[CompiledColumns, tuple[Assigned, ...]]:
     """Compile what has an evaluation over columns, and say where each check goes.
 
     Parameters
@@ -92,7 +92,7 @@ def assign(
         What decides each check.
     outside : collection of str
         As for `masktron.rulebook.locality.locality`.
-    compiler : Compiler
+    compiler : ColumnCompiler
     """
     whole = locality(rulebook, layout, outside)
     usual = usual_engine(rulebook)

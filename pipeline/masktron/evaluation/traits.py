@@ -91,7 +91,7 @@ def oddity(record: etree._Element, of: Callable[[str], Oddity] = oddities_of) ->
     return flags
 
 
-class Kind(Enum):
+class StaticType(Enum):
     """The static type of an expression, as coarse as needed."""
 
     NUMBER = auto()
@@ -124,15 +124,15 @@ _STEPS = frozenset({"(name)", ":", "/", "//", ".", "..", "@", "*", "|", "union",
 _AXIS = re.compile(r"child|self|parent|attribute|(descendant|ancestor)(-or-self)?|(following|preceding)(-sibling)?")
 
 
-def kind(token: XPathToken) -> Kind:
+def kind(token: XPathToken) -> StaticType:
     """Return the static type of an expression."""
     symbol, parts = token.symbol, list(token)
     if symbol in ("(", "[") and parts:
         bracketed = symbol == "(" and len(parts) == 1
-        return kind(parts[0]) if bracketed or is_filter(token) else Kind.UNKNOWN
+        return kind(parts[0]) if bracketed or is_filter(token) else StaticType.UNKNOWN
     if symbol == ":" and len(parts) == 2 and parts[1].label != "name":
         return kind(parts[1])
-    return next((found for found, holds in _KINDS if holds(token)), Kind.UNKNOWN)
+    return next((found for found, holds in _KINDS if holds(token)), StaticType.UNKNOWN)
 
 
 def _is_constructed(token: XPathToken) -> bool:
@@ -156,17 +156,17 @@ def _is_path(token: XPathToken) -> bool:
     return token.symbol in _STEPS or bool(_AXIS.fullmatch(token.symbol)) or token.label == "kind test"
 
 
-_KINDS: tuple[tuple[Kind, Callable[[XPathToken], bool]], ...] = (
-    (Kind.TYPED, _is_constructed),
-    (Kind.NUMBER, _is_number),
-    (Kind.STRING, _is_string),
-    (Kind.BOOLEAN, _is_boolean),
-    (Kind.NODES, _is_path),
+_KINDS: tuple[tuple[StaticType, Callable[[XPathToken], bool]], ...] = (
+    (StaticType.TYPED, _is_constructed),
+    (StaticType.NUMBER, _is_number),
+    (StaticType.STRING, _is_string),
+    (StaticType.BOOLEAN, _is_boolean),
+    (StaticType.NODES, _is_path),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedCheck:
     """The expressions that decide about a check, parsed.
 
     Attributes
@@ -201,7 +201,7 @@ def read(
     contexts: tuple[str, ...],
     version: XPathVersion,
     namespaces: Mapping[str, str],
-) -> Reading:
+) -> ParsedCheck:
     """Parse what decides about a check."""
 
     def parsed(sources: tuple[str, ...]) -> Iterator[XPathToken]:
@@ -211,7 +211,7 @@ def read(
             except RulebookError:
                 continue
 
-    return Reading(
+    return ParsedCheck(
         next(parsed((test,)), None), tuple(parsed(lets)), tuple(parsed(contexts)), (test, *lets, *contexts), version
     )
 
@@ -219,14 +219,14 @@ def read(
 _UNNAMED = frozenset({"*", "..", "node", "parent", "ancestor", "text", "self"})
 
 
-def names(reading: Reading) -> frozenset[str] | None:
+def names(reading: ParsedCheck) -> frozenset[str] | None:
     """Return the local names in the expressions, or None where they may read fields without naming them."""
     if any(t.symbol in _UNNAMED and not (t.symbol == "*" and len(t) == 2) for t in reading.tokens):
         return None
     return frozenset(str(t.value).rpartition(":")[2] for t in reading.tokens if t.symbol == "(name)")
 
 
-def compares(reading: Reading, operators: frozenset[str], *pairs: tuple[Kind, Kind]) -> bool:
+def compares(reading: ParsedCheck, operators: frozenset[str], *pairs: tuple[StaticType, StaticType]) -> bool:
     """Tell whether some comparison has operands of one of the pairs of kinds, in either order.
 
     A variable or a sequence may hold anything.
@@ -239,32 +239,33 @@ def compares(reading: Reading, operators: frozenset[str], *pairs: tuple[Kind, Ki
     return False
 
 
-def _fits(here: tuple[Kind, ...], pair: tuple[Kind, Kind]) -> bool:
-    return all(h in (k, Kind.UNKNOWN) for h, k in zip(here, pair, strict=True)) and here != (
-        Kind.UNKNOWN,
-        Kind.UNKNOWN,
+def _fits(here: tuple[StaticType, ...], pair: tuple[StaticType, StaticType]) -> bool:
+    return all(h in (k, StaticType.UNKNOWN) for h, k in zip(here, pair, strict=True)) and here != (
+        StaticType.UNKNOWN,
+        StaticType.UNKNOWN,
     )
 
 
-def uses(reading: Reading, *symbols: str) -> bool:
+def uses(reading: ParsedCheck, *symbols: str) -> bool:
     """Tell whether one of the operators, functions or kinds of literal occurs."""
     return any(token.symbol in symbols for token in reading.tokens)
 
 
-def converts(reading: Reading) -> bool:
+def converts(reading: ParsedCheck) -> bool:
     """Tell whether text is turned into numbers: by arithmetic, a comparison, a cast or a function on numbers."""
     return any(
-        (kind(token) is Kind.NUMBER and len(token))
-        or kind(token) is Kind.TYPED
+        (kind(token) is StaticType.NUMBER and len(token))
+        or kind(token) is StaticType.TYPED
         or (token.symbol in ORDERS | EQUALITIES | _TRUTHS and len(token) == 2)
         for token in reading.tokens
     )
 
 
-def prints_numbers(reading: Reading) -> bool:
+def prints_numbers(reading: ParsedCheck) -> bool:
     """Tell whether a number is turned into text."""
     return any(
-        token.symbol in _STRING_FUNCTIONS and any(kind(part) in (Kind.NUMBER, Kind.TYPED) for part in token)
+        token.symbol in _STRING_FUNCTIONS
+        and any(kind(part) in (StaticType.NUMBER, StaticType.TYPED) for part in token)
         for token in reading.tokens
     )
 

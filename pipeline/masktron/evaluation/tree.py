@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from masktron.evaluation.arithmetic import FUNCTIONS, Number, Unclear, computed, size
+from masktron.evaluation.arithmetic import FUNCTIONS, RealNumber, Unclear, computed, size
 from masktron.sources.lexical import XML_SPACE
 from masktron.xpath.ir import (
     And,
@@ -30,8 +30,8 @@ from masktron.xpath.ir import (
 )
 from masktron.xpath.ir import Number as Literal
 
-type Item = Untyped | str | Number
-type Items = tuple[Item, ...]
+type TreeItem = UntypedText | str | RealNumber
+type TreeItems = tuple[TreeItem, ...]
 
 NEAR = 1e-9
 """Relative distance beyond which two numbers that are read have the same order exactly and in doubles."""
@@ -47,7 +47,7 @@ _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Untyped(str):
+class UntypedText(str):
     """The text of a node, which no schema gives a type."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class TreeEvaluation:
         Whether a comparison was made that exact numbers might decide otherwise.
     """
 
-    def __init__(self, fields: Mapping[str, Items], reading: Callable[[str], Number], old: bool) -> None:
+    def __init__(self, fields: Mapping[str, TreeItems], reading: Callable[[str], RealNumber], old: bool) -> None:
         self.fields = fields
         self.reading = reading
         self.old = old
@@ -127,7 +127,7 @@ class TreeEvaluation:
         plain = _is_plain(test.left) and _is_plain(test.right)
         return _any([self._pair(test, one, other, plain) for one in left for other in right])
 
-    def _pair(self, test: Comparison, left: Item, right: Item, plain: bool) -> bool | None:
+    def _pair(self, test: Comparison, left: TreeItem, right: TreeItem, plain: bool) -> bool | None:
         texts = isinstance(left, str) and isinstance(right, str)
         if texts and not (self.old and test.operator not in ("=", "!=")):
             return _ORDERS[test.operator](str(left), str(right))
@@ -139,7 +139,7 @@ class TreeEvaluation:
 
     # values
 
-    def number(self, item: Item) -> Number:
+    def number(self, item: TreeItem) -> RealNumber:
         """Return the number that an item is, NaN where it is none."""
         if not isinstance(item, str):
             return item
@@ -150,7 +150,7 @@ class TreeEvaluation:
             raise Unclear  # an error in XPath 2
         return math.nan
 
-    def items(self, expression: Expression) -> Items:  # noqa: PLR0911 -- as above
+    def items(self, expression: Expression) -> TreeItems:  # noqa: PLR0911 -- as above
         """Return the items of a value."""
         match expression:
             case FieldRef(name=name):
@@ -177,38 +177,40 @@ class TreeEvaluation:
             case _:
                 raise Unclear
 
-    def _field(self, name: str, *, text: bool) -> Items:
+    def _field(self, name: str, *, text: bool) -> TreeItems:
         if name not in self.fields:
             raise Unclear
         return tuple(item for item in self.fields[name] if item or not text)
 
-    def _quotient(self, value: Fraction) -> Number:
+    def _quotient(self, value: Fraction) -> RealNumber:
         one, other = self.reading(str(value.numerator)), self.reading(str(value.denominator))
         return computed("div", one, other)
 
-    def operand(self, expression: Expression) -> tuple[Number, ...]:
+    def operand(self, expression: Expression) -> tuple[RealNumber, ...]:
         """Return the number of an operand; none for the empty sequence of XPath 2."""
         items = self._single(expression)
-        if any(isinstance(item, str) and not isinstance(item, Untyped) for item in items) and not self.old:
+        if any(isinstance(item, str) and not isinstance(item, UntypedText) for item in items) and not self.old:
             raise Unclear
         return tuple(map(self.number, items)) or ((math.nan,) if self.old else ())
 
-    def _single(self, expression: Expression) -> Items:
+    def _single(self, expression: Expression) -> TreeItems:
         """Return the items where one is asked for: in XPath 1.0 the first of a node set."""
         items = self.items(expression)
         if len(items) > 1 and not self.old:
             raise Unclear
         return items[:1]
 
-    def _computed(self, operator: str, left: tuple[Number, ...], right: tuple[Number, ...]) -> tuple[Number, ...]:
+    def _computed(
+        self, operator: str, left: tuple[RealNumber, ...], right: tuple[RealNumber, ...]
+    ) -> tuple[RealNumber, ...]:
         return tuple(computed(operator, one, other) for one in left for other in right)
 
-    def _cast(self, target: str, numbers: tuple[Number, ...]) -> tuple[Number, ...]:
+    def _cast(self, target: str, numbers: tuple[RealNumber, ...]) -> tuple[RealNumber, ...]:
         if target == "integer" and any(number != math.floor(number) for number in numbers):
             raise Unclear
         return numbers
 
-    def _called(self, name: str, arguments: tuple[Expression, ...]) -> Items:
+    def _called(self, name: str, arguments: tuple[Expression, ...]) -> TreeItems:
         match name, arguments:
             case "number", (operand,):
                 items = self._single(operand)
@@ -228,9 +230,9 @@ class TreeEvaluation:
                 raise Unclear
 
 
-def _comparable(item: Item, general: bool) -> bool:
+def _comparable(item: TreeItem, general: bool) -> bool:
     """Whether an item can be compared with a number in XPath 2 and later."""
-    return not isinstance(item, str) or (general and isinstance(item, Untyped))
+    return not isinstance(item, str) or (general and isinstance(item, UntypedText))
 
 
 def _is_plain(expression: Expression) -> bool:

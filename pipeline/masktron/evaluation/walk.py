@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import Outcome
-from masktron.evaluation.deferral import ColumnCounter, Frame, places_of
+from masktron.evaluation.deferral import ColumnCounter, DocumentFrame, places_of
 from masktron.evaluation.findings import Finding, Verdict
-from masktron.evaluation.memo import Counts, Key, Memo
-from masktron.evaluation.report_reader import Failure, FindingMaker, Place, Shown, read_report
+from masktron.evaluation.outcome_cache import CellsKey, OutcomeCache, OutcomeCounts
+from masktron.evaluation.report_reader import Failure, FindingMaker, RecordPlace, Shown, read_report
 from masktron.evaluation.runner import Runner
-from masktron.evaluation.tally import Tally
-from masktron.evaluation.tiers import Program
+from masktron.evaluation.tally import VerdictTally
+from masktron.evaluation.tiers import CompiledColumns
 from masktron.sources.columns import Batch
 
 PART = 5_000
@@ -33,22 +33,22 @@ class Lane:
 
     Attributes
     ----------
-    program : Program
+    program : CompiledColumns
     columns : sequence of Runner
         Of the checks that the program has.
     records : sequence of Runner
         Of checks that an engine has to see every record for.
-    memo : Memo
+    memo : OutcomeCache
     view : callable, optional
         Makes of a batch of the file the one that the checks see: the same records, which may have more attributes.
     """
 
-    program: Program
+    program: CompiledColumns
     columns: Sequence[Runner]
     records: Sequence[Runner]
-    memo: Memo
+    memo: OutcomeCache
     view: Callable[[Batch], Batch] | None = None
-    numeric: tuple[Program, tuple[int, ...]] | None = None
+    numeric: tuple[CompiledColumns, tuple[int, ...]] | None = None
     """The checks that make numbers of fields and nothing else that libxml2 does in its own way, compiled apart."""
 
     @property
@@ -134,12 +134,12 @@ class Walk:
 
     Parameters
     ----------
-    frame : Frame
+    frame : DocumentFrame
     lanes : sequence of Lane
     tally, shown
     """
 
-    def __init__(self, frame: Frame, lanes: Sequence[Lane], tally: Tally, shown: Shown) -> None:
+    def __init__(self, frame: DocumentFrame, lanes: Sequence[Lane], tally: VerdictTally, shown: Shown) -> None:
         self.frame = frame
         self.lanes = lanes
         self.tally = tally
@@ -187,7 +187,7 @@ class Walk:
             return _Asked(check, rows, rows, (), ())
         keys = part.lane.memo.keys(part.batch, check, part.rows[rows])
         known = [part.lane.memo.recall(key) for key in keys]
-        first: dict[Key, int] = {}
+        first: dict[CellsKey, int] = {}
         representatives = [
             -1 if have is not None else int(row) if key is None else first.setdefault(key, int(row))
             for row, key, have in zip(rows, keys, known, strict=True)
@@ -255,7 +255,7 @@ class Walk:
         return part.rows[np.unique(np.concatenate(found))] if found else part.rows[:0]
 
     def _findings(
-        self, runner: Runner, part: _Part, rows: NDArray[np.int64], root: etree._Element, places: list[Place]
+        self, runner: Runner, part: _Part, rows: NDArray[np.int64], root: etree._Element, places: list[RecordPlace]
     ) -> list[Finding]:
         failures = list(read_report(runner.report(root), runner.rulebook))
         if runner in part.lane.columns:
@@ -298,11 +298,16 @@ class _Asked:
     check: int
     rows: NDArray[np.int64]
     representatives: NDArray[np.int64]
-    keys: tuple[Key | None, ...]
-    known: tuple[Counts | None, ...]
+    keys: tuple[CellsKey | None, ...]
+    known: tuple[OutcomeCounts | None, ...]
 
     def answer(
-        self, counts: NDArray[np.int64], wanted: NDArray[np.int64], part: _Part, memo: Memo, tally: Tally
+        self,
+        counts: NDArray[np.int64],
+        wanted: NDArray[np.int64],
+        part: _Part,
+        memo: OutcomeCache,
+        tally: VerdictTally,
     ) -> None:
         """Take what the engine counted on the rows that it was asked about; shape (wanted, 5)."""
         own = np.array([have or _NOBODY for have in self.known], dtype=np.int64)

@@ -22,7 +22,7 @@ from masktron.sources.xml.plain import survey_file
 from masktron.write.manifest import Contract, file_hash
 
 if TYPE_CHECKING:
-    from masktron.evaluation.opinions import Ahead
+    from masktron.evaluation.cross_check import Ahead
     from masktron.measures.figures import Measured
 
 

@@ -11,14 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from masktron.evaluation.cross_check import (
+    Ahead,
+    CrossCheck,
+    EnginePart,
+    LeftError,
+    PartProgress,
+    PoolResults,
+    Question,
+    ask,
+    by_processes,
+)
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.opinions import Ahead, Found, LeftError, Opinions, Part, Question, Told, ask, by_processes
+from masktron.evaluation.not_compared import WHY
 from masktron.evaluation.oracle import Opinion, compare
-from masktron.evaluation.parallel import SMALL, Counts, engine_name
+from masktron.evaluation.parallel import SMALL, EngineCounts, engine_name
 from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
-from masktron.evaluation.unasked import WHY
 from masktron.jobs.common import Job, Progress, expect
 from masktron.processes import interpreter
 from masktron.results import EngineResult
@@ -159,7 +169,7 @@ class Asking:
         self._plain = plain
         self._left = threading.Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-asking")
-        self._begun: tuple[Question, Future[Found]] | None = None
+        self._begun: tuple[Question, Future[PoolResults]] | None = None
         self._stack = ExitStack()
         self._ahead: Ahead | None = None
 
@@ -179,7 +189,7 @@ class Asking:
         self._left.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def opinions(self, decided: Evaluation) -> Opinions:
+    def opinions(self, decided: Evaluation) -> CrossCheck:
         """Return what the engines say that have not decided alone, and pyschematron on a sample."""
         question = self._question(decided, decided.records)
         found = None
@@ -206,8 +216,8 @@ class Asking:
         sample = records if self._everything else sample_of(len(self._job.rulebook.checks))
         return Question(_others(self._job, self._layout, decided), aside, records, sample)
 
-    def _by_processes(self, question: Question, told: Told) -> Found:
-        def heard(part: Part, done: int) -> None:
+    def _by_processes(self, question: Question, told: PartProgress) -> PoolResults:
+        def heard(part: EnginePart, done: int) -> None:
             if self._left.is_set():
                 raise LeftError
             told(part, done)
@@ -286,7 +296,7 @@ def asked_ahead(
     if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
-    def told(_: Part, done: int) -> None:
+    def told(_: EnginePart, done: int) -> None:
         # by its name, which the process that works is asked for
         progress(f"asking {engine_name(job.rulebook, layout, 'saxon')}", done)
 
@@ -300,9 +310,9 @@ def _others(job: Job, layout: Layout, decided: Evaluation | None) -> tuple[Engin
     return tuple(choice for name, choice in names.items() if decided is None or name != decided.engine)
 
 
-def _telling(job: Job, layout: Layout, question: Question, progress: Progress) -> Told:
+def _telling(job: Job, layout: Layout, question: Question, progress: Progress) -> PartProgress:
     """Return what hears of each engine; it has been told what to expect."""
-    stages: dict[Part, str] = {
+    stages: dict[EnginePart, str] = {
         choice: f"asking {engine_name(job.rulebook, layout, choice)}" for choice in question.engines
     }
     if question.aside:
@@ -320,7 +330,7 @@ def _second(
     job: Job,
     decided: Evaluation,
     rules: Collection[int],
-    opinions: Iterable[Counts],
+    opinions: Iterable[EngineCounts],
     failing: Collection[int] = (),
     *,
     lenient: bool = False,
@@ -355,7 +365,9 @@ def _second(
     return results
 
 
-def _confirmed(job: Job, decided: Evaluation, rules: Collection[int], opinions: Iterable[Counts]) -> frozenset[int]:
+def _confirmed(
+    job: Job, decided: Evaluation, rules: Collection[int], opinions: Iterable[EngineCounts]
+) -> frozenset[int]:
     """Return the rules of XPath 1.0 on which Saxon, which rounds numbers correctly, counts what was decided."""
     if job.rulebook.version != "1.0":
         return frozenset()
@@ -369,7 +381,7 @@ def _confirmed(job: Job, decided: Evaluation, rules: Collection[int], opinions: 
 
 
 def judged_by_columns_alone(
-    job: Job, decided: Evaluation, rules: Collection[int], opinions: Sequence[Counts]
+    job: Job, decided: Evaluation, rules: Collection[int], opinions: Sequence[EngineCounts]
 ) -> tuple[str, ...]:
     """Name the rules that no engine judged that is not ours, with the reason."""
     if not decided.engine.startswith("masktron"):
@@ -391,12 +403,12 @@ def to_recount(job: Job, path: Path, decided: Evaluation | None) -> frozenset[in
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 
 
-def _violations(counts: Evaluation | Counts, rules: Collection[int]) -> int:
+def _violations(counts: Evaluation | EngineCounts, rules: Collection[int]) -> int:
     own = list(rules)
     return int((counts.failed[own] + counts.errors[own]).sum())
 
 
-def _is_milder(decided: Evaluation, counts: Counts, index: int) -> bool:
+def _is_milder(decided: Evaluation, counts: EngineCounts, index: int) -> bool:
     """Whether an engine saw a rule fire as often, and found nothing more to be wrong."""
     return bool(
         index >= 0
@@ -406,7 +418,9 @@ def _is_milder(decided: Evaluation, counts: Counts, index: int) -> bool:
     )
 
 
-def _differences(job: Job, decided: Evaluation, counts: Counts, rules: Collection[int]) -> Iterator[tuple[int, str]]:
+def _differences(
+    job: Job, decided: Evaluation, counts: EngineCounts, rules: Collection[int]
+) -> Iterator[tuple[int, str]]:
     """Yield what an engine counts otherwise, with the rule; -1 for the records."""
     if decided.records != counts.records:
         yield -1, f"{decided.records} and {counts.records} records"

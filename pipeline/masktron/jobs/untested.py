@@ -17,7 +17,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
 from masktron.results import RuleResult, Untested
-from masktron.rulebook.context_paths import ANY, ContextPath, Name, context_paths
+from masktron.rulebook.context_paths import ANY, NamedPath, NameTest, context_paths
 from masktron.rulebook.schema import Check, Pattern, Rule
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import Vocabulary, vocabulary
@@ -248,7 +248,7 @@ def _unknown_field(edit: Edit, rule: Rule, words: Vocabulary, known: Collection[
     return None
 
 
-def _lacking(name: Name, words: Vocabulary) -> tuple[str, str]:
+def _lacking(name: NameTest, words: Vocabulary) -> tuple[str, str]:
     """Say how a name differs from those of the file, and what to write; the first is empty where it is unknown."""
     if spaces := words.spaces(name.local, attribute=name.attribute):
         own = " or ".join(f"in the namespace {space}" if space else "in no namespace" for space in sorted(spaces))
@@ -329,7 +329,7 @@ def _misnamed_text(text: str, rule: Rule, check: Check, words: Vocabulary, job: 
     return Untested(said, _or_allow(hint, check), misnamed=True)
 
 
-def _misnamed(path: ContextPath, words: Vocabulary, job: Job) -> tuple[str, str] | None:
+def _misnamed(path: NamedPath, words: Vocabulary, job: Job) -> tuple[str, str] | None:
     """Say what a path asks for that the file does not have; None where it has all, or nobody knows."""
     for name in path.names:
         if not name.occurs(words):

@@ -28,7 +28,7 @@ from masktron.sources.lexical import is_misread, reads_alike
 from masktron.sources.xml.microdata import chunk_document
 
 if TYPE_CHECKING:
-    from masktron.evaluation.tiers import Program
+    from masktron.evaluation.tiers import CompiledColumns
 
 MANY = 2_000
 """Records from which columns are worth their preparation."""
@@ -114,7 +114,7 @@ class Judging:
         return np.asarray(fine)
 
     @functools.cached_property
-    def _program(self) -> Program | None:
+    def _program(self) -> CompiledColumns | None:
         """The rules over columns; None where an engine has to see every record."""
         from masktron.evaluation.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
         from masktron.evaluation.runner import engines_of  # noqa: PLC0415

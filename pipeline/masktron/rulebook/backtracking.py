@@ -22,7 +22,7 @@ _SECONDS = 0.5
 _TRIES = 2
 """A busy machine may stop a process for half a second, but hardly twice."""
 
-type Function = Literal["matches", "tokenize", "analyze-string", "replace"]
+type RegexFunction = Literal["matches", "tokenize", "analyze-string", "replace"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _TYPED = ("cast", "castable", "treat", "instance")
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NameTest:
     """A name that an expression asks for.
 
     Attributes
@@ -44,20 +44,20 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextPath:
+class NamedPath:
     """One alternative of a context.
 
     Attributes
     ----------
-    names : tuple of Name
+    names : tuple of NameTest
         All that it asks for, those in predicates too.
-    steps : tuple of (str, Name), or None
+    steps : tuple of (str, NameTest), or None
         The path without predicates, each step with how far it is below the one before: ``child`` or ``descendant``;
         the first one at any depth unless it is ``root``. None where the path is not of this form.
     """
 
-    names: tuple[Name, ...]
-    steps: tuple[tuple[Literal["root", "child", "descendant"], Name], ...] | None
+    names: tuple[NameTest, ...]
+    steps: tuple[tuple[Literal["root", "child", "descendant"], NameTest], ...] | None
 
     def matches(self, words: Vocabulary) -> bool:
         """Whether some node of the file stands where the path leads, whatever its predicates ask."""
@@ -67,7 +67,7 @@ class ContextPath:
         return any(_leads(self.steps, path) for path in paths)
 
 
-def context_paths(context: str, namespaces: Mapping[str, str]) -> tuple[ContextPath, ...]:
+def context_paths(context: str, namespaces: Mapping[str, str]) -> tuple[NamedPath, ...]:
     """Read the alternatives of a context; none where it cannot be read."""
     try:
         token = parse(context, namespaces)
@@ -76,7 +76,7 @@ def context_paths(context: str, namespaces: Mapping[str, str]) -> tuple[ContextP
     while token.symbol == "(" and len(token) == 1:
         token = token[0]
     alternatives = spine(token, token.symbol) if token.symbol in ("|", "union") else [token]
-    return tuple(ContextPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives)
+    return tuple(NamedPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives)
 
 
 def names_in(source: str) -> frozenset[str]:
@@ -87,9 +87,9 @@ def names_in(source: str) -> frozenset[str]:
         return frozenset()
 
 
-def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], Name], ...] | None:
+def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], NameTest], ...] | None:
     """Read a path of names; None for everything else, as functions and other axes are."""
-    found: list[tuple[Literal["root", "child", "descendant"], Name]] = []
+    found: list[tuple[Literal["root", "child", "descendant"], NameTest]] = []
     while token is not None:
         step, far, above = token, "descendant", None
         if token.symbol in ("/", "//"):
@@ -101,12 +101,12 @@ def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], Na
         local, space = name_test(test)
         if local is None or axis not in ("child", "attribute") or (found and axis == "attribute"):
             return None
-        found.insert(0, (far, Name(local, space, axis == "attribute")))  # type: ignore[arg-type]
+        found.insert(0, (far, NameTest(local, space, axis == "attribute")))  # type: ignore[arg-type]
         token = above
     return tuple(found)
 
 
-def _leads(steps: Collection[tuple[str, Name]], path: tuple[Step, ...]) -> bool:
+def _leads(steps: Collection[tuple[str, NameTest]], path: tuple[Step, ...]) -> bool:
     """Whether a path ends at the last step."""
     *above, (far, name) = steps
     if not path or not name.fits(path[-1]):
@@ -118,21 +118,21 @@ def _leads(steps: Collection[tuple[str, Name]], path: tuple[Step, ...]) -> bool:
     return any(_leads(above, rest[:length]) for length in shorter)
 
 
-def _names(token: Any) -> Iterator[Name]:
+def _names(token: Any) -> Iterator[NameTest]:
     """Yield the names of elements and attributes in an expression; names in other documents are not asked for."""
     if token.symbol in ("$", "?", "document", "doc"):
         return
     if token.symbol in ("@", "attribute") and len(token) == 1:
         local, space = name_test(token[0])
         if local not in (None, ANY):
-            yield Name(str(local), space, attribute=True)
+            yield NameTest(str(local), space, attribute=True)
         return
     if token.symbol in ("/", "//") and any(part.symbol in ("document", "doc") for part in token.iter()):
         return
     local, space = name_test(token)
     if local is not None:
         if local != ANY:
-            yield Name(local, space)
+            yield NameTest(local, space)
         return
     parts = list(token)
     for part in parts[:1] if token.symbol in _TYPED else parts:

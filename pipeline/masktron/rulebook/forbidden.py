@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import Origin
-from masktron.xpath.lexer import Call, LexicalError, Token, calls, tokenize
+from masktron.xpath.lexer import LexicalError, NamedCall, Token, calls, tokenize
 
 FUNCTIONS_NAMESPACE = "http://www.w3.org/2005/xpath-functions"
 STANDARD_NAMESPACES: Mapping[str, str] = MappingProxyType(
@@ -133,7 +133,7 @@ def syntax_error(
 
 
 def _screened(
-    expression: str, found: Iterator[Call], origin: Origin, namespaces: Mapping[str, str]
+    expression: str, found: Iterator[NamedCall], origin: Origin, namespaces: Mapping[str, str]
 ) -> Iterator[DocumentCall]:
     for call in found:
         uri, local = expanded(call.name, namespaces)
@@ -202,7 +202,7 @@ def expanded(name: str, namespaces: Mapping[str, str]) -> tuple[str, str]:
     return namespaces.get(prefix) or STANDARD_NAMESPACES.get(prefix, ""), local
 
 
-def _document(call: Call, origin: Origin) -> DocumentCall:
+def _document(call: NamedCall, origin: Origin) -> DocumentCall:
     if not call.literal:
         raise RulebookError(
             f"the argument of {call.name}() must be a literal file name",

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from masktron.errors import RulebookError
 from masktron.xpath.focus import is_filter
-from masktron.xpath.lexer import Call, Token, calls, tokenize
+from masktron.xpath.lexer import NamedCall, Token, calls, tokenize
 from masktron.xpath.tokens import parse
 
 type NodeKind = Literal["element", "attribute", "text", "comment", "processing-instruction", "node", "any"]
@@ -236,7 +236,7 @@ def may_be_positional(predicate: str, namespaces: Mapping[str, str]) -> bool:
     return not _never_a_number(token)
 
 
-def _own_calls(predicate: str) -> Iterator[Call]:
+def _own_calls(predicate: str) -> Iterator[NamedCall]:
     """Yield the calls outside inner predicates, in which position() and last() are of other nodes."""
     tokens = tokenize(predicate)
     depth = 0

@@ -61,7 +61,7 @@ class ContextRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class OtherDocument:
     """The document node of another file."""
 
     uri: str
@@ -239,7 +239,7 @@ type Expression = (
     | Boolean
     | FieldRef
     | ContextRecord
-    | Document
+    | OtherDocument
     | OtherField
     | OtherNodes
     | Arithmetic

@@ -43,7 +43,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NamedCall:
     """A name followed by ``(``, or by ``#`` and an arity; ``literal`` is the text of a single literal argument.
 
     ``arguments`` is how many there are as written: a call behind ``=>`` has one more.
@@ -119,7 +119,7 @@ def literal_value(text: str) -> str:
     return text[1:-1].replace(text[0] * 2, text[0])
 
 
-def calls(tokens: tuple[Token, ...]) -> Iterator[Call]:
+def calls(tokens: tuple[Token, ...]) -> Iterator[NamedCall]:
     """Yield every function call and named function reference."""
     for i, token in enumerate(tokens[:-1]):
         follower = tokens[i + 1].text if tokens[i + 1].kind == "symbol" else ""
@@ -129,10 +129,10 @@ def calls(tokens: tuple[Token, ...]) -> Iterator[Call]:
             continue
         single = follower == "(" and [t.kind for t in tokens[i + 2 : i + 4]] == ["literal", "symbol"]
         if single and tokens[i + 3].text == ")":
-            yield Call(token.text, token.start, tokens[i + 3].end, literal_value(tokens[i + 2].text), 1)
+            yield NamedCall(token.text, token.start, tokens[i + 3].end, literal_value(tokens[i + 2].text), 1)
         else:
             before = i > 0 and tokens[i - 1].text == "=>"
-            yield Call(token.text, token.start, tokens[i + 1].end, None, _arguments(tokens, i + 1) + before)
+            yield NamedCall(token.text, token.start, tokens[i + 1].end, None, _arguments(tokens, i + 1) + before)
 
 
 def _arguments(tokens: tuple[Token, ...], at: int) -> int:

@@ -14,7 +14,6 @@ from masktron.xpath.ir import (
     Castable,
     Comparison,
     ContextRecord,
-    Document,
     Expression,
     FieldRef,
     If,
@@ -22,6 +21,7 @@ from masktron.xpath.ir import (
     Not,
     Number,
     Or,
+    OtherDocument,
     OtherField,
     OtherNodes,
     Quantified,
@@ -40,7 +40,7 @@ _ATOMIC = (
     Boolean,
     FieldRef,
     ContextRecord,
-    Document,
+    OtherDocument,
     OtherField,
     OtherNodes,
     Call,
@@ -92,7 +92,7 @@ def source_of(expression: Expression) -> str:  # noqa: PLR0911, PLR0912 -- one b
             return f"{name}/text()" if only_text else name
         case ContextRecord():
             return "."
-        case Document(uri=uri):
+        case OtherDocument(uri=uri):
             return f"document({quoted(uri)})"
         case OtherField(name=name):
             return name

@@ -40,7 +40,6 @@ from masktron.xpath.ir import (
     Comparison,
     ComparisonOperator,
     ContextRecord,
-    Document,
     Expression,
     FieldRef,
     If,
@@ -48,6 +47,7 @@ from masktron.xpath.ir import (
     Not,
     Number,
     Or,
+    OtherDocument,
     OtherField,
     OtherNodes,
     Quantified,
@@ -189,7 +189,7 @@ def _call(name: str, token: Any, scope: Scope) -> Expression | None:  # noqa: PL
         case "current", ():
             return scope.base
         case (("document" | "doc"), (Text(value=uri), *_)):
-            return Document(uri)
+            return OtherDocument(uri)
         case (("number" | "string" | "normalize-space" | "string-length" | "data"), ()):
             return Call(name, (scope.focus,)) if isinstance(scope.focus, FieldRef | OtherField) else None
         case (("position" | "last" | "name" | "local-name" | "node-name" | "root" | "key" | "collection"), _):
@@ -352,7 +352,7 @@ def _step(node: Expression, separator: str, token: Any, scope: Scope) -> Express
             return None if predicates else _from_field(node, axis, test, scope)
         case OtherField(name="."):
             return _other_field(axis, test) if not predicates else None
-        case Document(uri=uri):
+        case OtherDocument(uri=uri):
             return _extend(OtherNodes(f"document('{uri}')", uri, "", None), separator, token, test, predicates, scope)
         case OtherNodes():
             return _extend(node, separator, token, test, predicates, scope)

@@ -10,9 +10,9 @@ from differential.by_masktron import CHUNK, Answer, Files
 from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.deferral import Frame
+from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.tiered import evaluate_columns
-from masktron.evaluation.tiers import Program
+from masktron.evaluation.tiers import CompiledColumns
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
@@ -25,7 +25,7 @@ _APART = re.compile(r"the columns and .* disagree .*\((\w+)\)", re.DOTALL)
 class _Watched:
     """A program of columns that is told to leave some checks open, and that counts what it decides."""
 
-    def __init__(self, program: Program, open_checks: Iterable[int]) -> None:
+    def __init__(self, program: CompiledColumns, open_checks: Iterable[int]) -> None:
         self.program = program
         self.open = sorted(open_checks)
         self.decided: dict[int, int] = {}
@@ -50,7 +50,7 @@ def columns(files: Files) -> Answer | None:
     A check on which the engine contradicts the columns is noted, and the rest evaluated once more without it.
     """
     found = survey_plain(files.data, record="Record")
-    frame = Frame.of(files.data, files.layout)
+    frame = DocumentFrame.of(files.data, files.layout)
     if found is None or frame is None:
         return None
     layout, _, plain = found
@@ -89,7 +89,7 @@ class _Compiler:
 
     def __call__(
         self, rulebook: Rulebook, layout: Layout, checks: Collection[int]
-    ) -> tuple[Program, tuple[str, ...]]:
+    ) -> tuple[CompiledColumns, tuple[str, ...]]:
         program, reasons = compile_program(rulebook, layout, checks)
         self._watched.append(_Watched(program, self._open))
         self._compiled += [k for k in checks if not reasons[k]]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.evaluation.across.key_bytes import KeySpans, spans
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection
-from masktron.evaluation.across.texts import Spans, spans
 from masktron.evaluation.findings import Verdict
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.columns import Batch, Cell, Form
@@ -126,7 +126,7 @@ class Collector:
     def _paired(self, at: int, one: NDArray[np.int32], two: NDArray[np.int32]) -> NDArray[np.int32]:
         pairs = np.ascontiguousarray(np.stack((one, two), axis=1)).view(np.uint8).reshape(-1)
         start = np.arange(len(one), dtype=np.int64) * 8
-        return self._table(at).number(*Spans(pairs, start, start + 8, (one >= 0) & (two >= 0)).only(None))
+        return self._table(at).number(*KeySpans(pairs, start, start + 8, (one >= 0) & (two >= 0)).only(None))
 
     def _note(self, batch: Batch, own: NDArray[np.int32], other: NDArray[np.int32], *, keep: bool) -> None:
         from masktron.kernels.keys import tally  # noqa: PLC0415 - compiles

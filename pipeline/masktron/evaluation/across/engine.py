@@ -9,15 +9,15 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.tiers import CompiledColumns
 from masktron.sources.columns import Batch
 
 _CHUNK = 5000
 
 
-class Judge(Protocol):
+class BatchJudge(Protocol):
     """Whoever says what checks that look at one record only say of the records of a batch."""
 
     def __call__(self, batch: Batch) -> NDArray[np.uint8]:
@@ -25,7 +25,7 @@ class Judge(Protocol):
         ...
 
 
-class Documents(Protocol):
+class DocumentMaker(Protocol):
     """Makes documents of records."""
 
     def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
@@ -33,18 +33,10 @@ class Documents(Protocol):
         ...
 
 
-class Columns(Protocol):
-    """Checks compiled to columns; see `masktron.evaluation.columns.program`."""
-
-    def evaluate(self, batch: Batch) -> Outcome:
-        """Say what is sure of the records of a batch."""
-        ...
-
-
 class EngineJudge:
     """Verdicts of the engine, a few thousand records at a time."""
 
-    def __init__(self, evaluator: BatchEvaluator, documents: Documents) -> None:
+    def __init__(self, evaluator: BatchEvaluator, documents: DocumentMaker) -> None:
         self._evaluator = evaluator
         self._documents = documents
 
@@ -61,7 +53,7 @@ class EngineJudge:
 class ColumnJudge:
     """Verdicts of checks that have all been compiled to columns; the engine says what these leave open."""
 
-    def __init__(self, columns: Columns, engine: EngineJudge) -> None:
+    def __init__(self, columns: CompiledColumns, engine: EngineJudge) -> None:
         self._columns = columns
         self._engine = engine
 

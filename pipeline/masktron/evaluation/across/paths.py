@@ -10,7 +10,7 @@ from masktron.rulebook.forbidden import FUNCTIONS_NAMESPACE
 from masktron.sources.records import Layout
 from masktron.xpath.lexer import tokenize
 
-type Origin = Literal["focus", "root", "current", "document", "variable"]
+type PathOrigin = Literal["focus", "root", "current", "document", "variable"]
 _FORWARD = frozenset({"child", "attribute", "descendant", "descendant-or-self", "self"})
 _AXES = _FORWARD | {"preceding-sibling", "following-sibling", "preceding", "following", "parent", "ancestor"}
 
@@ -33,7 +33,7 @@ class PathStep:
 class Path:
     """A path as written; ``name`` is that of the variable it starts with."""
 
-    origin: Origin
+    origin: PathOrigin
     steps: tuple[PathStep, ...] = ()
     name: str = ""
 

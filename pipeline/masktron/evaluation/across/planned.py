@@ -13,32 +13,32 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from masktron.evaluation.across.conditions import conditions_of
 from masktron.evaluation.across.derived import extended
 from masktron.evaluation.across.outside import stands_alone
 from masktron.evaluation.across.paths import Map
+from masktron.evaluation.across.predicate_checks import conditions_of
 from masktron.evaluation.across.recognise import Hole
 from masktron.evaluation.across.rewrite import (
     PREFIX,
-    Names,
-    Place,
+    AttributeNames,
+    TextPlace,
     constant_text,
     reads_all_attributes,
     record_text,
     transform,
 )
 from masktron.evaluation.across.rewrite import filled as fill
-from masktron.evaluation.across.selection import Aggregate, Predicate, Source
-from masktron.evaluation.across.survey import Survey
+from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
+from masktron.evaluation.across.survey import AggregateSurvey
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook, ValueOf
 from masktron.sources.records import Layout
 
-type Value = int | float | bool | None
+type ConstantValue = int | float | bool | None
 """Of an aggregate that is the same for all records; None is the empty sequence."""
-type _Editor = Callable[[Hole, Place], str]
+type _Editor = Callable[[Hole, TextPlace], str]
 
 
 class Planned:
@@ -62,7 +62,7 @@ class Planned:
     Parameters
     ----------
     rulebook, layout, checks, outside, original_layout, original_outside
-        As for `masktron.evaluation.across.plan.plan_across`.
+        As for `masktron.evaluation.across.gathering.plan_across`.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class Planned:
         self.original = rulebook
         self._fields = layout
         self._outside_names = frozenset(outside)
-        maps: dict[Source, Map] = {"file": Map(layout, self._outside_names)}
+        maps: dict[RecordSource, Map] = {"file": Map(layout, self._outside_names)}
         if original_layout is not None:
             maps["original"] = Map(original_layout, frozenset(original_outside))
         self._maps = maps
-        self._survey = Survey(rulebook, maps)
+        self._survey = AggregateSurvey(rulebook, maps)
         self.reasons: dict[int, str] = {}
         self._numbers: dict[Aggregate, int] = {}
         self._plan(frozenset(checks))
         aggregates = {hole.aggregate for c in self.checks for hole in self._used[c]}
         self.aggregates = tuple(sorted(aggregates, key=self._numbers.__getitem__))
-        self.predicates: dict[Source, tuple[Predicate, ...]] = {
+        self.predicates: dict[RecordSource, tuple[Predicate, ...]] = {
             source: tuple(
                 dict.fromkeys(p for a in self.aggregates if a.selection.source == source for p in a.selection.where)
             )
@@ -171,7 +171,7 @@ class Planned:
     def _rewritten(self, text_of: _Editor, known: Collection[Aggregate] | None = None) -> Rulebook:
         """Return the rulebook with texts for aggregates; where not all of an expression are known, it stays."""
 
-        def edit(source: str, place: Place) -> str:
+        def edit(source: str, place: TextPlace) -> str:
             holes = self._survey.holes.get(place, ())
             if known is not None and any(hole.aggregate not in known for hole in holes):
                 return source
@@ -182,15 +182,15 @@ class Planned:
             return book
         return replace(book, namespaces=(*book.namespaces, ("xs", STANDARD_NAMESPACES["xs"])))
 
-    def _placeholder(self, hole: Hole, place: Place) -> str:
+    def _placeholder(self, hole: Hole, place: TextPlace) -> str:
         if hole.aggregate.constant:
             return constant_text(
                 hole, {"integer": 1, "double": 1.0, "boolean": True}[hole.type], self.original.version
             )
         return self._from_record(hole, place)
 
-    def _from_record(self, hole: Hole, place: Place) -> str:
-        names = Names.of(self._numbers[hole.aggregate])
+    def _from_record(self, hole: Hole, place: TextPlace) -> str:
+        names = AttributeNames.of(self._numbers[hole.aggregate])
         base = self._survey.bases.get((place[0], place[1])) if len(place) > 2 else None
         in_field = base is not None and base.field is not None
         return record_text(hole, names, self.original.version, in_field=in_field)
@@ -213,7 +213,7 @@ class Planned:
             ]
         return tuple(reasons)
 
-    def conditions(self, source: Source = "file") -> Rulebook:
+    def conditions(self, source: RecordSource = "file") -> Rulebook:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
         return conditions_of(self.original, self._maps[source].layout, self.predicates[source])
 
@@ -226,7 +226,7 @@ class Planned:
         return frozenset(hole.aggregate for hole in self._used[check])
 
     @property
-    def holes(self) -> Mapping[Place, tuple[Hole, ...]]:
+    def holes(self) -> Mapping[TextPlace, tuple[Hole, ...]]:
         """The aggregates with the places where they stand, of all expressions of the rulebook."""
         return self._survey.holes
 
@@ -237,14 +237,14 @@ class Planned:
 
     def names_of(self, aggregate: Aggregate) -> list[str]:
         """Return the attributes in which a record carries the value of an aggregate: a sum has three."""
-        names = Names.of(self._numbers[aggregate])
+        names = AttributeNames.of(self._numbers[aggregate])
         return [names.value, *names.divisors] if aggregate.fold == "sum" else [names.value]
 
     def carrying(self, aggregates: Iterable[Aggregate]) -> Layout:
         """Return the layout of records that carry the values of some aggregates."""
         return extended(self._fields, [name for a in aggregates if not a.constant for name in self.names_of(a)])
 
-    def text_of(self, hole: Hole, place: Place, constants: Mapping[Aggregate, Value]) -> str:
+    def text_of(self, hole: Hole, place: TextPlace, constants: Mapping[Aggregate, ConstantValue]) -> str:
         """Return what stands in the place of an aggregate.
 
         Raises
@@ -256,7 +256,7 @@ class Planned:
             return constant_text(hole, constants[hole.aggregate], self.original.version)
         return self._from_record(hole, place)
 
-    def with_values(self, constants: Mapping[Aggregate, Value], known: Collection[Aggregate]) -> Rulebook:
+    def with_values(self, constants: Mapping[Aggregate, ConstantValue], known: Collection[Aggregate]) -> Rulebook:
         """Return the rulebook in which aggregates are values; where not all of an expression are known, it stays.
 
         The checks that are not planned are to be evaluated by the rulebook as it was, since variables that they share

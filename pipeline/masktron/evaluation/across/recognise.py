@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from masktron.evaluation.across.paths import NotAcross, bare, called, extent
-from masktron.evaluation.across.resolve import Surroundings, Value
+from masktron.evaluation.across.resolve import Operand, Surroundings
 from masktron.evaluation.across.selection import Aggregate, Fold, Key, Predicate, Selection
 
-type Type = Literal["integer", "double", "boolean"]
+type HoleType = Literal["integer", "double", "boolean"]
 _FOLDS: dict[str, Fold] = {"sum": "sum", "avg": "avg", "min": "min", "max": "max"}
 _TRUTH = frozenset({"not", "boolean"})
 _WORDS = "and or = != < <= > >= eq ne lt le gt ge + - * div mod idiv , to || if ( instance castable cast treat"
@@ -27,7 +27,7 @@ class Hole:
     negated: bool = False
 
     @property
-    def type(self) -> Type:
+    def type(self) -> HoleType:
         """Which type the value has."""
         match self.aggregate.fold:
             case "count" | "distinct":
@@ -87,7 +87,7 @@ class Recogniser:
             around = around.bind(str(name[0].value), self._item(value, around, whole=token.symbol == "let"))
         yield from self.holes(parts[-1], around, truth=False)
 
-    def _item(self, token: Any, around: Surroundings, *, whole: bool) -> Value | None:
+    def _item(self, token: Any, around: Surroundings, *, whole: bool) -> Operand | None:
         try:
             value = around.value(token)
         except NotAcross:

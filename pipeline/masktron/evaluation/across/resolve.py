@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from masktron.evaluation.across.paths import Map, NotAcross, Path, PathReader, PathStep, Spot, bare, called, extent
-from masktron.evaluation.across.selection import Key, Predicate, Reach, Selection, Source, Word
+from masktron.evaluation.across.selection import Key, Predicate, Reach, RecordSource, Selection, Word
 from masktron.rulebook.schema import XPathVersion
 from masktron.xpath.context_match import may_be_positional
 from masktron.xpath.lexer import literal_value
@@ -25,7 +25,7 @@ class Own:
     spot: Spot
 
 
-type Value = Own | Selection | Key
+type Operand = Own | Selection | Key
 """What a variable stands for."""
 
 
@@ -40,7 +40,7 @@ class Surroundings:
         Where the file and the original lead.
     base : Spot
         The node at which the rule fires.
-    variables : mapping of str to Value or None
+    variables : mapping of str to Operand or None
         None for those that are local to a record, or not understood.
     shared : frozenset of str
         Variables that are the same for all records, so that conditions on other records may read them.
@@ -50,10 +50,10 @@ class Surroundings:
 
     version: XPathVersion
     reader: PathReader
-    maps: Mapping[Source, Map]
+    maps: Mapping[RecordSource, Map]
     base: Spot
     source: str = ""
-    variables: Mapping[str, Value | None] = field(default_factory=dict)
+    variables: Mapping[str, Operand | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     scope: int = -1
 
@@ -62,11 +62,11 @@ class Surroundings:
         """Where the records of the file stand."""
         return self.maps["file"].record
 
-    def bind(self, name: str, value: Value | None) -> Surroundings:
+    def bind(self, name: str, value: Operand | None) -> Surroundings:
         """Return these with one more variable."""
         return replace(self, variables={**self.variables, name: value}, shared=self.shared - {name})
 
-    def value(self, token: Any) -> Value:
+    def value(self, token: Any) -> Operand:
         """Return what an expression stands for.
 
         Raises
@@ -82,7 +82,7 @@ class Surroundings:
 
     def nodes(self, path: Path, focus: Spot | None) -> Own | Selection | Key:
         """Return the nodes of a path; `focus` is the place in another record where a condition stands."""
-        source: Source = "original" if path.origin == "document" else "file"
+        source: RecordSource = "original" if path.origin == "document" else "file"
         state: Own | Selection | Key
         match path.origin:
             case "focus":
@@ -102,7 +102,7 @@ class Surroundings:
             state = self._step(state, step, source)
         return state
 
-    def _step(self, state: Value, step: PathStep, source: Source) -> Own | Selection:
+    def _step(self, state: Operand, step: PathStep, source: RecordSource) -> Own | Selection:
         if isinstance(state, Key):
             raise NotAcross("a step from a text")
         map_ = self.maps[state.source if isinstance(state, Selection) else source]
@@ -125,7 +125,7 @@ class Surroundings:
             raise NotAcross("a step back from a field")
         return replace(selection, target=to.field)
 
-    def _from_own(self, own: Own, step: PathStep, map_: Map, source: Source) -> Own | Selection:
+    def _from_own(self, own: Own, step: PathStep, map_: Map, source: RecordSource) -> Own | Selection:
         reach = _SIBLINGS.get(step.axis)
         if reach is not None:
             if own.spot != map_.record or step.gap:

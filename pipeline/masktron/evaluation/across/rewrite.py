@@ -12,9 +12,9 @@ from masktron.evaluation.across.recognise import Hole
 from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf, XPathVersion
 from masktron.xpath.tokens import repair
 
-type Place = tuple[int, ...]
+type TextPlace = tuple[int, ...]
 """Of an expression in a rulebook: pattern, rule, check and part, or those of a ``let``."""
-type Editor = Callable[[str, Place], str]
+type Editor = Callable[[str, TextPlace], str]
 _LARGEST = 2**53
 _UNNAMED = re.compile(r"(?:@|\battribute\s*::)\s*(?:\*|\w+\s*\()|\b(?:attribute|deep-equal|serialize)\s*\(")
 PREFIX = "m.across."
@@ -22,14 +22,14 @@ PREFIX = "m.across."
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class AttributeNames:
     """The attributes in which a record carries the value of an aggregate; a double needs two divisors."""
 
     value: str
     divisors: tuple[str, str]
 
     @classmethod
-    def of(cls, number: int) -> Names:
+    def of(cls, number: int) -> AttributeNames:
         """Return the names for the aggregate with a number."""
         return cls(f"{PREFIX}a{number}", (f"{PREFIX}b{number}", f"{PREFIX}c{number}"))
 
@@ -43,11 +43,11 @@ def transform(rulebook: Rulebook, edit: Editor) -> Rulebook:
     return replace(rulebook, lets=_lets(rulebook.lets, (), edit), patterns=tuple(patterns))
 
 
-def _lets(lets: Sequence[Let], place: Place, edit: Editor) -> tuple[Let, ...]:
+def _lets(lets: Sequence[Let], place: TextPlace, edit: Editor) -> tuple[Let, ...]:
     return tuple(replace(let, value=edit(let.value, (*place, -1 - k))) for k, let in enumerate(lets))
 
 
-def _rule(rule: Rule, place: Place, edit: Editor) -> Rule:
+def _rule(rule: Rule, place: TextPlace, edit: Editor) -> Rule:
     checks = []
     for c, check in enumerate(rule.checks):
         parts = tuple(
@@ -62,7 +62,7 @@ def reads_all_attributes(rulebook: Rulebook) -> str:
     """Return an expression that may see an attribute without naming it; the empty text where there is none."""
     found: list[str] = []
 
-    def look(expression: str, _place: Place) -> str:
+    def look(expression: str, _place: TextPlace) -> str:
         found.append(expression)
         return expression
 
@@ -131,7 +131,7 @@ def fraction_of(value: float) -> tuple[int, int, int]:
     return top, min(bottom, _LARGEST), max(bottom // _LARGEST, 1)
 
 
-def record_text(hole: Hole, names: Names, version: XPathVersion, *, in_field: bool) -> str:
+def record_text(hole: Hole, names: AttributeNames, version: XPathVersion, *, in_field: bool) -> str:
     """Return the expression that reads an aggregate from the record."""
     above = "../" if in_field else ""
     value = f"{above}@{names.value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-type Source = Literal["file", "original"]
+type RecordSource = Literal["file", "original"]
 type Reach = Literal["all", "before", "after", "others"]
 """Which records: all of the file, those before or after the record at hand, or both of these."""
 type Fold = Literal["count", "sum", "avg", "min", "max", "exists", "distinct", "differs"]
@@ -75,7 +75,7 @@ class Selection:
         A key of the other record, and the one of the record at hand that it equals.
     """
 
-    source: Source
+    source: RecordSource
     target: int | None
     reach: Reach = "all"
     where: tuple[Predicate, ...] = ()

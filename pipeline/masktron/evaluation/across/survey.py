@@ -10,30 +10,30 @@ from masktron.errors import RulebookError
 from masktron.evaluation.across.paths import Map, NotAcross, PathReader, Spot
 from masktron.evaluation.across.recognise import Hole, Recogniser
 from masktron.evaluation.across.resolve import Surroundings
-from masktron.evaluation.across.rewrite import Place
-from masktron.evaluation.across.selection import Source
+from masktron.evaluation.across.rewrite import TextPlace
+from masktron.evaluation.across.selection import RecordSource
 from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.xpath.context_match import ContextPath, parse_context
 from masktron.xpath.tokens import parse, repair
 
 
-class Survey:
+class AggregateSurvey:
     """Walks over a rulebook once.
 
     Attributes
     ----------
-    holes : dict of Place to tuple of Hole
+    holes : dict of TextPlace to tuple of Hole
     bases : dict of (pattern, rule) to Spot
         Where each rule fires; those that fire at several kinds of nodes are left out.
-    reasons : dict of Place to str
+    reasons : dict of TextPlace to str
         What was met in an expression and not understood.
     """
 
-    def __init__(self, rulebook: Rulebook, maps: Mapping[Source, Map]) -> None:
-        self.holes: dict[Place, tuple[Hole, ...]] = {}
+    def __init__(self, rulebook: Rulebook, maps: Mapping[RecordSource, Map]) -> None:
+        self.holes: dict[TextPlace, tuple[Hole, ...]] = {}
         self.bases: dict[tuple[int, int], Spot] = {}
-        self.reasons: dict[Place, str] = {}
+        self.reasons: dict[TextPlace, str] = {}
         self._rulebook = rulebook
         self._namespaces = {**STANDARD_NAMESPACES, **dict(rulebook.namespaces)}
         self._map = maps["file"]
@@ -56,7 +56,7 @@ class Survey:
             self.bases[p, r] = base
             self._rule(replace(around, base=base), (p, r), rule)
 
-    def _rule(self, around: Surroundings, place: Place, rule: Rule) -> None:
+    def _rule(self, around: Surroundings, place: TextPlace, rule: Rule) -> None:
         around = self._lets(around, rule.lets, place, shared=False)
         for c, check in enumerate(rule.checks):
             self._expression(around, check.test, (*place, c, 0), truth=True)
@@ -64,7 +64,7 @@ class Survey:
                 if isinstance(part, ValueOf) and not part.is_name:
                     self._expression(around, part.select, (*place, c, k + 1), truth=False)
 
-    def _lets(self, around: Surroundings, lets: tuple[Let, ...], place: Place, *, shared: bool) -> Surroundings:
+    def _lets(self, around: Surroundings, lets: tuple[Let, ...], place: TextPlace, *, shared: bool) -> Surroundings:
         for k, let in enumerate(lets):
             token, inner = self._expression(around, let.value, (*place, -1 - k), truth=False)
             known = let.name in around.variables
@@ -80,7 +80,7 @@ class Survey:
         return around
 
     def _expression(
-        self, around: Surroundings, expression: str, place: Place, *, truth: bool
+        self, around: Surroundings, expression: str, place: TextPlace, *, truth: bool
     ) -> tuple[Any, Surroundings]:
         around = replace(around, source=repair(expression))
         try:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from masktron.evaluation.across.paths import NotAcross
-from masktron.evaluation.across.planned import Planned, Value
+from masktron.evaluation.across.planned import ConstantValue, Planned
 from masktron.evaluation.across.rewrite import fraction_of
-from masktron.evaluation.across.selection import Aggregate, Key, Selection, Source, Word
-from masktron.evaluation.recount.values import Values, Wanted, reads_of
+from masktron.evaluation.across.selection import Aggregate, Key, RecordSource, Selection, Word
+from masktron.evaluation.recount.field_values import FieldValues, Wanted, reads_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.rulebook.schema import XPathVersion
 
@@ -58,7 +58,7 @@ class Recounted:
         Why one has no value.
     """
 
-    constants: dict[Aggregate, Value] = field(default_factory=dict)
+    constants: dict[Aggregate, ConstantValue] = field(default_factory=dict)
     columns: dict[Aggregate, Sequence[float]] = field(default_factory=dict)
     failed: dict[Aggregate, str] = field(default_factory=dict)
 
@@ -72,12 +72,14 @@ class Recounted:
         return next((self.failed[a] for a in aggregates if a in self.failed), "")
 
 
-def recounted(aggregates: Collection[Aggregate], tables: Mapping[Source, Values], manner: Manner) -> Recounted:
+def recounted(
+    aggregates: Collection[Aggregate], tables: Mapping[RecordSource, FieldValues], manner: Manner
+) -> Recounted:
     """Compute aggregates.
 
     Parameters
     ----------
-    tables : mapping of source to Values
+    tables : mapping of source to FieldValues
         Of the file, and of the original where some of them ask for it.
     manner : Manner
         Of the engine that read them. Saxon, in XPath 1.0 mode too, has no sum of what is no number.
@@ -114,7 +116,7 @@ def writable(planned: Planned, found: Recounted) -> Recounted:
     return kept
 
 
-def _constant(aggregate: Aggregate, table: Values, manner: Manner) -> Value:
+def _constant(aggregate: Aggregate, table: FieldValues, manner: Manner) -> ConstantValue:
     chosen = _chosen(aggregate.selection, table)
     match aggregate.fold:
         case "count":
@@ -130,9 +132,9 @@ def _constant(aggregate: Aggregate, table: Values, manner: Manner) -> Value:
             raise NotRecountedError(f"'{aggregate.fold}' of all records")
 
 
-def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> Value:
+def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> ConstantValue:
     if not numbers:
-        empty: Mapping[str, Value] = {"sum": 0 if manner.typed else 0.0}
+        empty: Mapping[str, ConstantValue] = {"sum": 0 if manner.typed else 0.0}
         return empty.get(aggregate.fold)
     if aggregate.fold in ("min", "max"):
         if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
@@ -146,7 +148,7 @@ def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> Value
     return total if aggregate.fold == "sum" else total / len(numbers)
 
 
-def _by_record(aggregate: Aggregate, tables: Mapping[Source, Values], manner: Manner) -> Sequence[float]:
+def _by_record(aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues], manner: Manner) -> Sequence[float]:
     selection = aggregate.selection
     table = tables[selection.source]
     own = keys_of(tables["file"], [mine for _, mine in selection.join])
@@ -206,7 +208,7 @@ def _sums(
     return array("d", (totals.get(key, 0.0) for key in own))
 
 
-def _chosen(selection: Selection, table: Values) -> list[bool]:
+def _chosen(selection: Selection, table: FieldValues) -> list[bool]:
     """Say of each record whether it has the field that is asked for, and all conditions hold on it."""
     if broken := next((one for one in selection.where if one in table.errors), None):
         raise NotRecountedError(f"the condition {broken.source!r} is an error in some record")
@@ -223,7 +225,7 @@ def _chosen(selection: Selection, table: Values) -> list[bool]:
     return chosen
 
 
-def _numbers(selection: Selection, table: Values, chosen: Sequence[bool], manner: Manner) -> Iterator[float]:
+def _numbers(selection: Selection, table: FieldValues, chosen: Sequence[bool], manner: Manner) -> Iterator[float]:
     for number, own in zip(table.columns[Wanted(_target(selection), "number")], chosen, strict=True):
         if own:
             if manner.engine == "saxon" and math.isnan(number):
@@ -237,7 +239,7 @@ def _target(selection: Selection) -> int:
     return selection.target
 
 
-def keys_of(table: Values, keys: Sequence[Key]) -> list[Hashable]:
+def keys_of(table: FieldValues, keys: Sequence[Key]) -> list[Hashable]:
     """Return the combination of keys of each record; None where one of them is missing."""
     columns = [list(_key(table, key)) for key in keys]
     if not columns:
@@ -247,7 +249,7 @@ def keys_of(table: Values, keys: Sequence[Key]) -> list[Hashable]:
     return [None if None in row else row for row in zip(*columns, strict=True)]
 
 
-def _key(table: Values, key: Key) -> Iterable[Hashable]:
+def _key(table: FieldValues, key: Key) -> Iterable[Hashable]:
     fields: list[Sequence[Any]] = [
         table.columns[Wanted(at, reads_of(key))] for at in key.parts if isinstance(at, int)
     ]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import PREFIX, fraction_of
-from masktron.evaluation.crew import RefusedError
 from masktron.evaluation.engines import Guard
 from masktron.evaluation.recount.aggregates import Recounted
-from masktron.evaluation.recount.values import Names
+from masktron.evaluation.recount.field_values import PrefixedNames
+from masktron.evaluation.worker_pool import RefusedError
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 
@@ -79,7 +79,7 @@ def carrying_guard(frame: Frame, layout: Layout, records: int) -> Guard:
     together with the attributes that follow it.
     """
     test, prefixes = framed_test(frame, layout)
-    names = Names(layout)
+    names = PrefixedNames(layout)
     count = f"count({names.path}[@{_NUMBER} = position()]) = {records} and count({names.path}) = {records}"
     return Guard(f"{test} and {count}", (*prefixes.items(), *names.prefixes.items()))
 

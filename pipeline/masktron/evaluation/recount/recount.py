@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from masktron.evaluation.across.selection import Source
-from masktron.evaluation.crew import RefusedError
-from masktron.evaluation.parallel import Counts, Sum
+from masktron.evaluation.across.selection import RecordSource
+from masktron.evaluation.parallel import EngineCounts, Sum
 from masktron.evaluation.recount.aggregates import Manner, Recounted, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, records_in
+from masktron.evaluation.recount.field_values import FieldValues
 from masktron.evaluation.recount.sample import Tried, positions_of
-from masktron.evaluation.recount.tasks import Asked, Hand, Judging, Reading, Task, Trying
-from masktron.evaluation.recount.values import Values
+from masktron.evaluation.recount.tasks import Asked, Hand, JudgeTask, ReadTask, RecountTask, TryTask
 from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.worker_pool import RefusedError
 from masktron.sources.xml.slices import NotSlicedError, cuts, places
 
 FIRST_LANE = -2
@@ -31,12 +31,12 @@ type Answers = Callable[[Iterable[Any]], Iterator[tuple[Any, Any]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class EngineRecount:
     """What one engine says of the checks.
 
     Attributes
     ----------
-    counts : Counts or None
+    counts : EngineCounts or None
         Those of the checks that it judged, on the records that it read.
     left : mapping of int to str
         Checks that it did not judge, with the reason.
@@ -44,11 +44,11 @@ class Told:
         Checks of which the plan is wrong, as a sample shows.
     """
 
-    counts: Counts | None
+    counts: EngineCounts | None
     left: Mapping[int, str]
     objections: Mapping[int, str] = field(default_factory=dict)
 
-    def joined(self, counts: Counts) -> Counts:
+    def joined(self, counts: EngineCounts) -> EngineCounts:
         """Return the counts of the engine with these."""
         if self.counts is None:
             return replace(counts, left=self.left)
@@ -57,7 +57,7 @@ class Told:
             return replace(counts, left={**self.left, **dict.fromkeys(own, "another number of records")})
         chosen = np.zeros(len(counts.fired), dtype=np.bool_)
         chosen[own] = True
-        return Counts(
+        return EngineCounts(
             counts.records,
             fired=np.where(chosen, self.counts.fired, counts.fired),
             failed=np.where(chosen, self.counts.failed, counts.failed),
@@ -95,11 +95,11 @@ class Recount:
         self._told = told
         self._planned = asked.plan()
         self._lanes = {FIRST_LANE - k: engine for k, engine in enumerate(engines)}
-        self._pieces: dict[Source, list[tuple[int, int]]] = {
+        self._pieces: dict[RecordSource, list[tuple[int, int]]] = {
             source: list(cuts(kin.frame, size)) for source, kin in asked.files.items()
         }
-        self._read: dict[tuple[int, Source], dict[int, Values]] = {}
-        self._judged: dict[int, dict[int, Counts]] = {}
+        self._read: dict[tuple[int, RecordSource], dict[int, FieldValues]] = {}
+        self._judged: dict[int, dict[int, EngineCounts]] = {}
         self._found: dict[int, Recounted] = {}
         self._refused: dict[int, str] = {}
         self._records: dict[int, int] = {}
@@ -109,28 +109,28 @@ class Recount:
         """Whether a lane is one of the recount."""
         return lane in self._lanes
 
-    def reading(self) -> Iterator[Reading]:
+    def reading(self) -> Iterator[ReadTask]:
         """Yield the tasks of the first round."""
         for lane, engine in self._lanes.items() if self._planned.checks else ():
             for source, pieces in self._pieces.items():
                 if source == "file" or self._planned.reads_original:
-                    yield from (Reading(lane, engine, source, n, *piece) for n, piece in enumerate(pieces))
+                    yield from (ReadTask(lane, engine, source, n, *piece) for n, piece in enumerate(pieces))
 
-    def take(self, task: Task, answer: Any) -> None:
+    def take(self, task: RecountTask, answer: Any) -> None:
         """Take an answer."""
         match answer:
             case RefusedError():
                 self._refused[task.lane] = str(answer)
-            case Values() if isinstance(task, Reading):
+            case FieldValues() if isinstance(task, ReadTask):
                 self._read.setdefault((task.lane, task.source), {})[task.number] = answer
-            case Counts() if isinstance(task, Judging):
+            case EngineCounts() if isinstance(task, JudgeTask):
                 own = self._judged.setdefault(task.lane, {})
                 own[task.number] = answer
                 self._told(FIRST_LANE - task.lane, sum(part.records for part in own.values()))
             case _:
                 self._tried[task.lane] = answer
 
-    def judging(self) -> Iterator[Task]:
+    def judging(self) -> Iterator[RecountTask]:
         """Yield the tasks of the second round, after the first."""
         for lane, engine in self._lanes.items() if self._planned.checks else ():
             if lane not in self._refused:
@@ -139,12 +139,12 @@ class Recount:
                 except NotSlicedError as problem:
                     self._refused[lane] = str(problem)
 
-    def _second_round(self, lane: int, engine: EngineName) -> Iterator[Task]:
+    def _second_round(self, lane: int, engine: EngineName) -> Iterator[RecountTask]:
         planned = self._planned
         counted = [part.records for _, part in sorted(self._read[lane, "file"].items())]
         tables = {source: self._joined(lane, source) for source in self._pieces if (lane, source) in self._read}
         self._records[lane] = sum(counted)
-        yield Trying(lane, engine, self._places(positions_of(planned, tables), tables))
+        yield TryTask(lane, engine, self._places(positions_of(planned, tables), tables))
         found = writable(planned, recounted(planned.aggregates, tables, Manner(engine, planned.original.version)))
         del tables
         self._found[lane] = found
@@ -154,22 +154,22 @@ class Recount:
         book = replace(book, schema=None)
         inside, outside = able - planned.outside, able & planned.outside
         if outside:
-            yield Judging(lane, engine, -1, 0, 0, (), book, layout, outside, around=True)
+            yield JudgeTask(lane, engine, -1, 0, 0, (), book, layout, outside, around=True)
         for number, (begin, end, first, after) in enumerate(records_in(self._pieces["file"], counted)):
             if inside:
                 attributes = attributes_of(planned, found, first, after)
-                yield Judging(lane, engine, number, begin, end, attributes, book, layout, inside)
+                yield JudgeTask(lane, engine, number, begin, end, attributes, book, layout, inside)
 
-    def _joined(self, lane: int, source: Source) -> Values:
-        whole = Values()
+    def _joined(self, lane: int, source: RecordSource) -> FieldValues:
+        whole = FieldValues()
         for _, part in sorted(self._read.pop((lane, source)).items()):
             whole.add(part)
         return whole
 
     def _places(
-        self, positions: Mapping[Source, Sequence[int]], tables: Mapping[Source, Values]
-    ) -> dict[Source, tuple[tuple[int, int], ...]]:
-        found: dict[Source, tuple[tuple[int, int], ...]] = {}
+        self, positions: Mapping[RecordSource, Sequence[int]], tables: Mapping[RecordSource, FieldValues]
+    ) -> dict[RecordSource, tuple[tuple[int, int], ...]]:
+        found: dict[RecordSource, tuple[tuple[int, int], ...]] = {}
         for source, wanted in positions.items():
             own, records = places(self._asked.files[source].frame, wanted, self._size)
             if records != tables[source].records or len(own) != len(wanted):
@@ -177,16 +177,16 @@ class Recount:
             found[source] = tuple(own)
         return found
 
-    def results(self) -> tuple[Told, ...]:
+    def results(self) -> tuple[EngineRecount, ...]:
         """Return what each engine says, in the order in which they were given."""
         return tuple(self._result(lane) for lane in self._lanes)
 
-    def _result(self, lane: int) -> Told:
+    def _result(self, lane: int) -> EngineRecount:
         planned = self._planned
         left = {check: planned.reasons.get(check, "it has no plan") for check in self._asked.checks - planned.checks}
         if lane in self._refused or lane not in self._tried:
             why = self._refused.get(lane, "it was not tried on a sample")
-            return Told(None, {**left, **dict.fromkeys(planned.checks, why)})
+            return EngineRecount(None, {**left, **dict.fromkeys(planned.checks, why)})
         found = self._found[lane]
         tried = self._tried[lane]
         left |= tried.untried
@@ -196,10 +196,10 @@ class Recount:
             total.add_counts(part, done)
             done += part.records
         said = {c: why for c, why in tried.objections.items() if c not in left}
-        return Told(total.counts(self._records[lane], ""), left, said)
+        return EngineRecount(total.counts(self._records[lane], ""), left, said)
 
 
-def recount(work: Recount, answers: Answers) -> tuple[Told, ...]:
+def recount(work: Recount, answers: Answers) -> tuple[EngineRecount, ...]:
     """Have both rounds done."""
     for round_ in (work.reading, work.judging):
         for task, answer in answers(round_()):
@@ -211,7 +211,7 @@ def by_hand(hand: Hand) -> Answers:
     """Do tasks in this process."""
     dropped: set[int] = set()
 
-    def answers(tasks: Iterable[Task]) -> Iterator[tuple[Task, Any]]:
+    def answers(tasks: Iterable[RecountTask]) -> Iterator[tuple[RecountTask, Any]]:
         for task in tasks:
             if task.lane in dropped:
                 continue

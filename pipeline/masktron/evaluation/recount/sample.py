@@ -14,15 +14,15 @@ import numpy as np
 
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.recognise import Hole
-from masktron.evaluation.across.rewrite import Place, filled
-from masktron.evaluation.across.selection import Aggregate, Source
+from masktron.evaluation.across.rewrite import TextPlace, filled
+from masktron.evaluation.across.selection import Aggregate, RecordSource
 from masktron.evaluation.engines import Documents, Original, compile_program
 from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
-from masktron.evaluation.recount.values import Reader, Values, Wanted, program_of, wanted_of
-from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
+from masktron.evaluation.recount.field_values import FieldValues, Reader, Wanted, program_of, wanted_of
+from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.sources.xml.encoding import Encoding
@@ -68,13 +68,13 @@ class Tried:
     untried: Mapping[int, str]
 
 
-def positions_of(planned: Planned, tables: Mapping[Source, Values]) -> dict[Source, list[int]]:
+def positions_of(planned: Planned, tables: Mapping[RecordSource, FieldValues]) -> dict[RecordSource, list[int]]:
     """Return which records of the file and of the original make a sample in which everything happens.
 
     Some are spread evenly; some have an empty, absent or oddly spaced value, or fulfil a condition, or do not; and
     some have the keys of others.
     """
-    chosen: dict[Source, dict[int, None]] = {}
+    chosen: dict[RecordSource, dict[int, None]] = {}
     for source, table in tables.items():
         few = min(table.records, SPREAD)
         own = dict.fromkeys(np.unique(np.linspace(0, max(table.records - 1, 0), few).astype(np.intp)).tolist())
@@ -105,7 +105,7 @@ def _first(holds: bytearray, wanted: int) -> list[int]:
     return found
 
 
-def _mates(aggregate: Aggregate, tables: Mapping[Source, Values], sample: Iterable[int]) -> list[int]:
+def _mates(aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues], sample: Iterable[int]) -> list[int]:
     """Return records with the keys of every second record of the sample; for sums, with a value for every record."""
     selection = aggregate.selection
     if not selection.join:
@@ -126,8 +126,8 @@ def _mates(aggregate: Aggregate, tables: Mapping[Source, Values], sample: Iterab
 def proved(
     planned: Planned,
     engine: EngineName,
-    files: Mapping[Source, Kin],
-    records: Mapping[Source, Sequence[bytes]],
+    files: Mapping[RecordSource, Kin],
+    records: Mapping[RecordSource, Sequence[bytes]],
 ) -> Tried:
     """Try the plan on a sample.
 
@@ -149,7 +149,11 @@ def proved(
 
 class _Trial:
     def __init__(
-        self, planned: Planned, engine: EngineName, files: Mapping[Source, Kin], bodies: Mapping[Source, bytes]
+        self,
+        planned: Planned,
+        engine: EngineName,
+        files: Mapping[RecordSource, Kin],
+        bodies: Mapping[RecordSource, bytes],
     ) -> None:
         self._planned = planned
         self._engine: EngineName = engine
@@ -170,7 +174,7 @@ class _Trial:
             original = Original(beside.frame.path, known=True, text=text)
             self._documents = Documents.of(planned.original, original)
 
-    def _read(self, source: Source, kin: Kin, body: bytes) -> Values:
+    def _read(self, source: RecordSource, kin: Kin, body: bytes) -> FieldValues:
         planned = self._planned
         wanted = wanted_of(planned.aggregates, source)
         reader = Reader(
@@ -206,7 +210,7 @@ class _Trial:
         """Return record and verdict of each node, by check."""
         if not checks:
             return {}
-        text = stylesheet(book, self._layout, self._engine, Selection(frozenset(checks), whole=True))
+        text = stylesheet(book, self._layout, self._engine, CheckSelection(frozenset(checks), whole=True))
         program = compile_program(text, self._engine, self._documents)
         return _by_check(Events.of(program.run_bytes(self._document, self._file.frame.encoding, self._guard)), checks)
 
@@ -214,7 +218,7 @@ class _Trial:
         if not checks:
             return {}
         frame = self._file.frame
-        program = program_of(book, self._layout, self._engine, Selection(checks, whole=True))
+        program = program_of(book, self._layout, self._engine, CheckSelection(checks, whole=True))
         guard = carrying_guard(frame, self._file.layout, 0)
         return _by_check(Events.of(program.run_bytes(frame.document(b""), frame.encoding, guard)), checks)
 
@@ -252,7 +256,7 @@ class _Probe:
     planned: Planned
     found: Recounted
 
-    def equal(self, expression: str, place: Place) -> list[str]:
+    def equal(self, expression: str, place: TextPlace) -> list[str]:
         """Return the comparisons for an expression."""
         source = repair(expression)
         holes = [hole for hole in self.planned.holes.get(place, ()) if hole.aggregate in self.found.known]
@@ -270,7 +274,7 @@ class _Probe:
         # NaN is the only number that is not itself
         return f"(({written}) = ({text}) or (({written}) != ({written}) and ({text}) != ({text})))"
 
-    def lets(self, lets: Sequence[Let], place: Place) -> tuple[tuple[Let, ...], tuple[str, ...]]:
+    def lets(self, lets: Sequence[Let], place: TextPlace) -> tuple[tuple[Let, ...], tuple[str, ...]]:
         """Return variables with probes behind them, and the probes."""
         made: list[Let] = []
         probes: list[str] = []
@@ -282,7 +286,7 @@ class _Probe:
                 probes.append(f"${name}")
         return tuple(made), tuple(probes)
 
-    def rule(self, rule: Rule, place: Place, seen: Sequence[str], checks: Collection[int]) -> Rule:
+    def rule(self, rule: Rule, place: TextPlace, seen: Sequence[str], checks: Collection[int]) -> Rule:
         """Return a rule with probes for its checks."""
         lets, more = self.lets(rule.lets, place)
         probes = []

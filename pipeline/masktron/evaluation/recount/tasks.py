@@ -10,15 +10,15 @@ from typing import Any
 
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
-from masktron.evaluation.across.selection import Source
-from masktron.evaluation.crew import RefusedError
+from masktron.evaluation.across.selection import RecordSource
 from masktron.evaluation.engines import EngineError, NotFramedError, Program
 from masktron.evaluation.events import Events
-from masktron.evaluation.parallel import Counts, Sum
+from masktron.evaluation.parallel import EngineCounts, Sum
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
+from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.recount.sample import Kin, Tried, proved
-from masktron.evaluation.recount.values import Reader, Values, program_of, wanted_of
-from masktron.evaluation.stylesheet import EngineName, Selection
+from masktron.evaluation.stylesheet import CheckSelection, EngineName
+from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey_plain
@@ -38,7 +38,7 @@ class Asked:
 
     rulebook: Rulebook
     checks: frozenset[int]
-    files: Mapping[Source, Kin]
+    files: Mapping[RecordSource, Kin]
 
     def plan(self) -> Planned:
         """Return the plan of the checks."""
@@ -63,7 +63,7 @@ def asked_of(
     original : Path, optional
         What ``document()`` means, where a rule reads the original.
     """
-    files: dict[Source, Kin] = {}
+    files: dict[RecordSource, Kin] = {}
     try:
         own = _kin(path, layout)
         if own is None:
@@ -90,19 +90,19 @@ def _original(path: Path, layout: Layout) -> Kin | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadTask:
     """Some bytes of a file, of which an engine reads the values."""
 
     lane: int
     engine: EngineName
-    source: Source
+    source: RecordSource
     number: int
     begin: int
     end: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judging:
+class JudgeTask:
     """Some bytes of the file, of which an engine judges the records with what they carry.
 
     ``around`` asks for what stands around the records instead.
@@ -121,15 +121,15 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trying:
+class TryTask:
     """A sample of the file and of the original, on which an engine tries the plan."""
 
     lane: int
     engine: EngineName
-    places: Mapping[Source, tuple[tuple[int, int], ...]]
+    places: Mapping[RecordSource, tuple[tuple[int, int], ...]]
 
 
-type Task = Reading | Judging | Trying
+type RecountTask = ReadTask | JudgeTask | TryTask
 
 
 @dataclass(eq=False)
@@ -143,32 +143,32 @@ class Hand:
     """
 
     asked: Asked
-    _readers: dict[tuple[EngineName, Source], Reader] = field(default_factory=dict)
+    _readers: dict[tuple[EngineName, RecordSource], Reader] = field(default_factory=dict)
     _programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
     @cached_property
     def _planned(self) -> Planned:
         return self.asked.plan()
 
-    def __call__(self, task: Task) -> Iterator[Any]:
+    def __call__(self, task: RecountTask) -> Iterator[Any]:
         """Do a task."""
         try:
             match task:
-                case Reading():
+                case ReadTask():
                     yield self._read(task)
-                case Judging():
+                case JudgeTask():
                     yield self._judged(task)
-                case Trying():
+                case TryTask():
                     yield self._tried(task)
         except (EngineError, NotFramedError, NotSlicedError, NotAcross) as problem:
             raise RefusedError(str(problem)) from None
 
-    def _bytes(self, source: Source, begin: int, end: int) -> bytes:
+    def _bytes(self, source: RecordSource, begin: int, end: int) -> bytes:
         with self.asked.files[source].frame.path.open("rb") as stream:
             stream.seek(begin)
             return stream.read(end - begin)
 
-    def _read(self, task: Reading) -> Values:
+    def _read(self, task: ReadTask) -> FieldValues:
         key = task.engine, task.source
         if key not in self._readers:
             planned, kin = self._planned, self.asked.files[task.source]
@@ -183,11 +183,11 @@ class Hand:
             )
         return self._readers[key](self._bytes(task.source, task.begin, task.end))
 
-    def _judged(self, task: Judging) -> Counts:
+    def _judged(self, task: JudgeTask) -> EngineCounts:
         kin = self.asked.files["file"]
         key = task.lane, task.around
         if key not in self._programs:
-            selection = Selection(task.checks, whole=task.around)
+            selection = CheckSelection(task.checks, whole=task.around)
             self._programs[key] = program_of(task.book, task.layout, task.engine, selection)
         records = len(task.attributes)
         document = carrying(kin.frame, self._bytes("file", task.begin, task.end), task.attributes)
@@ -199,7 +199,7 @@ class Hand:
         total.add(events, 0)
         return total.counts(records, "")
 
-    def _tried(self, task: Trying) -> Tried:
+    def _tried(self, task: TryTask) -> Tried:
         records = {
             source: [self._bytes(source, begin, end) for begin, end in own] for source, own in task.places.items()
         }

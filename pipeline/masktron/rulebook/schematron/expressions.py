@@ -25,7 +25,7 @@ _KEYWORDS_1 = frozenset({"and", "or", "div", "mod", "node", "text", "comment", "
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class SourceExpression:
     """An expression with the variables that are declared where it stands, in order, and the rules that need it."""
 
     source: str
@@ -34,27 +34,27 @@ class Expression:
     rules: tuple[str, ...] = ()
 
 
-def expressions(rulebook: Rulebook) -> Iterator[Expression]:
+def expressions(rulebook: Rulebook) -> Iterator[SourceExpression]:
     """Yield every expression of a rulebook: variables, contexts, tests, and what messages show."""
     yield from _of_lets(rulebook.lets, ())
     for pattern in rulebook.patterns:
         yield from _of_lets(pattern.lets, rulebook.lets)
         outer = rulebook.lets + pattern.lets
         for rule in pattern.rules:
-            yield Expression(rule.context, rule.origin, outer, tuple(check.id for check in rule.checks))
+            yield SourceExpression(rule.context, rule.origin, outer, tuple(check.id for check in rule.checks))
             yield from _of_lets(rule.lets, outer)
             scope = outer + rule.lets
             for check in rule.checks:
-                yield Expression(check.test, check.origin, scope, (check.id,))
+                yield SourceExpression(check.test, check.origin, scope, (check.id,))
                 for part in check.message:
                     if isinstance(part, ValueOf):
                         source = f"name({part.select})" if part.is_name else part.select
-                        yield Expression(source, check.origin, scope, (check.id,))
+                        yield SourceExpression(source, check.origin, scope, (check.id,))
 
 
-def _of_lets(lets: tuple[Let, ...], outer: tuple[Let, ...]) -> Iterator[Expression]:
+def _of_lets(lets: tuple[Let, ...], outer: tuple[Let, ...]) -> Iterator[SourceExpression]:
     for i, let in enumerate(lets):
-        yield Expression(let.value, let.origin, outer + lets[:i])
+        yield SourceExpression(let.value, let.origin, outer + lets[:i])
 
 
 def compile_all(rulebook: Rulebook) -> None:
@@ -80,7 +80,7 @@ def compile_all(rulebook: Rulebook) -> None:
         _compile_2(found, rulebook.namespaces)
 
 
-def _check_functions(expression: Expression, rulebook: Rulebook) -> None:
+def _check_functions(expression: SourceExpression, rulebook: Rulebook) -> None:
     """Refuse functions of a later version than the rulebook declares, whatever the engine knows."""
     for call in calls(tokenize(expression.source)):
         space, local = expanded(call.name, dict(rulebook.namespaces))
@@ -100,7 +100,7 @@ def _check_functions(expression: Expression, rulebook: Rulebook) -> None:
         )
 
 
-def _check_numbers(expression: Expression) -> None:
+def _check_numbers(expression: SourceExpression) -> None:
     """Refuse numbers with an exponent: XPath 1.0 (section 3.7) has none, whatever libxml2 reads."""
     for token in tokenize(expression.source):
         if token.kind == "number" and "e" in token.text.lower():
@@ -114,7 +114,7 @@ def _check_numbers(expression: Expression) -> None:
             )
 
 
-def _check_variables(expression: Expression) -> None:
+def _check_variables(expression: SourceExpression) -> None:
     tokens = tokenize(expression.source)
     bound = {  # by the expression itself: for $x in, let $x :=, function($x)
         token.text
@@ -133,7 +133,7 @@ def _check_variables(expression: Expression) -> None:
         )
 
 
-def _check_focus(expression: Expression) -> None:
+def _check_focus(expression: SourceExpression) -> None:
     """Refuse a position that depends on how an engine walks through the document."""
     depth = 0
     tokens = tokenize(expression.source)
@@ -155,7 +155,7 @@ def _binds(tokens: Collection[object]) -> bool:
     return any(getattr(token, "text", "") in ("for", "some", "every", "let", "function") for token in tokens)
 
 
-def _compile_1(expression: Expression, namespaces: Mapping[str, str]) -> None:
+def _compile_1(expression: SourceExpression, namespaces: Mapping[str, str]) -> None:
     source, origin = expression.source, expression.origin
     tokens = tokenize(source)
     for call in calls(tokens):
@@ -208,7 +208,7 @@ def declarations(namespaces: Collection[tuple[str, str]]) -> str:
     return " ".join(f"xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in sorted(bound.items()))
 
 
-def _compile_2(found: tuple[Expression, ...], namespaces: tuple[tuple[str, str], ...]) -> None:
+def _compile_2(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str, str], ...]) -> None:
     try:
         Stylesheet(_stylesheet(found, namespaces))
     except SaxonError as whole:
@@ -239,7 +239,7 @@ def _declared(scope: tuple[Let, ...]) -> Iterator[str]:
         yield f'<m-xsl:variable name="v{k}.{_plain(let.name)}" select={value}/>'
 
 
-def _stylesheet(found: tuple[Expression, ...], namespaces: tuple[tuple[str, str], ...]) -> str:
+def _stylesheet(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str, str], ...]) -> str:
     templates = (
         f'<m-xsl:template name="t{i}">{"".join(_declared(e.scope))}'
         f"<m-xsl:sequence select={quoteattr(rename_variables(e.source, innermost(e.scope)))}/></m-xsl:template>"

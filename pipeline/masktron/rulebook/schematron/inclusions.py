@@ -20,7 +20,7 @@ from masktron.sources.xml.parser import parse_tree, scan
 ISO = "http://purl.oclc.org/dsdl/schematron"
 ASCC = "http://www.ascc.net/xml/schematron"
 MARK = "{urn:masktron:origin}at"
-"""Attribute of every element: the number of its origin in `Sources.origins`."""
+"""Attribute of every element: the number of its origin in `IncludedFiles.origins`."""
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -29,7 +29,7 @@ _WHOLE = ("schema", "library")
 
 
 @dataclass(slots=True)
-class Sources:
+class IncludedFiles:
     """What has been read so far of one rulebook."""
 
     folder: Path
@@ -57,21 +57,21 @@ class Sources:
             self.notes.append(text)
 
 
-def load(path: Path) -> tuple[etree._Element, Sources]:
+def load(path: Path) -> tuple[etree._Element, IncludedFiles]:
     """Read a rulebook: inclusions expanded in place, comments gone, old namespaces made new.
 
     Returns
     -------
     schema : Element
         ``schema`` in the ISO namespace.
-    sources : Sources
+    sources : IncludedFiles
 
     Raises
     ------
     RulebookError
         A file is missing, malformed, lies outside the rulebook's folder, or includes itself.
     """
-    sources = Sources(path.parent.resolve(), path.parent)
+    sources = IncludedFiles(path.parent.resolve(), path.parent)
     root = _read(path, str(path), sources)
     name = etree.QName(root).localname
     if name == "pattern":
@@ -99,7 +99,7 @@ def load(path: Path) -> tuple[etree._Element, Sources]:
     return root, sources
 
 
-def _declare(root: etree._Element, sources: Sources) -> None:
+def _declare(root: etree._Element, sources: IncludedFiles) -> None:
     """Declare the prefixes of elements that were included from other schemas."""
     known = bindings(root)
     for prefix, uri in sources.bound.items():
@@ -108,7 +108,7 @@ def _declare(root: etree._Element, sources: Sources) -> None:
             root.insert(0, etree.Element(f"{{{ISO}}}ns", {"prefix": prefix, "uri": uri, MARK: mark}))
 
 
-def _read(path: Path, shown: str, sources: Sources) -> etree._Element:
+def _read(path: Path, shown: str, sources: IncludedFiles) -> etree._Element:
     sources.files += 1
     if sources.files > _MAX_FILES:
         raise RulebookError(f"the rulebook includes more than {_MAX_FILES} files", where=shown)
@@ -135,7 +135,7 @@ def _lines(path: Path) -> list[int]:
     return lines
 
 
-def _to_iso(root: etree._Element, shown: str, sources: Sources) -> None:
+def _to_iso(root: etree._Element, shown: str, sources: IncludedFiles) -> None:
     namespace = etree.QName(root).namespace
     if namespace == ISO:
         return
@@ -169,7 +169,7 @@ class _File:
     names: Mapping[str, str]
 
 
-def _expand(element: etree._Element, file: _File, sources: Sources) -> None:
+def _expand(element: etree._Element, file: _File, sources: IncludedFiles) -> None:
     """Put what is included in the place of ``include`` and ``extends href``, in document order."""
     for child in list(element):
         name = _iso_name(child)
@@ -200,7 +200,7 @@ def _put(place: etree._Element, children: list[etree._Element]) -> None:
         parent.insert(at + offset, child)
 
 
-def _included(place: etree._Element, file: _File, sources: Sources) -> etree._Element:
+def _included(place: etree._Element, file: _File, sources: IncludedFiles) -> etree._Element:
     root = _fetch(place, file, sources)
     if _iso_name(root) in _WHOLE:
         raise RulebookError(
@@ -211,7 +211,9 @@ def _included(place: etree._Element, file: _File, sources: Sources) -> etree._El
     return root
 
 
-def _extended(place: etree._Element, parent: etree._Element, file: _File, sources: Sources) -> list[etree._Element]:
+def _extended(
+    place: etree._Element, parent: etree._Element, file: _File, sources: IncludedFiles
+) -> list[etree._Element]:
     root = _fetch(place, file, sources)
     name = _iso_name(parent)
     fits = _iso_name(root) in _WHOLE if name in _WHOLE else name == "rule" == _iso_name(root)
@@ -234,7 +236,7 @@ def _extended(place: etree._Element, parent: etree._Element, file: _File, source
     return [child for child in root if name == "rule" or _iso_name(child) not in ("title", "p")]
 
 
-def _fetch(place: etree._Element, file: _File, sources: Sources) -> etree._Element:
+def _fetch(place: etree._Element, file: _File, sources: IncludedFiles) -> etree._Element:
     """Return the element that an ``href`` names, itself expanded, with its own language and prefixes."""
     href = place.get("href")
     where = str(sources.origin(place))
@@ -258,7 +260,7 @@ def _fetch(place: etree._Element, file: _File, sources: Sources) -> etree._Eleme
     return root
 
 
-def _bound(top: etree._Element, names: Mapping[str, str], where: str, sources: Sources) -> Mapping[str, str]:
+def _bound(top: etree._Element, names: Mapping[str, str], where: str, sources: IncludedFiles) -> Mapping[str, str]:
     """Give the prefixes of a file other names where the rulebook binds them otherwise, and check its query binding.
 
     A file without a schema around its elements has the prefixes of the one that includes it.
@@ -292,7 +294,7 @@ def _by_id(root: etree._Element, fragment: str, href: str, where: str) -> etree.
     raise RulebookError(f"nothing has the id {fragment!r} in {href}", where=where)
 
 
-def _target(href: str, path: Path, where: str, sources: Sources) -> tuple[Path, str]:
+def _target(href: str, path: Path, where: str, sources: IncludedFiles) -> tuple[Path, str]:
     """Return the file that an href names; what leads out of the rulebook's folder is refused unopened."""
     name, _, fragment = href.strip().partition("#")
     decoded = unquote(name)

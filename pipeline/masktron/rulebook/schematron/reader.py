@@ -13,7 +13,7 @@ from masktron.errors import RulebookError
 from masktron.rulebook.forbidden import DocumentCall, screen
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.rulebook.schematron.expressions import compile_all, expressions
-from masktron.rulebook.schematron.inclusions import Sources, iso_children, load
+from masktron.rulebook.schematron.inclusions import IncludedFiles, iso_children, load
 from masktron.rulebook.schematron.resolution import resolve
 from masktron.rulebook.schematron.structure import check_structure, flatten
 from masktron.rulebook.schematron.vocabulary import check_edition, check_included, check_vocabulary
@@ -82,7 +82,7 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
     return replace(rulebook, documents=tuple(dict.fromkeys(call.uri for call in _documents(rulebook))))
 
 
-def _version(binding: str, schema: etree._Element, sources: Sources) -> XPathVersion:
+def _version(binding: str, schema: etree._Element, sources: IncludedFiles) -> XPathVersion:
     version = BINDINGS.get(binding.lower())
     if version is None:
         raise RulebookError(

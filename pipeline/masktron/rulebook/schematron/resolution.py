@@ -22,7 +22,7 @@ from pyschematron.direct_mode.schematron.parsers.xml.parser import SchemaParser
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, softens
 from masktron.rulebook.schematron.fired_nodes import from_part, parts, subject_of
-from masktron.rulebook.schematron.inclusions import ISO, MARK, Sources, iso_children
+from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children
 from masktron.rulebook.schematron.notes import Templates, notes_of, part_of, rich_of
 from masktron.rulebook.schematron.prepare import GROUP, prepare
 from masktron.rulebook.schematron.structure import expanded, name_of
@@ -33,7 +33,7 @@ _ANY = "#ANY"
 
 
 def resolve(
-    schema: etree._Element, sources: Sources, phase: str | None, namespaces: tuple[tuple[str, str], ...]
+    schema: etree._Element, sources: IncludedFiles, phase: str | None, namespaces: tuple[tuple[str, str], ...]
 ) -> tuple[Any, tuple[Let, ...], tuple[Pattern, ...], About]:
     """Resolve extends, abstract patterns and the phase.
 
@@ -106,7 +106,7 @@ def _about(schema: etree._Element, active: str) -> About:
     )
 
 
-def _phase(schema: etree._Element, phase: str | None, sources: Sources) -> str:
+def _phase(schema: etree._Element, phase: str | None, sources: IncludedFiles) -> str:
     """Return the id of the active phase, or the empty string for all patterns."""
     phases = {p.get("id", ""): p for p in iso_children(schema, "phase")}
     wanted = phase if phase not in (None, _DEFAULT) else schema.get("defaultPhase") or _ALL
@@ -130,7 +130,7 @@ def _phase(schema: etree._Element, phase: str | None, sources: Sources) -> str:
     return str(wanted)
 
 
-def _require_checks(patterns: list[Pattern], schema: etree._Element, sources: Sources, active: str) -> None:
+def _require_checks(patterns: list[Pattern], schema: etree._Element, sources: IncludedFiles, active: str) -> None:
     if any(rule.checks for pattern in patterns for rule in pattern.rules):
         return
     what = "no pattern" if not patterns else "no assert or report"
@@ -146,7 +146,7 @@ def _lets(
     scope: etree._Element,
     values: Mapping[str, str],
     schema: etree._Element,
-    sources: Sources,
+    sources: IncludedFiles,
     instance: Origin | None,
 ) -> tuple[Let, ...]:
     """Return the variables of a scope in document order, with the values that pyschematron resolved."""
@@ -164,7 +164,7 @@ class _Builder:
     def __init__(
         self,
         schema: etree._Element,
-        sources: Sources,
+        sources: IncludedFiles,
         templates: Templates,
         namespaces: tuple[tuple[str, str], ...],
         phase: etree._Element | None,

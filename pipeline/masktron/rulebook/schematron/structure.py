@@ -10,7 +10,7 @@ from lxml import etree
 
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import Origin
-from masktron.rulebook.schematron.inclusions import ISO, MARK, Sources, iso_children
+from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children
 
 _REQUIRED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -42,7 +42,7 @@ def is_true(element: etree._Element, attribute: str) -> bool:
     return element.get(attribute, "").strip() in ("true", "1")
 
 
-def check_structure(schema: etree._Element, sources: Sources) -> None:
+def check_structure(schema: etree._Element, sources: IncludedFiles) -> None:
     """Refuse what is not Schematron, or is and cannot be kept.
 
     Raises
@@ -69,7 +69,7 @@ def check_structure(schema: etree._Element, sources: Sources) -> None:
             _check_notes(check, kind, plural, schema, sources)
 
 
-def _check_active(active: etree._Element, schema: etree._Element, sources: Sources) -> None:
+def _check_active(active: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     wanted = active.get("pattern")
     named = next((p for p in iso_children(schema, *SETS) if p.get("id") == wanted), None)
     if named is None:
@@ -82,7 +82,9 @@ def _check_active(active: etree._Element, schema: etree._Element, sources: Sourc
         )
 
 
-def _check_notes(check: etree._Element, kind: str, plural: str, schema: etree._Element, sources: Sources) -> None:
+def _check_notes(
+    check: etree._Element, kind: str, plural: str, schema: etree._Element, sources: IncludedFiles
+) -> None:
     known = [e.get("id", "") for e in schema.iter(f"{{{ISO}}}{kind}")]
     for wanted in check.get(plural, "").split():
         # a parameter is looked up where it has its value
@@ -94,7 +96,7 @@ def _check_notes(check: etree._Element, kind: str, plural: str, schema: etree._E
             )
 
 
-def _check_shared_rule(rule: etree._Element, schema: etree._Element, sources: Sources) -> None:
+def _check_shared_rule(rule: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     if not is_true(rule, "abstract"):
         raise RulebookError(
             "a rule in <rules> is not abstract", where=str(sources.origin(rule)), hint='write abstract="true"'
@@ -112,7 +114,7 @@ def flatten(schema: etree._Element) -> None:
                 etree.strip_tags(check, *tags)
 
 
-def _check_required(element: etree._Element, sources: Sources) -> None:
+def _check_required(element: etree._Element, sources: IncludedFiles) -> None:
     name = name_of(element)
     for attribute in _REQUIRED.get(name, ()):
         value = element.get(attribute)
@@ -126,7 +128,7 @@ def _check_required(element: etree._Element, sources: Sources) -> None:
             )
 
 
-def _check_ids(schema: etree._Element, sources: Sources) -> None:
+def _check_ids(schema: etree._Element, sources: IncludedFiles) -> None:
     seen: dict[str, Origin] = {}
     for element in schema.iter(f"{{{ISO}}}*"):
         identifier = element.get("id")
@@ -141,7 +143,7 @@ def _check_ids(schema: etree._Element, sources: Sources) -> None:
         seen[identifier] = sources.origin(element)
 
 
-def _check_scopes(schema: etree._Element, sources: Sources) -> None:
+def _check_scopes(schema: etree._Element, sources: IncludedFiles) -> None:
     for scope in schema.iter(*(f"{{{ISO}}}{n}" for n in ("schema", "phase", *SETS, "rule"))):
         seen: dict[str, Origin] = {}
         lets = "let", *(("param",) if scope is schema else ())
@@ -166,7 +168,7 @@ def _check_scopes(schema: etree._Element, sources: Sources) -> None:
             )
 
 
-def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: Sources) -> None:
+def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     where = str(sources.origin(pattern))
     target = pattern.get("is-a")
     _check_parameters(pattern, sources)
@@ -183,7 +185,7 @@ def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: Sou
         _check_rule(rule, schema, sources)
 
 
-def _check_parameters(pattern: etree._Element, sources: Sources) -> None:
+def _check_parameters(pattern: etree._Element, sources: IncludedFiles) -> None:
     names: set[str] = set()
     for param in iso_children(pattern, "param"):
         name = param.get("name", "").strip()
@@ -199,7 +201,7 @@ def _check_parameters(pattern: etree._Element, sources: Sources) -> None:
             )
 
 
-def _check_instance(pattern: etree._Element, target: str, schema: etree._Element, sources: Sources) -> None:
+def _check_instance(pattern: etree._Element, target: str, schema: etree._Element, sources: IncludedFiles) -> None:
     where = str(sources.origin(pattern))
     name = name_of(pattern)
     abstract = {p.get("id", ""): p for p in iso_children(schema, name) if is_true(p, "abstract")}
@@ -217,7 +219,7 @@ def _check_instance(pattern: etree._Element, target: str, schema: etree._Element
     _check_given(pattern, abstract[target], sources)
 
 
-def _check_given(pattern: etree._Element, abstract: etree._Element, sources: Sources) -> None:
+def _check_given(pattern: etree._Element, abstract: etree._Element, sources: IncludedFiles) -> None:
     """Refuse parameters that the abstract pattern does not declare, and the lack of those that it does."""
     given = {p.get("name", "").strip(): p for p in iso_children(pattern, "param")}
     declared = {p.get("name", "").strip(): p for p in iso_children(abstract, "param")}
@@ -239,7 +241,7 @@ def _check_given(pattern: etree._Element, abstract: etree._Element, sources: Sou
             )
 
 
-def _check_rule(rule: etree._Element, schema: etree._Element, sources: Sources) -> None:
+def _check_rule(rule: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     where = str(sources.origin(rule))
     context = rule.get("context")
     if is_true(rule, "abstract"):
@@ -262,7 +264,9 @@ def _check_rule(rule: etree._Element, schema: etree._Element, sources: Sources) 
         raise RulebookError("a rule extends the same rule twice", where=where)
 
 
-def _check_reach(extends: etree._Element, rule: etree._Element, schema: etree._Element, sources: Sources) -> None:
+def _check_reach(
+    extends: etree._Element, rule: etree._Element, schema: etree._Element, sources: IncludedFiles
+) -> None:
     """Refuse an abstract rule of another pattern: only those of ``rules`` are there for all."""
     home = _abstract_rule(extends, schema, sources).getparent()
     if home is None or home is rule.getparent() or name_of(home) == "rules":
@@ -278,7 +282,7 @@ def _check_reach(extends: etree._Element, rule: etree._Element, schema: etree._E
 def expanded(
     scope: etree._Element,
     schema: etree._Element,
-    sources: Sources,
+    sources: IncludedFiles,
     *names: str,
     seen: tuple[etree._Element, ...] = (),
 ) -> Iterator[etree._Element]:
@@ -293,7 +297,7 @@ def expanded(
         yield from expanded(target, schema, sources, *names, seen=(*seen, scope))
 
 
-def _abstract_rule(extends: etree._Element, schema: etree._Element, sources: Sources) -> etree._Element:
+def _abstract_rule(extends: etree._Element, schema: etree._Element, sources: IncludedFiles) -> etree._Element:
     wanted = extends.get("rule")
     rules = [r for r in schema.iter(f"{{{ISO}}}rule") if is_true(r, "abstract")]
     for rule in rules:

@@ -8,7 +8,7 @@ from lxml import etree
 
 from masktron.config import did_you_mean
 from masktron.errors import RulebookError
-from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, Sources
+from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
 from masktron.rulebook.schematron.terms import (
     ATTRIBUTES,
     BINDINGS,
@@ -35,7 +35,7 @@ _VALUES = {
 }
 
 
-def check_edition(schema: etree._Element, sources: Sources) -> None:
+def check_edition(schema: etree._Element, sources: IncludedFiles) -> None:
     """Take the edition that a schema declares.
 
     Raises
@@ -58,7 +58,7 @@ def check_edition(schema: etree._Element, sources: Sources) -> None:
     _admitted(sources, BINDINGS.get(binding.lower(), ""), f"the query binding {binding!r}", where)
 
 
-def check_included(sources: Sources) -> None:
+def check_included(sources: IncludedFiles) -> None:
     """Refuse what inclusions, and the roots that they took the children of, cannot say.
 
     Raises
@@ -78,7 +78,7 @@ def check_included(sources: Sources) -> None:
             raise RulebookError(f"<{name}> is not empty", where=where, hint="it must be empty")
 
 
-def check_vocabulary(element: etree._Element, sources: Sources) -> None:
+def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
     """Refuse what is not Schematron, came after the declared edition, or is not carried out.
 
     Foreign elements are taken out, as the standard allows, where they are no programs; in messages their text stays.
@@ -122,7 +122,7 @@ def _hint_of(name: str, allowed: list[str]) -> str:
     return close if close.endswith("?") else f"allowed are {', '.join(sorted(allowed))}"
 
 
-def check_attributes(element: etree._Element, sources: Sources) -> None:
+def check_attributes(element: etree._Element, sources: IncludedFiles) -> None:
     """Refuse attributes that a Schematron element cannot have, of its edition, or that are not carried out."""
     name = etree.QName(element).localname
     where = str(sources.origin(element))
@@ -171,7 +171,7 @@ def _check_known(attribute: etree.QName, element: str, known: list[str], where: 
     )
 
 
-def _admitted(sources: Sources, edition: str, what: str, where: str) -> None:
+def _admitted(sources: IncludedFiles, edition: str, what: str, where: str) -> None:
     if sources.edition and sources.edition < edition and edition > EDITIONS[0]:
         raise RulebookError(
             f"{what} came with the edition of {edition}; the schema declares that of {sources.edition}",
@@ -180,7 +180,7 @@ def _admitted(sources: Sources, edition: str, what: str, where: str) -> None:
         )
 
 
-def _check_text(element: etree._Element, name: str, sources: Sources) -> None:
+def _check_text(element: etree._Element, name: str, sources: IncludedFiles) -> None:
     if name in MIXED:
         return
     text = next((t for t in _own_texts(element) if t.strip()), None)
@@ -197,7 +197,7 @@ def _own_texts(element: etree._Element) -> Iterator[str]:
     yield from (child.tail or "" for child in element)
 
 
-def _check_foreign(child: etree._Element, parent: str, sources: Sources) -> None:
+def _check_foreign(child: etree._Element, parent: str, sources: IncludedFiles) -> None:
     qname = etree.QName(child)
     where = str(sources.origin(child))
     shown = f"<{child.prefix}:{qname.localname}>" if child.prefix else f"<{qname.localname}>"

@@ -26,14 +26,13 @@ from numpy.typing import NDArray
 
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
-from masktron.evaluation.crew import Crew, CrewError, RefusedError
 from masktron.evaluation.engines import EngineError, Guard, NotFramedError
 from masktron.evaluation.oracle import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
 from masktron.evaluation.parallel import (
     SLICE,
     SMALL,
-    Counts,
-    Judge,
+    EngineCounts,
+    SliceJudge,
     Sum,
     cores,
     count,
@@ -42,9 +41,10 @@ from masktron.evaluation.parallel import (
     slice_judge,
 )
 from masktron.evaluation.recount import recount as recounting
-from masktron.evaluation.recount.tasks import Asked, Hand, Reading, Task, asked_of
+from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask, asked_of
 from masktron.evaluation.runner import EngineChoice, Run, described
 from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.processes import interpreter
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
@@ -57,25 +57,25 @@ CHUNK = 25
 _SAMPLE = -1
 """The lane of the sample; the others are the places of the engines in what was asked."""
 
-type Part = EngineChoice | Literal["auto across", "unaided across", "saxon across", "libxml2 across"] | None
+type EnginePart = EngineChoice | Literal["auto across", "unaided across", "saxon across", "libxml2 across"] | None
 """What engines are asked in: an engine, the recount of an engine across records, None for pyschematron."""
-type Told = Callable[[Part, int], None]
+type PartProgress = Callable[[EnginePart, int], None]
 """Called with a part and the number of records that it has judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opinions:
+class CrossCheck:
     """What was asked.
 
     Attributes
     ----------
-    counts : tuple of Counts
+    counts : tuple of EngineCounts
         Of each engine, in the order of the question.
     sampled : Opinion or None
         Of pyschematron, if it was asked.
     """
 
-    counts: tuple[Counts, ...]
+    counts: tuple[EngineCounts, ...]
     sampled: Opinion | None
 
 
@@ -108,21 +108,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class PoolResults:
     """What processes have found out.
 
     Attributes
     ----------
-    counts : mapping of int to (Counts, tuple of Run)
+    counts : mapping of int to (EngineCounts, tuple of Run)
         By the place of an engine in the question, with what it ran.
     sampled : Opinion or None
-    recounted : tuple of masktron.evaluation.recount.recount.Told, or None
+    recounted : tuple of masktron.evaluation.recount.recount.EngineRecount, or None
         What each engine says of the checks that are recounted.
     """
 
-    counts: Mapping[int, tuple[Counts, tuple[Run, ...]]]
+    counts: Mapping[int, tuple[EngineCounts, tuple[Run, ...]]]
     sampled: Opinion | None
-    recounted: tuple[recounting.Told, ...] | None = None
+    recounted: tuple[recounting.EngineRecount, ...] | None = None
 
 
 def ask(
@@ -132,10 +132,10 @@ def ask(
     question: Question,
     *,
     original: Path | None = None,
-    found: Found | None = None,
+    found: PoolResults | None = None,
     ahead: Ahead | None = None,
-    told: Told | None = None,
-) -> Opinions:
+    told: PartProgress | None = None,
+) -> CrossCheck:
     """Ask engines about every record of a file, and pyschematron about some.
 
     Parameters
@@ -143,7 +143,7 @@ def ask(
     path, rulebook, layout, original
         As for `masktron.evaluation.exact.evaluate`.
     question : Question
-    found : Found, optional
+    found : PoolResults, optional
         What `by_processes` has found out about the same question; by default it is called.
     ahead : Ahead, optional
         Saxon, asked before about the same records and with nothing left out.
@@ -152,7 +152,7 @@ def ask(
 
     Returns
     -------
-    Opinions
+    CrossCheck
         The same for any number of processes, none included.
 
     Raises
@@ -189,7 +189,7 @@ def ask(
         if question.aside:
             recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
             counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
-        return Opinions(tuple(counts), sampling.opinion())
+        return CrossCheck(tuple(counts), sampling.opinion())
 
 
 def _counted(
@@ -199,8 +199,8 @@ def _counted(
     original: Path | None,
     choice: EngineChoice,
     aside: frozenset[int],
-    tell: Told,
-) -> Counts:
+    tell: PartProgress,
+) -> EngineCounts:
     return count(
         path,
         rulebook,
@@ -237,18 +237,18 @@ class Ahead:
         *,
         original: Path | None,
         leave_out: frozenset[int] = frozenset(),
-        told: Told | None = None,
+        told: PartProgress | None = None,
     ) -> None:
         self._left = threading.Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-saxon")
         self._engine: EngineProcess | None = None
 
-        def heard(part: Part, done: int) -> None:
+        def heard(part: EnginePart, done: int) -> None:
             if self._left.is_set():
                 raise LeftError
             (told or _nobody)(part, done)
 
-        def work() -> Counts:
+        def work() -> EngineCounts:
             self._engine = engine()
             if self._left.is_set():
                 raise LeftError
@@ -266,7 +266,7 @@ class Ahead:
             self._engine.abandon()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def counts(self) -> Counts:
+    def counts(self) -> EngineCounts:
         """Return what Saxon counts.
 
         Raises
@@ -287,7 +287,7 @@ class _Sampling:
         layout: Layout,
         question: Question,
         original: Path | None,
-        tell: Told,
+        tell: PartProgress,
         found: Opinion | None,
     ) -> None:
         self._found = found
@@ -328,8 +328,8 @@ class _Sampling:
 
 
 def _recounted(
-    path: Path, rulebook: Rulebook, layout: Layout, question: Question, original: Path | None, tell: Told
-) -> tuple[recounting.Told, ...]:
+    path: Path, rulebook: Rulebook, layout: Layout, question: Question, original: Path | None, tell: PartProgress
+) -> tuple[recounting.EngineRecount, ...]:
     """Recount in this process."""
     asked = asked_of(path, rulebook, layout, question.aside, original)
     if isinstance(asked, Asked):
@@ -338,10 +338,10 @@ def _recounted(
             return recounting.recount(work, recounting.by_hand(Hand(asked)))
         except NotSlicedError as problem:
             asked = str(problem)
-    return (recounting.Told(None, dict.fromkeys(question.aside, asked)),) * len(question.engines)
+    return (recounting.EngineRecount(None, dict.fromkeys(question.aside, asked)),) * len(question.engines)
 
 
-def _recount_of(asked: Asked, question: Question, size: int, tell: Told) -> recounting.Recount:
+def _recount_of(asked: Asked, question: Question, size: int, tell: PartProgress) -> recounting.Recount:
     def told(place: int, done: int) -> None:
         part: Any = f"{question.engines[place]} across"
         tell(part, done)
@@ -357,7 +357,7 @@ def _asked_as(choice: EngineChoice, rulebook: Rulebook) -> EngineName:
     return "libxml2"
 
 
-def _nobody(_part: Part, _records: int) -> None:
+def _nobody(_part: EnginePart, _records: int) -> None:
     """Tell nobody."""
 
 
@@ -371,8 +371,8 @@ def by_processes(
     processes: int | None = None,
     small: int = SMALL,
     size: int = SLICE,
-    told: Told | None = None,
-) -> Found:
+    told: PartProgress | None = None,
+) -> PoolResults:
     """Find out what can be found out in other processes; no engine runs in this one.
 
     Parameters
@@ -387,17 +387,17 @@ def by_processes(
         Bytes of a slice.
     """
     if path.stat().st_size <= small or (rulebook.documents and not question.aside):
-        return Found({}, None)
+        return PoolResults({}, None)
     before = _stamp(path)
     frame = framed(path, layout)
     if frame is None:
-        return Found({}, None)
+        return PoolResults({}, None)
     tell = told or _nobody
     gathered = _Gathered(len(rulebook.checks), question.engines, tell)
     asked = asked_of(path, rulebook, layout, question.aside, original) if question.aside else None
     work: recounting.Recount | None = None
     try:
-        tasks: list[Slice | Sample | Reading] = []
+        tasks: list[Slice | Sample | ReadTask] = []
         if not rulebook.documents:
             tasks += _sampling(frame, question, size)
             tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
@@ -406,19 +406,19 @@ def by_processes(
             tasks += work.reading()
         number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
         opening = Opening(frame, rulebook, layout, asked if isinstance(asked, Asked) else None)
-        with Crew(number, opening) as crew:
-            for task, answer in crew.answers(tasks):
+        with WorkerPool(number, opening) as pool:
+            for task, answer in pool.answers(tasks):
                 if work is not None and work.has(task.lane):
                     work.take(task, answer)
                 else:
                     gathered.take(task, answer)
             if work is not None:
-                for task, answer in crew.answers(work.judging()):
+                for task, answer in pool.answers(work.judging()):
                     work.take(task, answer)
-    except (NotSlicedError, CrewError):
-        return Found({}, None)
+    except (NotSlicedError, WorkerPoolError):
+        return PoolResults({}, None)
     if _stamp(path) != before:
-        return Found({}, None)
+        return PoolResults({}, None)
     return replace(gathered.found(), recounted=None if work is None else work.results())
 
 
@@ -476,11 +476,11 @@ def _slicing(
 class _Gathered:
     """Puts answers together, in the order of the file."""
 
-    def __init__(self, checks: int, engines: Sequence[EngineChoice], told: Told) -> None:
+    def __init__(self, checks: int, engines: Sequence[EngineChoice], told: PartProgress) -> None:
         self._checks = checks
         self._engines = engines
         self._told = told
-        self._parts: dict[int, dict[Run, dict[int, Counts]]] = {}
+        self._parts: dict[int, dict[Run, dict[int, EngineCounts]]] = {}
         self._records: dict[tuple[int, Run], int] = {}
         self._refused: set[int] = set()
         self._sampled: Opinion | None = None
@@ -492,7 +492,7 @@ class _Gathered:
                 self._refused.add(task.lane)
             case Opinion():
                 self._sampled = answer
-            case Counts() if isinstance(task, Slice):
+            case EngineCounts() if isinstance(task, Slice):
                 self._parts.setdefault(task.lane, {}).setdefault(task.run, {})[task.number] = answer
                 done = self._records.get((task.lane, task.run), 0) + answer.records
                 self._records[task.lane, task.run] = done
@@ -500,13 +500,13 @@ class _Gathered:
             case _:
                 self._told(None, answer)
 
-    def found(self) -> Found:
+    def found(self) -> PoolResults:
         """Return the counts of the engines that had nothing to refuse."""
         summed = {lane: self._summed(runs) for lane, runs in self._parts.items() if lane not in self._refused}
         counts = {lane: (own, tuple(self._parts[lane])) for lane, own in summed.items() if own is not None}
-        return Found(counts, self._sampled)
+        return PoolResults(counts, self._sampled)
 
-    def _summed(self, runs: dict[Run, dict[int, Counts]]) -> Counts | None:
+    def _summed(self, runs: dict[Run, dict[int, EngineCounts]]) -> EngineCounts | None:
         """Add up the runs of an engine; None where they saw different numbers of records."""
         total = Sum(self._checks)
         seen = set()
@@ -528,7 +528,7 @@ class Opening:
     layout: Layout
     asked: Asked | None = None
 
-    def __call__(self) -> Callable[[Slice | Sample | Task], Iterator[Any]]:
+    def __call__(self) -> Callable[[Slice | Sample | RecountTask], Iterator[Any]]:
         """Return what does the tasks, in the process that does them."""
         return _Worker(self, None if self.asked is None else Hand(self.asked))
 
@@ -537,9 +537,9 @@ class Opening:
 class _Worker:
     known: Opening
     hand: Hand | None
-    judges: dict[Run, Judge] = field(default_factory=dict)
+    judges: dict[Run, SliceJudge] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | Sample | Task) -> Iterator[Any]:
+    def __call__(self, task: Slice | Sample | RecountTask) -> Iterator[Any]:
         """Do a task.
 
         Raises
@@ -558,7 +558,7 @@ class _Worker:
         except (EngineError, NotFramedError, NotSlicedError, NotSampledError) as problem:
             raise RefusedError(str(problem)) from None
 
-    def _counted(self, task: Slice) -> Counts:
+    def _counted(self, task: Slice) -> EngineCounts:
         known = self.known
         if (judge := self.judges.get(task.run)) is None:
             judge = self.judges[task.run] = slice_judge(known.frame, known.rulebook, known.layout, task.run)

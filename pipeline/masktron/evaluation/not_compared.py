@@ -11,7 +11,7 @@ WHY = "a pattern that can be read in exponentially many ways"
 """Why a check is not compared."""
 
 
-def unasked(rulebook: Rulebook) -> dict[int, str]:
+def not_compared(rulebook: Rulebook) -> dict[int, str]:
     """Return the checks with a pattern of that kind, and all checks of a Schematron pattern that matches with one."""
     found: dict[int, str] = {}
     for pattern in rulebook.patterns:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cell
 
-type Key = tuple[int, tuple[bytes | None, ...]]
-type Counts = tuple[int, int, int, int, int]
+type CellsKey = tuple[int, tuple[bytes | None, ...]]
+type OutcomeCounts = tuple[int, int, int, int, int]
 """Nodes of a record on which a check was evaluated, failed, and raised an error; whether libxml2 alone refuses the
 record, and accepts it."""
 
 
-class Memo:
+class OutcomeCache:
     """Outcomes of checks by the cells that they read.
 
     Parameters
@@ -34,9 +34,9 @@ class Memo:
     def __init__(self, reads: Callable[[int], frozenset[int]], size: int) -> None:
         self.size = size
         self._reads = reads
-        self._known: dict[Key, Counts] = {}
+        self._known: dict[CellsKey, OutcomeCounts] = {}
 
-    def keys(self, batch: Batch, check: int, rows: NDArray[np.int64]) -> list[Key | None]:
+    def keys(self, batch: Batch, check: int, rows: NDArray[np.int64]) -> list[CellsKey | None]:
         """Return under what the outcomes of a check on some records are known; None where they cannot be."""
         if not self.size:
             return [None] * len(rows)
@@ -57,11 +57,11 @@ class Memo:
         contents = zip(*columns, strict=True) if columns else [()] * len(rows)
         return [None if bad else (check, content) for bad, content in zip(odd.tolist(), contents, strict=True)]
 
-    def recall(self, key: Key | None) -> Counts | None:
+    def recall(self, key: CellsKey | None) -> OutcomeCounts | None:
         """Return the outcome, where it is known."""
         return None if key is None else self._known.get(key)
 
-    def store(self, key: Key | None, counts: Counts) -> None:
+    def store(self, key: CellsKey | None, counts: OutcomeCounts) -> None:
         """Remember an outcome, while there is room."""
         if key is not None and len(self._known) < self.size:
             self._known[key] = counts

@@ -28,7 +28,7 @@ from pyschematron.direct_mode.xml_validation.queries.xpath import (
 )
 
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.repeats import MOST, Contents, Key, constants, fields_read
+from masktron.evaluation.repeats import MOST, Contents, ContentsKey, constants, fields_read
 
 CRASHES: tuple[type[Exception], ...] = (
     ElementPathError,
@@ -173,7 +173,7 @@ class _RuleValidator(stock._RuleValidator):
     def __init__(self, schema: Schema, query_parser: Any, rule: Any, *, render: bool) -> None:
         self._render = render
         self._reads: frozenset[str] | None = None
-        self._known: dict[Key, list[tuple[int, Verdict, str]]] = {}
+        self._known: dict[ContentsKey, list[tuple[int, Verdict, str]]] = {}
         super().__init__(schema, query_parser, rule)
 
     def remember(self, known: frozenset[str]) -> None:
@@ -301,7 +301,7 @@ class _Factory(DefaultQueryProcessorFactory):
         return XPathQueryProcessor(parser, _Context(namespaces=namespaces, documents=documents))
 
 
-class Judge(stock.SimpleSchematronXMLValidator):
+class PyschematronValidator(stock.SimpleSchematronXMLValidator):
     """pyschematron's validator, reduced to its decisions.
 
     Parameters

@@ -14,7 +14,7 @@ from masktron.sources.lexical import XML_SPACE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class KeySpans:
     """One stretch ``buffer[start:stop]`` for each record that has a key.
 
     All stretches of a file are in one encoding, in which equal texts have equal bytes.
@@ -32,7 +32,7 @@ class Spans:
         return self.buffer, self.start, self.stop, self.present if chosen is None else self.present & chosen
 
 
-def spans(batch: Batch, key: Key) -> Spans:
+def spans(batch: Batch, key: Key) -> KeySpans:
     """Return the keys of the records of a batch.
 
     Raises
@@ -50,9 +50,9 @@ def spans(batch: Batch, key: Key) -> Spans:
             cells = batch.cells[first]
             there = cells.status != Cell.ABSENT
             if key.kind == "node":
-                return Spans(batch.buffer, cells.start, cells.stop, there)
+                return KeySpans(batch.buffer, cells.start, cells.stop, there)
             start, stop = np.where(there, cells.start, 0), np.where(there, cells.stop, 0)
-            return Spans(batch.buffer, start, stop, np.ones(len(batch), dtype=np.bool_))
+            return KeySpans(batch.buffer, start, stop, np.ones(len(batch), dtype=np.bool_))
         case "number":
             assert isinstance(first, int)  # noqa: S101 - for the type checker
             return _numbers(batch, first)
@@ -60,17 +60,17 @@ def spans(batch: Batch, key: Key) -> Spans:
             return _written(batch, key)
 
 
-def _numbers(batch: Batch, at: int) -> Spans:
+def _numbers(batch: Batch, at: int) -> KeySpans:
     """NaN equals nothing, and both zeros are one."""
     numbers = batch.numbers(at)
     if (numbers.form == Form.OTHER).any():
         raise NotAcross("a value that may or may not be a number")
     values = numbers.double + 0.0
     start = np.arange(len(values), dtype=np.int64) * 8
-    return Spans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
+    return KeySpans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
 
 
-def _written(batch: Batch, key: Key) -> Spans:
+def _written(batch: Batch, key: Key) -> KeySpans:
     """Texts that stand nowhere in the file: made record by record."""
     columns = [_column(batch, part) for part in key.parts]
     rows = ["".join(parts) for parts in zip(*columns, strict=True)]
@@ -83,7 +83,7 @@ def _written(batch: Batch, key: Key) -> Spans:
     stop = np.cumsum([len(row) for row in encoded], dtype=np.int64)
     start = np.concatenate((np.zeros(1, dtype=np.int64), stop[:-1])) if len(stop) else stop
     buffer = np.frombuffer(b"".join(encoded) or b"\0", dtype=np.uint8)
-    return Spans(buffer, start, stop, np.ones(len(rows), dtype=np.bool_))
+    return KeySpans(buffer, start, stop, np.ones(len(rows), dtype=np.bool_))
 
 
 def _words(text: str) -> list[str]:

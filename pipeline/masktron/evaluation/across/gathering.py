@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.across.derived import Derived, DerivedBatch
-from masktron.evaluation.across.engine import Judge
+from masktron.evaluation.across.engine import BatchJudge
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import constant_text, fraction_of
-from masktron.evaluation.across.selection import Aggregate, Predicate, Source
+from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
@@ -68,13 +68,13 @@ class Across(Planned):
         """Names of the attributes that `extend` adds."""
         return frozenset(name for a in self._alive for name in self.names_of(a))
 
-    def first_pass(self, batch: Batch, judge: Judge | None = None) -> None:
+    def first_pass(self, batch: Batch, judge: BatchJudge | None = None) -> None:
         """Gather what a batch of the file adds, in the order of the file.
 
         Parameters
         ----------
         batch : Batch
-        judge : Judge, optional
+        judge : BatchJudge, optional
             Evaluates the checks of `conditions`; not needed where there are no `predicates`.
 
         Raises
@@ -84,11 +84,11 @@ class Across(Planned):
         """
         self._gather(batch, "file", judge)
 
-    def original_pass(self, batch: Batch, judge: Judge | None = None) -> None:
+    def original_pass(self, batch: Batch, judge: BatchJudge | None = None) -> None:
         """Gather what a batch of the original adds."""
         self._gather(batch, "original", judge)
 
-    def _gather(self, batch: Batch, source: Source, judge: Judge | None) -> None:
+    def _gather(self, batch: Batch, source: RecordSource, judge: BatchJudge | None) -> None:
         verdicts: Mapping[Predicate, NDArray[np.uint8]] = {}
         if self.predicates[source]:
             if judge is None:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from masktron.evaluation.across.engine import ColumnJudge, EngineJudge, Judge
-from masktron.evaluation.across.plan import Across, plan_across
-from masktron.evaluation.across.selection import Source
-from masktron.evaluation.deferral import Frame
+from masktron.evaluation.across.engine import BatchJudge, ColumnJudge, EngineJudge
+from masktron.evaluation.across.gathering import Across, plan_across
+from masktron.evaluation.across.selection import RecordSource
+from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.engines import Documents
 from masktron.evaluation.exact import BatchEvaluator, report_whole
 from masktron.evaluation.findings import HandedBack
-from masktron.evaluation.memo import Memo
+from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.runner import Runner, runs_of, usual_engine
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.tally import Tally
-from masktron.evaluation.tiers import Assigned, Compiler, Tier
+from masktron.evaluation.tally import VerdictTally
+from masktron.evaluation.tiers import Assigned, ColumnCompiler, Tier
 from masktron.evaluation.walk import Lane
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Rulebook
@@ -31,7 +31,7 @@ type Batches = Callable[[], Generator[Batch]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class FlatTable:
     """A flat file, as batches.
 
     Attributes
@@ -42,7 +42,7 @@ class Table:
 
     path: Path
     layout: Layout
-    frame: Frame
+    frame: DocumentFrame
     batches: Batches
 
 
@@ -61,7 +61,7 @@ def plan_passes(
     Parameters
     ----------
     outside : collection of str
-        As for `masktron.evaluation.across.plan.plan_across`.
+        As for `masktron.evaluation.across.gathering.plan_across`.
     original : (Layout, collection of str), optional
         Layout of the original, and what stands outside its records; None where it is no flat file.
     """
@@ -93,14 +93,14 @@ def _both(one: str, other: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passes:
+class TwoPasses:
     """The two passes over one file.
 
     Attributes
     ----------
-    table : Table
+    table : FlatTable
         Of the file.
-    other : Table, optional
+    other : FlatTable, optional
         Of the original, where that is another file.
     documents : Documents, optional
         What ``document()`` returns, where rules read it.
@@ -109,9 +109,9 @@ class Passes:
     """
 
     across: Across
-    table: Table
-    other: Table | None
-    compiler: Compiler
+    table: FlatTable
+    other: FlatTable | None
+    compiler: ColumnCompiler
     documents: Documents | None
     planned: frozenset[int]
 
@@ -145,7 +145,7 @@ class Passes:
         left = sorted(self.planned - self.across.checks)
         return tuple(HandedBack(i, self.across.reasons[i], tiers[i].tier is Tier.DOCUMENT) for i in left)
 
-    def _judge(self, source: Source, table: Table) -> Judge | None:
+    def _judge(self, source: RecordSource, table: FlatTable) -> BatchJudge | None:
         """Return who says whether conditions on other records hold: columns, and the engine where they cannot."""
         if not self.across.predicates[source]:
             return None
@@ -174,11 +174,11 @@ class Passes:
             runs = runs_of(engines, [""] * len(engines), checks)
             return tuple(Runner(run, across.rulebook, across.layout, self.documents) for run in runs)
 
-        memory = Memo(program.reads, memo)
+        memory = OutcomeCache(program.reads, memo)
         view = across.extend if across.names else None
         return [Lane(program, runners(compiled), runners(inside - compiled), memory, view)]
 
-    def around(self, engines: Sequence[EngineName], tally: Tally, shown: Shown) -> None:
+    def around(self, engines: Sequence[EngineName], tally: VerdictTally, shown: Shown) -> None:
         """Evaluate what fires outside the records, on the document without them."""
         across = self.across
         for run in runs_of(engines, ["whole"] * len(engines), across.outside):

@@ -12,20 +12,20 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from lxml import etree
 
-from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Source
-from masktron.evaluation.crew import RefusedError
+from masktron.evaluation.across.selection import Aggregate, Key, Predicate, RecordSource
 from masktron.evaluation.engines import Guard, Program, compile_program
 from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.stylesheet import EngineName, Selection, stylesheet
+from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.evaluation.stylesheet_scope import reads_documents
+from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.rulebook.schematron.expressions import XSL
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
-type Reads = Literal["text", "normal", "number", "there"]
+type ReadAs = Literal["text", "normal", "number", "there"]
 _FEW = 10_000
 """Different texts of a field up to which equal ones are kept once."""
 
@@ -41,11 +41,11 @@ class Wanted:
     """
 
     at: int
-    kind: Reads
+    kind: ReadAs
 
 
 @dataclass(slots=True, eq=False)
-class Values:
+class FieldValues:
     """What was read of some records, in the order of the file.
 
     Attributes
@@ -64,7 +64,7 @@ class Values:
     errors: set[Predicate] = field(default_factory=set)
     _known: dict[Wanted, dict[str | None, str | None]] = field(default_factory=dict)
 
-    def add(self, more: Values) -> None:
+    def add(self, more: FieldValues) -> None:
         """Put the records that follow behind these."""
         self.records += more.records
         for wanted, column in more.columns.items():
@@ -81,7 +81,7 @@ class Values:
         return [known.setdefault(text, text) for text in column]
 
 
-def wanted_of(aggregates: Iterable[Aggregate], source: Source) -> tuple[Wanted, ...]:
+def wanted_of(aggregates: Iterable[Aggregate], source: RecordSource) -> tuple[Wanted, ...]:
     """Return what has to be read of the records of a source."""
     found: set[Wanted] = set()
     for aggregate in aggregates:
@@ -102,7 +102,7 @@ def _parts(key: Key) -> Iterable[Wanted]:
     return (Wanted(at, reads_of(key)) for at in key.fields)
 
 
-def reads_of(key: Key) -> Reads:
+def reads_of(key: Key) -> ReadAs:
     """Return what a key needs of its fields."""
     return key.kind if key.kind in ("normal", "number") else "text"
 
@@ -134,7 +134,7 @@ class Reader:
         conditions: Rulebook,
     ) -> None:
         self._frame = frame
-        self._names = Names(layout)
+        self._names = PrefixedNames(layout)
         self._wanted = wanted
         self._predicates = predicates
         test, prefixes = framed_test(frame, layout)
@@ -153,9 +153,9 @@ class Reader:
     @staticmethod
     def _compiled(conditions: Rulebook, layout: Layout, engine: EngineName) -> Program:
         checks = frozenset(range(len(conditions.checks)))
-        return program_of(conditions, layout, engine, Selection(checks))
+        return program_of(conditions, layout, engine, CheckSelection(checks))
 
-    def __call__(self, records: bytes) -> Values:
+    def __call__(self, records: bytes) -> FieldValues:
         """Read the records of a slice.
 
         Raises
@@ -176,13 +176,13 @@ class Reader:
             raise RefusedError("a slice with another number of records than it has")
         return found
 
-    def _read(self, text: str) -> Values:
+    def _read(self, text: str) -> FieldValues:
         """Read what the stylesheet wrote: first numbers of all records, then all texts, one behind the other."""
         head, _, body = text.partition("\n")
         words, width = head.split(" ")[:-1], 1 + sum(len(_WORDS[one.kind]) for one in self._written)
         if not {*words[::width]} <= {"0"}:
             raise RefusedError("a record with a field that is more than text")
-        found = Values(len(words) // width)
+        found = FieldValues(len(words) // width)
         lengths: dict[Wanted, list[int]] = {}
         at = 1
         for one in self._written:
@@ -208,7 +208,7 @@ class Reader:
             found.columns[one] = own_texts
         return found
 
-    def _judge(self, found: Values, events: Events) -> None:
+    def _judge(self, found: FieldValues, events: Events) -> None:
         if events.records != found.records:
             raise RefusedError("conditions that saw another number of records")
         for number, predicate in enumerate(self._predicates):
@@ -220,7 +220,7 @@ class Reader:
                 found.errors.add(predicate)
 
 
-class Names:
+class PrefixedNames:
     """Paths of the records and of their fields, with prefixes for their namespaces."""
 
     def __init__(self, layout: Layout) -> None:
@@ -242,7 +242,7 @@ class Names:
         return f"{prefix}:{local}"
 
 
-_WORDS: Mapping[Reads, tuple[str, ...]] = {
+_WORDS: Mapping[ReadAs, tuple[str, ...]] = {
     "text": ("count", "length"),
     "normal": ("length",),
     "number": ("number",),
@@ -251,7 +251,7 @@ _WORDS: Mapping[Reads, tuple[str, ...]] = {
 """The words that are written of a field, before all texts."""
 
 
-def _stylesheet(names: Names, wanted: Sequence[Wanted], engine: EngineName, version: XPathVersion) -> str:
+def _stylesheet(names: PrefixedNames, wanted: Sequence[Wanted], engine: EngineName, version: XPathVersion) -> str:
     """Return the stylesheet that writes the values of all records, the lengths of texts before all texts."""
     words, texts = ["count(*/* | */@*)", "' '"], ["''", "''"]
     for one in wanted:
@@ -276,7 +276,7 @@ def _stylesheet(names: Names, wanted: Sequence[Wanted], engine: EngineName, vers
     )
 
 
-def program_of(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: Selection) -> Program:
+def program_of(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: CheckSelection) -> Program:
     """Compile checks that ask for no document.
 
     Raises

@@ -1,7 +1,7 @@
 """Processes of this interpreter that share tasks, for work that holds the lock of the interpreter.
 
-A member of a crew imports masktron and nothing else. It ends with its parent, and with its standard input, so that
-none outlives a parent that was killed; and it is ended where a task takes too long.
+A worker imports masktron and nothing else. It ends with its parent, and with its standard input, so that none
+outlives a parent that was killed; and it is ended where a task takes too long.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _STARTING = 5.0
 """Seconds for what a process loads and compiles."""
 
 
-class CrewError(Exception):
-    """A member could not be started, or ended before its task; it never reaches the user."""
+class WorkerPoolError(Exception):
+    """A worker could not be started, or ended before its task; it never reaches the user."""
 
 
 class RefusedError(Exception):
@@ -33,7 +33,7 @@ class RefusedError(Exception):
 
 
 class Task(Protocol):
-    """What a member is told to do; it is pickled."""
+    """What a worker is told to do; it is pickled."""
 
     @property
     def lane(self) -> int:
@@ -45,7 +45,7 @@ type Work = Callable[[Any], Iterable[Any]]
 """Does a task and yields answers, which are pickled; raises `RefusedError`."""
 
 
-class Crew:
+class WorkerPool:
     """Processes that take tasks one by one, each the next one that is there.
 
     Parameters
@@ -57,24 +57,24 @@ class Crew:
 
     Raises
     ------
-    CrewError
+    WorkerPoolError
         A process cannot be started.
     """
 
     def __init__(self, size: int, opening: Callable[[], Work]) -> None:
-        self._members: list[subprocess.Popen[bytes]] = []
+        self._workers: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
         self._answers: queue.SimpleQueue[tuple[Any, str, Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._begun: dict[int, float] = {}
-        """When a member began what it does, or gave its last answer."""
+        """When a worker began what it does, or gave its last answer."""
         self._dropped: set[int] = set()
         try:
             for _ in range(size):
-                self._members.append(_started(opening))
+                self._workers.append(_started(opening))
         except OSError as problem:
             self.close()
-            raise CrewError(str(problem)) from None
+            raise WorkerPoolError(str(problem)) from None
 
     def __enter__(self) -> Self:
         return self
@@ -92,15 +92,15 @@ class Crew:
 
         Raises
         ------
-        CrewError
+        WorkerPoolError
             A process ended.
         RuntimeError
             What should not happen happened there; with its traceback.
         """
         waiting = iter(tasks)
         self._threads = [
-            threading.Thread(target=self._lead, args=(member, waiting), name="masktron-crew", daemon=True)
-            for member in self._members
+            threading.Thread(target=self._lead, args=(worker, waiting), name="masktron-pool", daemon=True)
+            for worker in self._workers
         ]
         for thread in self._threads:
             thread.start()
@@ -111,7 +111,7 @@ class Crew:
                 case "ended":
                     ended += 1
                 case "lost":
-                    raise CrewError(answer)
+                    raise WorkerPoolError(answer)
                 case "crashed":
                     raise RuntimeError(f"a process that masktron started failed:\n{answer}")
                 case "refused":
@@ -124,8 +124,8 @@ class Crew:
 
         Raises
         ------
-        CrewError
-            A member has said nothing for longer than a rule may take: who has the last word finds out which rule.
+        WorkerPoolError
+            A worker has said nothing for longer than a rule may take: who has the last word finds out which rule.
         """
         while True:
             try:
@@ -133,20 +133,20 @@ class Crew:
             except queue.Empty:
                 since = time.monotonic() - rule_seconds() - _STARTING
                 if any(begun < since for begun in list(self._begun.values())):
-                    raise CrewError("a task takes too long") from None
+                    raise WorkerPoolError("a task takes too long") from None
 
-    def _lead(self, member: subprocess.Popen[bytes], waiting: Iterator[Task]) -> None:
-        """Hand tasks to a member, in a thread of its own, and pass on what it answers."""
+    def _lead(self, worker: subprocess.Popen[bytes], waiting: Iterator[Task]) -> None:
+        """Hand tasks to a worker, in a thread of its own, and pass on what it answers."""
         try:
             while (task := self._next(waiting)) is not None:
-                self._begun[member.pid] = time.monotonic()
-                send(pipe(member.stdin), task)
-                while (said := pickle.load(pipe(member.stdout)))[0] != "done":  # noqa: S301 - our own process
-                    self._begun[member.pid] = time.monotonic()
+                self._begun[worker.pid] = time.monotonic()
+                send(pipe(worker.stdin), task)
+                while (said := pickle.load(pipe(worker.stdout)))[0] != "done":  # noqa: S301 - our own process
+                    self._begun[worker.pid] = time.monotonic()
                     if said[0] == "refused":
                         self._dropped.add(task.lane)
                     self._answers.put((task, *said))
-                del self._begun[member.pid]
+                del self._begun[worker.pid]
         except (OSError, EOFError, pickle.UnpicklingError, ValueError) as problem:
             self._answers.put((None, "lost", f"a process ended: {problem}"))
         except Exception:  # noqa: BLE001 - raised again where answers are read
@@ -160,23 +160,23 @@ class Crew:
 
     def close(self) -> None:
         """End the processes, whatever they do."""
-        for member in self._members:
-            member.kill()
+        for worker in self._workers:
+            worker.kill()
         for thread in self._threads:
             thread.join()
-        for member in self._members:
-            end(member)
-        self._members, self._threads = [], []
+        for worker in self._workers:
+            end(worker)
+        self._workers, self._threads = [], []
 
 
 def _started(opening: Callable[[], Work]) -> subprocess.Popen[bytes]:
-    member = started("masktron.evaluation.crew:serve")
+    worker = started("masktron.evaluation.worker_pool:serve")
     try:
-        send(pipe(member.stdin), opening)
+        send(pipe(worker.stdin), opening)
     except BaseException:
-        end(member)
+        end(worker)
         raise
-    return member
+    return worker
 
 
 def serve() -> None:
