@@ -20,7 +20,7 @@ from masktron.evaluation.judge import CRASHES, Judge
 from masktron.evaluation.oracle import Opinion, compare, evaluate_with_pyschematron
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 
 CENSUS = Path(__file__).parents[1].parent / "shared" / "data" / "census.csv"
 ORDER = [
