@@ -143,7 +143,7 @@ def independent(path: Path, rules: Path) -> dict[str, object]:
     """The engine that is not ours, as `mask` and `check` ask it."""
     from masktron.evaluation.parallel import count  # noqa: PLC0415
     from masktron.rulebook.schematron.reader import read_rules  # noqa: PLC0415
-    from masktron.sources.xml.layout import survey  # noqa: PLC0415
+    from masktron.sources.xml.plain import survey  # noqa: PLC0415
 
     rulebook, layout = read_rules(rules), survey(path)[0]
     start = time.perf_counter()

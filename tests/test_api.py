@@ -23,8 +23,8 @@ from masktron.errors import UsageError
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.settings import Settings
 from masktron.sources.frame import write_frame
-from masktron.sources.xml.layout import survey
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import survey
 
 
 @pytest.fixture

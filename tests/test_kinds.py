@@ -15,8 +15,8 @@ from cli_runner import write_data, write_rules
 from masktron.aggregators import Median
 from masktron.roles import ranks
 from masktron.sources.records import Column, Field, Status
-from masktron.sources.xml.layout import detect_layout
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import detect_layout
 
 SIZES = ("small", "medium", "large")
 

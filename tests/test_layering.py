@@ -18,7 +18,7 @@ ORDER = [
     {"errors"},
     {"arrays", "files", "figures", "processes", "progress", "resources", "streams", "thresholds"},
     {"release_key", "supervisor"},
-    {"constraints", "config", "kernels"},
+    {"constraints", "config", "kernels", "scratch"},
     {"settings"},
     {"sources", "engines"},
     {"xpath"},

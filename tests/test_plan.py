@@ -29,8 +29,8 @@ from masktron.errors import DocumentError, InfeasibleError, MasktronError, Usage
 from masktron.plan import Plan, _among_numbers, make_plan
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.sources.lexical import parse_number
-from masktron.sources.xml.layout import detect_layout
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import detect_layout
 from rulebook_builder import layout, rulebook
 
 NAMES = "ABCDEFGH"

@@ -27,12 +27,12 @@ from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
 from masktron.processes import RULE_SECONDS, rules_within
 from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
+from masktron.scratch import create_private, private_folder
 from masktron.settings import FieldSettings, Settings, takes
 from masktron.sources.frame import field_names, write_frame
 from masktron.sources.frame_back import Restored, require_one_type, restored, types_of
 from masktron.sources.frame_kinds import with_kinds
 from masktron.thresholds import thresholds
-from masktron.write.scratch import create_private, private_folder
 
 type Source = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.progress import Progress
-    from masktron.sources.xml.wellformed import Judge
+    from masktron.sources.xml.wellformed import WellFormedness
 
 WIDTH = 118
 _COLLECTED = 50_000
@@ -938,7 +938,7 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 @contextmanager
-def _judged(data: Path) -> Iterator[Judge | None]:
+def _judged(data: Path) -> Iterator[WellFormedness | None]:
     """Let libxml2 begin to read a large file; loading it waits for the first sign of life."""
     from masktron.sources.xml.wellformed import judged
 

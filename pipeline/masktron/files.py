@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -132,3 +133,9 @@ def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None
         if not path.parent.is_dir():
             raise UsageError(f"the folder of {name} does not exist", where=str(path.parent), hint="create it first")
         taken[path] = f"the file of {name}"
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -156,6 +156,6 @@ class Killed:
 
     def clean(self, folder: Path, *, folders: bool) -> None:
         """Remove what a killed process has left in a folder."""
-        from masktron.write.scratch import remove_abandoned  # noqa: PLC0415
+        from masktron.scratch import remove_abandoned  # noqa: PLC0415
 
         remove_abandoned(folder, folders=folders)

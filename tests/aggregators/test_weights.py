@@ -10,8 +10,8 @@ import pytest
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.aggregators import GeometricMean, Median, Medoid
-from masktron.sources.xml.layout import detect_layout
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import detect_layout
 
 WEIGHTS = (6, 1, 1, 2, 2)
 

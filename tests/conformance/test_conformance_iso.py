@@ -18,7 +18,7 @@ from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.report.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
-from masktron.sources.xml.layout import survey
+from masktron.sources.xml.plain import survey
 from paths import CONFORMANCE, DOCS, SCHEMAS
 from schematron_vocabulary import ELEMENTS_WITHIN, FIRST_EDITION
 from svrl_files import write_svrl

@@ -15,8 +15,8 @@ from masktron.rulebook.locality import locality, why_not_local
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Field, Layout
-from masktron.sources.xml.layout import detect_layout
 from masktron.sources.xml.microdata import chunk_document
+from masktron.sources.xml.plain import detect_layout
 from paths import RULEBOOKS
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'

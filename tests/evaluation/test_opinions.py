@@ -28,7 +28,7 @@ from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPool
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
-from masktron.sources.xml.layout import survey
+from masktron.sources.xml.plain import survey
 from masktron.sources.xml.slices import cuts, framed, places, slices
 from other_processes import ends
 
@@ -387,7 +387,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         print("begun")
         from pathlib import Path
         from masktron.evaluation.cross_check import Question, by_processes
-        from masktron.sources.xml.layout import survey
+        from masktron.sources.xml.plain import survey
         from masktron.rulebook.schematron.reader import read_rules
         path = Path({str(path)!r})
         rules = read_rules({str(tmp_path / "rules.sch")!r})

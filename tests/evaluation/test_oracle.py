@@ -20,7 +20,7 @@ from masktron.evaluation.oracle import Opinion, compare, evaluate_with_pyschemat
 from masktron.evaluation.pyschematron_validator import CRASHES, PyschematronValidator
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 from paths import SHARED_DATA
 
 CENSUS = SHARED_DATA / "census.csv"

@@ -19,7 +19,7 @@ from masktron.evaluation.parallel import EngineCounts, count, engine_name
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
-from masktron.sources.xml.layout import survey
+from masktron.sources.xml.plain import survey
 from masktron.sources.xml.slices import NotSlicedError, framed, slices
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'

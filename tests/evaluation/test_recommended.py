@@ -30,8 +30,7 @@ from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.xpath1_conversions import FUNCTIONS, misreads
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.lexical import is_misread, xpath1_number, xpath1_text
-from masktron.sources.xml.layout import survey
-from masktron.sources.xml.plain import iter_batches, survey_plain
+from masktron.sources.xml.plain import iter_batches, survey, survey_plain
 
 RECORD = (
     "<Record year='1.14'><V1>1.14</V1><V2>1.36</V2><V3>1e3</V3><V4>+5</V4><V5/>"

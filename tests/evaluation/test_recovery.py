@@ -23,7 +23,7 @@ from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
-from masktron.sources.xml.layout import survey
+from masktron.sources.xml.plain import survey
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2"><pattern>
 <rule context="Record"><let name="v" value="number(V8)"/>

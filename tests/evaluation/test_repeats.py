@@ -15,7 +15,7 @@ from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.pyschematron_validator import PyschematronValidator
 from masktron.evaluation.repeats import Contents, constants, fields_read
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 
 NAMESPACES = {"s": "urn:s", "xs": "http://www.w3.org/2001/XMLSchema", "fn": "http://www.w3.org/2005/xpath-functions"}
 

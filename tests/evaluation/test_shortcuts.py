@@ -15,7 +15,7 @@ from masktron.evaluation.shortcuts import shortcuts
 from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Origin
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 
 ORIGINAL = "document('o.xml')"
 REPLACED = [

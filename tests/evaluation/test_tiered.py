@@ -28,8 +28,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
-from masktron.sources.xml.layout import survey
-from masktron.sources.xml.plain import iter_batches, survey_plain
+from masktron.sources.xml.plain import iter_batches, survey, survey_plain
 from plain_twin import FakeCompiler, batches_of
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'

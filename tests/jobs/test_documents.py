@@ -18,7 +18,7 @@ from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.jobs import revalidate
 from masktron.jobs.documents import Given, bound
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 
 CODES = "<nace xmlns='urn:nace'><s code='1'/><s code='2'/><s code='3'/></nace>"
 HEAD = '<ns prefix="n" uri="urn:nace"/><let name="codes" value="document(\'nace.xml\')/n:nace/n:s"/>'

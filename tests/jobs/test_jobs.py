@@ -27,8 +27,8 @@ from masktron.kernels.ready import kernels_kept
 from masktron.partitions.partitioner import Partitioner
 from masktron.report.tables import mask_tables
 from masktron.resources import resource
-from masktron.sources.xml.layout import detect_layout
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.wellformed import SMALLEST
 from paths import ROOT
 

@@ -32,8 +32,8 @@ from masktron.results import BlockResult
 from masktron.settle.aim import aim
 from masktron.settle.prototypes import Settled
 from masktron.settle.system import MAX_RECIPES, Equality, recipes
-from masktron.sources.xml.layout import detect_layout
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import detect_layout
 
 type Rows = list[dict[str, object]]
 PRODUCT = "A * B = P"

@@ -19,7 +19,7 @@ from masktron.evaluation.columns.xpath2_regex import translated
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.rulebook.backtracking import suspects
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 from masktron.xpath.regex_ambiguity import NotAnalysedError, ambiguity
 
 AMBIGUOUS = [

@@ -20,7 +20,7 @@ from masktron.evaluation.exact import evaluate
 from masktron.rulebook.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS, since
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 from xpath_functions import ARRAY, FN, MAP, MATH, XPATH1, calls
 
 PARSERS = {"1.0": XPath1Parser, "2.0": XPath2Parser, "3.0": XPath30Parser, "3.1": XPath31Parser}

@@ -16,8 +16,8 @@ from masktron.errors import DocumentError, UsageError
 from masktron.sources.frame import field_names, lexeme_of, lexemes_of, write_frame
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Records
-from masktron.sources.xml.layout import survey
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import survey
 
 
 def _records(path) -> Records:

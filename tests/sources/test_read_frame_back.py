@@ -18,8 +18,8 @@ from masktron.errors import UsageError
 from masktron.sources.frame import lexemes_of, write_frame
 from masktron.sources.frame_back import require_one_type, restored, types_of
 from masktron.sources.records import Column, Field, Layout, Records, Typed
-from masktron.sources.xml.layout import survey
 from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.plain import survey
 
 ZONE = "Europe/Rome"
 COLUMNS: dict[str, pd.Series[Any]] = {

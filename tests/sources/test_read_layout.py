@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.records import Field
-from masktron.sources.xml.layout import Shape, confirm, detect_layout, survey
+from masktron.sources.records import Field, Shape
+from masktron.sources.xml.layout import confirm
+from masktron.sources.xml.plain import detect_layout, survey
 
 
 @pytest.fixture

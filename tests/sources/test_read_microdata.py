@@ -16,8 +16,8 @@ from lxml import etree
 
 from masktron.errors import DocumentError
 from masktron.sources.records import Layout, Status
-from masktron.sources.xml.layout import detect_layout, survey
 from masktron.sources.xml.microdata import chunk_document, iter_chunks, read_records, record_lines
+from masktron.sources.xml.plain import detect_layout, survey
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_a_chunk_keeps_one_copy_of_each_parent(write):
 
 MEASURE = """
 import pathlib, resource, sys
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.microdata import iter_chunks, read_records
 path, count = sys.argv[1], int(sys.argv[2])
 layout = detect_layout(path)

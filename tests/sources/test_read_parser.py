@@ -8,9 +8,9 @@ import os
 import pytest
 
 from masktron.errors import DocumentError, RulebookError
-from masktron.sources.xml.layout import survey
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.parser import parse_tree
+from masktron.sources.xml.plain import survey
 
 BOMB = b"""<!DOCTYPE Data [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]><Data><Record><V1>&c;</V1></Record></Data>"""

@@ -27,10 +27,9 @@ from masktron.sources.xml import flatness as establishing
 from masktron.sources.xml import plain as plain_module
 from masktron.sources.xml import prefix as prefix_module
 from masktron.sources.xml.blocks import Name, PlainFile
-from masktron.sources.xml.layout import survey, survey_exactly
 from masktron.sources.xml.microdata import record_lines
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain import iter_batches, survey_file, survey_plain
+from masktron.sources.xml.plain import iter_batches, survey, survey_exactly, survey_file, survey_plain
 from masktron.sources.xml.prefix import NotPlain, Paths, first_record
 
 PREFIXES = st.one_of(st.integers(50, 700), st.just(1 << 20))
@@ -430,7 +429,7 @@ def test_a_missing_file_is_the_error_of_the_exact_way(tmp_path):
 def test_small_files_do_not_load_the_compiler(tmp_path):
     path = written(tmp_path, document())
     code = (
-        "import sys; from masktron.sources.xml.layout import survey; import masktron.sources.xml.plain; "
+        "import sys; from masktron.sources.xml.plain import survey; "
         f"survey({str(path)!r}); print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

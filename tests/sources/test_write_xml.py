@@ -15,12 +15,11 @@ from lxml import etree
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Coded
-from masktron.sources.xml.layout import detect_layout, survey
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.new_texts import escaped, writable
 from masktron.sources.xml.outline import namespaces_of
-from masktron.sources.xml.plain import survey_plain
+from masktron.sources.xml.plain import detect_layout, survey, survey_plain
 from masktron.sources.xml.writer import write_masked
 
 FIELDS = ("@id", "@n:w", "A", "B", "n:C", "D")

@@ -28,7 +28,7 @@ from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.rulebook.forbidden import FORBIDDEN, FUNCTIONS_NAMESPACE
 from masktron.rulebook.functions import FUNCTIONS
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.layout import survey
+from masktron.sources.xml.plain import survey
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls
 
 

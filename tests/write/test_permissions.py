@@ -15,8 +15,8 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import api
 from masktron.jobs import demo
+from masktron.scratch import private_folder
 from masktron.write import atomic
-from masktron.write.scratch import private_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 

@@ -16,9 +16,9 @@ import pytest
 
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError
+from masktron.scratch import private_folder, remove_abandoned
 from masktron.write import atomic, scratch
 from masktron.write.atomic import atomic_path, publishing
-from masktron.write.scratch import private_folder, remove_abandoned
 
 
 def _files(folder):
@@ -149,7 +149,7 @@ with atomic_path(sys.argv[1]) as path:
 KILLED = """
 import sys
 from masktron.write.atomic import atomic_path
-from masktron.write.scratch import private_folder
+from masktron.scratch import private_folder
 with private_folder() as folder, atomic_path(sys.argv[1]) as path:
     (folder / "frame.xml").write_text("secret")
     path.write_text("secret")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from masktron.config import Config, Role
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
+from masktron.files import file_hash
 from masktron.jobs.common import Job, Progress
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
 from masktron.jobs.pairing import Stated
@@ -19,7 +20,7 @@ from masktron.jobs.untested import told, with_untested
 from masktron.results import RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.xml.plain import survey_file
-from masktron.write.manifest import Contract, file_hash
+from masktron.write.manifest import Contract
 
 if TYPE_CHECKING:
     from masktron.evaluation.cross_check import Ahead

@@ -16,6 +16,7 @@ from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
+from masktron.files import file_hash
 from masktron.jobs.audit import Audit, counted
 from masktron.jobs.common import Progress, shown_path
 from masktron.jobs.compared import compare, taken
@@ -27,11 +28,10 @@ from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import told_as
-from masktron.sources.records import Layout, Records
-from masktron.sources.xml.layout import Shape
+from masktron.sources.records import Layout, Records, Shape
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_file
-from masktron.write.manifest import Contract, file_hash
+from masktron.write.manifest import Contract
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile

@@ -26,14 +26,13 @@ from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
-from masktron.sources.xml.layout import Shape
+from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import survey_file
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
-    from masktron.sources.xml.wellformed import Judge
+    from masktron.sources.xml.wellformed import WellFormedness
 
 __all__ = [
     "LARGE",
@@ -175,14 +174,14 @@ def open_job(
     record: str | None = None,
     phase: str | None = None,
     progress: Progress = no_progress,
-    judge: Judge | None = None,
+    judge: WellFormedness | None = None,
     given: Given = NOT_GIVEN,
 ) -> Job:
     """Read the rulebook, survey the file and classify the rules.
 
     Parameters
     ----------
-    judge : Judge, optional
+    judge : WellFormedness, optional
         Of the file, where libxml2 has begun to read it.
     given : Given
         The documents that rules read.

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
+from masktron.files import file_hash
 from masktron.jobs.common import Progress
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.progress import told_as
-from masktron.sources.records import Column, Field, Records, Status
-from masktron.sources.xml.layout import Shape
+from masktron.sources.records import Column, Field, Records, Shape, Status
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_file
-from masktron.write.manifest import Contract, file_hash
+from masktron.write.manifest import Contract
 
 
 def compare(

@@ -30,7 +30,7 @@ KEYS = {"household": "Id", "business": "@id"}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SampleRun:
     """The three jobs on one sample."""
 
     sample: str
@@ -43,7 +43,7 @@ class Outcome:
 class DemoResult:
     """The three jobs on every sample."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SampleRun, ...]
 
     @property
     def complies(self) -> bool:
@@ -127,7 +127,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, temporary)
 
 
-def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> Outcome:
+def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> SampleRun:
     rules, data = folder / f"{sample}.sch", folder / f"{sample}.xml"
     masked, manifest = folder / "masked.xml", folder / "masked.manifest.json"
 
@@ -154,10 +154,10 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
     verdict = run_check(masked, rules, original=data, manifest=manifest, progress=progress)
     write_json(folder / "check.json", verdict.as_dict())
     show(check_tables(verdict)[1:], console)
-    return Outcome(sample, before, result, verdict)
+    return SampleRun(sample, before, result, verdict)
 
 
-def _summary(outcomes: Sequence[Outcome]) -> Table:
+def _summary(outcomes: Sequence[SampleRun]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("")
     for outcome in outcomes:

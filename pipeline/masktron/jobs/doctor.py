@@ -30,7 +30,7 @@ _RECORDS = "<Data><V>1</V><V>2</V></Data>"
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineState:
     """An engine that decides rules.
 
     Attributes
@@ -63,7 +63,7 @@ class DoctorResult:
         That this process may use.
     packages : mapping of str to str or None
         Versions by distribution; None where it is not installed.
-    engines : tuple of Engine
+    engines : tuple of EngineState
     compiled : mapping of str to bool
         What compiled code does, and whether it is at hand.
     kept : bool
@@ -78,7 +78,7 @@ class DoctorResult:
     system: str
     cores: int
     packages: dict[str, str | None]
-    engines: tuple[Engine, ...]
+    engines: tuple[EngineState, ...]
     compiled: dict[str, bool]
     kept: bool
     compiled_folder: str | None
@@ -134,7 +134,7 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         system=f"{platform.system()} {platform.machine()}",
         cores=usable_cores(),
         packages={name: _version(name) for name in PACKAGES},
-        engines=(Engine(describe("libxml2"), _libxml2_works()), _saxon()),
+        engines=(EngineState(describe("libxml2"), _libxml2_works()), _saxon()),
         compiled={family.name: family.is_ready() for family in FAMILIES},
         kept=kernels_kept(),
         compiled_folder=kernels_folder(),
@@ -152,17 +152,17 @@ def _libxml2_works() -> bool:
     return str(etree.XSLT(etree.XML(_PROBE))(etree.XML(_RECORDS))) == "true"
 
 
-def _saxon() -> Engine:
+def _saxon() -> EngineState:
     """Ask Saxon; what keeps it from working is told beside the rest, not instead of it."""
     try:
         name = describe("saxon")
     except (SaxonError, ResourceError) as error:
-        return Engine("SaxonC", works=False, why=_in_a_line(error))
+        return EngineState("SaxonC", works=False, why=_in_a_line(error))
     try:
         answer = values(_RECORDS, {}, "sum(//V) = 3")
     except (SaxonError, ResourceError) as error:
-        return Engine(name, works=False, why=_in_a_line(error))
-    return Engine(name, works=answer == ["true"])
+        return EngineState(name, works=False, why=_in_a_line(error))
+    return EngineState(name, works=answer == ["true"])
 
 
 def _in_a_line(error: Exception) -> str:

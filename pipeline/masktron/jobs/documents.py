@@ -11,12 +11,11 @@ from lxml import etree
 
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, RulebookError, UsageError
-from masktron.files import same_file
+from masktron.files import file_hash, same_file
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Check, Document, Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.parser import parse_tree, tree_parser
-from masktron.write.manifest import file_hash
 
 ORIGINAL_NAMES = ("original.xml", "microdata.xml")
 """Names that always stand for the original, whatever its file is called."""

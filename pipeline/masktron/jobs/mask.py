@@ -16,7 +16,7 @@ from masktron.config import Config, Role, did_you_mean
 from masktron.constraints import Atom
 from masktron.errors import InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
-from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
+from masktron.files import file_hash, manifest_beside, refuse_other_names, refuse_outputs
 from masktron.jobs.common import (
     Job,
     Progress,
@@ -74,8 +74,7 @@ from masktron.results import (
 )
 from masktron.roles import FieldFacts
 from masktron.settle.prototypes import EXITS
-from masktron.sources.records import Coded, Column, Layout, Records, Typed
-from masktron.sources.xml.layout import Shape
+from masktron.sources.records import Coded, Column, Layout, Records, Shape, Typed
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.outline import namespaces_of
@@ -83,7 +82,7 @@ from masktron.sources.xml.plain import survey_file
 from masktron.sources.xml.writer import write_masked
 from masktron.write.atomic import atomic_path, blamed
 from masktron.write.declared import Declared
-from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, file_hash, versions, write_plain
+from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, versions, write_plain
 
 _ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""

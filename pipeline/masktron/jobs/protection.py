@@ -48,7 +48,7 @@ FORCED = 0.01
 SPARE = 2
 """Records beyond that, for expectations so small that a score says nothing."""
 
-type Mask = NDArray[np.bool_]
+type CellMask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ class Pair:
     original: Mapping[str, Column]
     masked: Mapping[str, Column]
     groups: Labels
-    follows: Mapping[str, Mask]
+    follows: Mapping[str, CellMask]
     k: int
 
 
@@ -185,7 +185,7 @@ def without_codes(column: Column, codes: Collection[str] | None) -> Column:
 
 def following(
     names: Sequence[str], given: Sequence[str], atoms: Sequence[Atom], columns: Mapping[str, Column]
-) -> dict[str, Mask]:
+) -> dict[str, CellMask]:
     """Return, for each drawn field, the records in which rules and other fields leave its value no choice.
 
     A value follows where a condition that holds in the record says it: an equality whose other fields are given or
@@ -334,7 +334,7 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
 
 
 def noise_of(
-    before: Column, after: Column, follows: Mask, groups: Labels, share: float, settled: float
+    before: Column, after: Column, follows: CellMask, groups: Labels, share: float, settled: float
 ) -> tuple[float, float]:
     """Return the standard deviation of the noise that is seen, and the least that the promise allows.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from masktron.config import Config
 from masktron.errors import UsageError
+from masktron.files import file_hash
 from masktron.jobs.common import Job
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import Chosen
@@ -17,7 +18,6 @@ from masktron.methods.parameters import Parameter
 from masktron.release_key import is_secret, key_of_seed, new_key
 from masktron.roles import FieldFacts
 from masktron.streams import Streams
-from masktron.write.manifest import file_hash
 
 
 @dataclass(frozen=True, slots=True)

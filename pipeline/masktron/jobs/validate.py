@@ -31,7 +31,7 @@ from masktron.jobs.untested import idle_conditions, may_be_untested, with_untest
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
 from masktron.sources.records import Field
-from masktron.sources.xml.wellformed import Judge
+from masktron.sources.xml.wellformed import WellFormedness
 from masktron.thresholds import Threshold
 
 USUAL_KEY = "@id"
@@ -55,7 +55,7 @@ def run_validate(
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
-    judge: Judge | None = None,
+    judge: WellFormedness | None = None,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -86,7 +86,7 @@ def run_validate(
     outputs : Outputs, optional
         Reports to write while the file is read.
     progress : callable
-    judge : Judge, optional
+    judge : WellFormedness, optional
         Of the file, where libxml2 has begun to read it.
 
     Raises

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.kernels.compiling import kernel
 from masktron.kernels.scanner import Bytes
 
-# Forms of cells, as `masktron.sources.columns.Form`
+# Forms of cells, as `masktron.sources.columns.NumberForm`
 _NOTHING, _BLANK, _INTEGER, _DECIMAL, _WORDS, _OTHER = 0, 1, 2, 3, 4, 5
 _EMPTY, _TEXT = 1, 2
 

@@ -29,7 +29,7 @@ class Cell(IntEnum):
     """What only an XML parser should read: references, CDATA, comments, carriage returns, attributes, repetition."""
 
 
-class Form(IntEnum):
+class NumberForm(IntEnum):
     """Which kind of number a cell spells, white space around it apart."""
 
     NOTHING = 0
@@ -70,7 +70,7 @@ class Numbers:
     Attributes
     ----------
     form : ndarray of uint8, shape (n,)
-        `Form` codes.
+        `NumberForm` codes.
     double : ndarray of float64, shape (n,)
         Correctly rounded, as XPath 2 and later read it; NaN where the form is neither INTEGER nor DECIMAL.
     libxml2 : ndarray of float64, shape (n,)
@@ -195,7 +195,7 @@ class Batch:
     def _libxml2(self, at: int) -> NDArray[np.float64]:
         """Return what libxml2 reads in a field, exponents included, which the kernel leaves out."""
         numbers, cells = self._numbers[at], self.cells[at]
-        other = np.flatnonzero((numbers.form == Form.OTHER) & (cells.status == Cell.TEXT))
+        other = np.flatnonzero((numbers.form == NumberForm.OTHER) & (cells.status == Cell.TEXT))
         if not len(other):
             return numbers.libxml2
         found = numbers.libxml2.copy()

@@ -74,6 +74,24 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """Whether the file is a plain table: like records, each with single fields that hold text only.
+
+    Attributes
+    ----------
+    flat : bool
+    reason : str
+        What is not flat, in one sentence; empty for a flat file.
+    line : int
+        Where that was first seen; 0 for a flat file.
+    """
+
+    flat: bool
+    reason: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Typed:
     """What the type of a column of a data frame says of a field, and its lexemes do not.
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import DocumentError
+from masktron.scratch import is_at, locked_file, remove_abandoned
 from masktron.supervisor import tell_folder, tell_output
-from masktron.write.scratch import is_at, locked_file, remove_abandoned
 
 _OUTPUT_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import platform
 import re
@@ -42,12 +41,6 @@ def versions() -> dict[str, str]:
 @functools.cache
 def _version(package: str) -> str:
     return version(package)  # reads a file
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def dump(content: Mapping[str, Any]) -> str:

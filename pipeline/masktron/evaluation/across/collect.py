@@ -15,7 +15,7 @@ from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection
 from masktron.evaluation.findings import Verdict
 from masktron.rulebook.schema import XPathVersion
-from masktron.sources.columns import Batch, Cell, Form
+from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.key_table import KeyTable
 
 _LARGEST = 2**53
@@ -147,7 +147,7 @@ class Collector:
         target = self._chosen.target
         assert target is not None  # noqa: S101 - for the type checker
         numbers = batch.numbers(target)
-        if (chosen & (numbers.form == Form.OTHER)).any():
+        if (chosen & (numbers.form == NumberForm.OTHER)).any():
             raise NotAcross("a value that may or may not be a number")
         values = numbers.double
         if self._version != "1.0" and np.isnan(values[chosen]).any():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.columns import Batch, Cell, Cells, Form, Numbers, Texts
+from masktron.sources.columns import Batch, Cell, Cells, NumberForm, Numbers, Texts
 from masktron.sources.records import Field, Layout
 
 
@@ -84,7 +84,7 @@ class DerivedBatch(Batch):
         derived = self._added[own]
         doubles = derived.values.astype(np.float64)[derived.codes]
         return Numbers(
-            form=np.full(len(self), Form.INTEGER, dtype=np.uint8),
+            form=np.full(len(self), NumberForm.INTEGER, dtype=np.uint8),
             double=doubles,
             libxml2=doubles,
             mantissa=derived.values[derived.codes],

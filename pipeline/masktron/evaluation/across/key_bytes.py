@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.selection import Key, Word
-from masktron.sources.columns import Batch, Cell, Form
+from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.lexical import XML_SPACE
 
 
@@ -63,7 +63,7 @@ def spans(batch: Batch, key: Key) -> KeySpans:
 def _numbers(batch: Batch, at: int) -> KeySpans:
     """NaN equals nothing, and both zeros are one."""
     numbers = batch.numbers(at)
-    if (numbers.form == Form.OTHER).any():
+    if (numbers.form == NumberForm.OTHER).any():
         raise NotAcross("a value that may or may not be a number")
     values = numbers.double + 0.0
     start = np.arange(len(values), dtype=np.int64) * 8

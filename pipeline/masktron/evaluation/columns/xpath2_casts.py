@@ -31,7 +31,7 @@ from masktron.evaluation.columns.xpath2_values import (
     boolean,
     some,
 )
-from masktron.sources.columns import Form
+from masktron.sources.columns import NumberForm
 from masktron.sources.lexical import INTEGER_TYPES, XML_SPACE
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -185,8 +185,8 @@ def _text_castable(item: Untyped | Text, target: str, source: Source, doubt: Dou
 
 def _number_castable(item: Untyped, target: str, source: Source, doubt: Doubt) -> Bools:
     form = source.numbers(item.at).form
-    plain = form == Form.INTEGER if target == "integer" else is_numeric_form(form)
-    other = some((form == Form.OTHER) & item.present)
+    plain = form == NumberForm.INTEGER if target == "integer" else is_numeric_form(form)
+    other = some((form == NumberForm.OTHER) & item.present)
     if other is NO:
         return plain
     mine = Doubt()

@@ -30,7 +30,7 @@ from masktron.evaluation.columns.xpath2_values import (
     Untyped,
     some,
 )
-from masktron.sources.columns import Form, Numbers
+from masktron.sources.columns import NumberForm, Numbers
 from masktron.sources.lexical import XML_SPACE
 
 LIMIT = 2**62 - 1
@@ -51,7 +51,7 @@ def plain_double(text: str) -> float | None:
 
 def is_numeric_form(form: NDArray[np.uint8]) -> Bools:
     """Return where a cell is a plain integer or decimal."""
-    return np.asarray((form == Form.INTEGER) | (form == Form.DECIMAL))
+    return np.asarray((form == NumberForm.INTEGER) | (form == NumberForm.DECIMAL))
 
 
 def as_double(item: Item, source: Source, doubt: Doubt, *, lenient: bool = False) -> Double:
@@ -82,7 +82,7 @@ def _untyped_double(item: Untyped, source: Source, doubt: Doubt, *, lenient: boo
     if not lenient:
         doubt.add(some(np.isnan(numbers.double) & item.present))
         return Double(item.present, numbers.double)
-    other = some((numbers.form == Form.OTHER) & item.present)
+    other = some((numbers.form == NumberForm.OTHER) & item.present)
     if other is not NO:
         texts = source.texts(item.at)
         known = code_table((plain_double(value) is not None for value in texts.values), np.bool_)
@@ -117,7 +117,7 @@ def untyped_exact(item: Untyped, source: Source, doubt: Doubt, *, integer: bool)
 
 
 def _cast_exact(numbers: Numbers, present: Bools, doubt: Doubt, *, integer: bool) -> Exact:
-    wanted = numbers.form == Form.INTEGER if integer else is_numeric_form(numbers.form)
+    wanted = numbers.form == NumberForm.INTEGER if integer else is_numeric_form(numbers.form)
     doubt.add(some(~wanted & present))
     mantissa, scale, lost = _one_scale(numbers, wanted)
     exact = Exact(present, mantissa, scale, integer)
@@ -139,13 +139,13 @@ def exact_of_text(item: Text, doubt: Doubt, *, integer: bool) -> Exact:
     return _cast_exact(numbers, item.present, doubt, integer=integer)
 
 
-def _plain_exact(text: str) -> tuple[Form, int, int]:
+def _plain_exact(text: str) -> tuple[NumberForm, int, int]:
     trimmed = text.strip(XML_SPACE)
     if not _PLAIN.fullmatch(trimmed):
-        return Form.OTHER, 0, -1
+        return NumberForm.OTHER, 0, -1
     whole, point, fraction = trimmed.partition(".")
     digits = f"{whole}{fraction}"
-    form = Form.DECIMAL if point else Form.INTEGER
+    form = NumberForm.DECIMAL if point else NumberForm.INTEGER
     if len(digits.lstrip("-").lstrip("0")) > 18:
         return form, 0, -1
     return form, int(digits), len(fraction)

@@ -76,7 +76,7 @@ class Edits:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RecordText:
     """One record as text, with the tags around all records."""
 
     opening: str
@@ -93,7 +93,7 @@ def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
     return list(place)
 
 
-def serialised(root: etree._Element, layout: Layout) -> Iterator[Piece]:
+def serialised(root: etree._Element, layout: Layout) -> Iterator[RecordText]:
     """Yield the records of such a document as they are written; it is used up."""
     place = root = released(root, layout)
     indent = "\n" if "\n" in (place.text or "") else ""
@@ -110,4 +110,4 @@ def serialised(root: etree._Element, layout: Layout) -> Iterator[Piece]:
     place.append(etree.Comment(""))
     opening, *texts, closing = etree.tostring(root, encoding="unicode").split(_MARK)
     for text, tail in zip(texts, tails, strict=True):
-        yield Piece(opening + lead, text, tail, closing)
+        yield RecordText(opening + lead, text, tail, closing)

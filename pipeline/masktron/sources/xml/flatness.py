@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.scanner import ALIEN, END, LOOK_BEFORE, LOOK_RECORD, MORE, UNKNOWN
-from masktron.sources.records import Field, Layout
+from masktron.sources.records import Field, Layout, Shape
 from masktron.sources.xml.blocks import Found, Name, PlainFile, Table, joined
 from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.layout import Shape, shape_of
+from masktron.sources.xml.layout import shape_of
 from masktron.sources.xml.parser import deaf_parser
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
-from masktron.sources.xml.wellformed import Judge, stamp_of
+from masktron.sources.xml.wellformed import WellFormedness, stamp_of
 
 _ROWS = 1 << 12
 _LONGEST = 1 << 25
@@ -49,7 +49,7 @@ def established(
     record: str | None,
     hints: Collection[str],
     block: int,
-    judge: Judge | None = None,
+    judge: WellFormedness | None = None,
 ) -> tuple[Layout, Shape, PlainFile]:
     """Read a whole file, whose first records were found to be flat.
 

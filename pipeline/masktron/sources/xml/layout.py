@@ -11,29 +11,11 @@ from lxml import etree
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.records import Field, Layout
+from masktron.sources.records import Field, Layout, Shape
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.parser import MAX_DEPTH, scan
 
 _MAX_PATHS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Whether the file is a plain table: like records, each with single fields that hold text only.
-
-    Attributes
-    ----------
-    flat : bool
-    reason : str
-        What is not flat, in one sentence; empty for a flat file.
-    line : int
-        Where that was first seen; 0 for a flat file.
-    """
-
-    flat: bool
-    reason: str = ""
-    line: int = 0
 
 
 @dataclass(slots=True)
@@ -108,7 +90,7 @@ class Survey:
         Raises
         ------
         DocumentError, UsageError
-            As `survey`.
+            As `masktron.sources.xml.plain.survey`.
         """
         root = self.root
         chosen = _overridden(self.path, root, record) if record else _detected(self.path, root, hints)
@@ -189,49 +171,10 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def detect_layout(path: str | Path, *, record: str | None = None, hints: Collection[str] = ()) -> Layout:
-    """Find the record element and the fields; see `survey`, which also tells whether the file is flat."""
-    return survey(path, record=record, hints=hints)[0]
-
-
-def survey(path: str | Path, *, record: str | None = None, hints: Collection[str] = ()) -> tuple[Layout, Shape]:
-    """Read a whole file and find its record element, its fields and how it deviates from a flat table.
-
-    Parameters
-    ----------
-    path : str or Path
-    record : str, optional
-        The record element, by local or Clark name. Without it, the one element that repeats below the root or
-        below the only child of the root.
-    hints : collection of str
-        Local names of elements that rules have as contexts; they decide where the file leaves it open.
-
-    Returns
-    -------
-    Layout
-        Fields in the order in which the file first shows them, attributes before elements. Where two fields
-        share a local name, the later one is named by its Clark name. No record: no fields.
-    Shape
-        For the whole file, not a sample.
-
-    Raises
-    ------
-    DocumentError
-        The file cannot be parsed, or nothing tells which element is the record.
-    UsageError
-        `record` names no element, or more than one.
-    """
-    # numba is slow to load, and only large files pay for it
-    from masktron.sources.xml.plain import survey_file  # noqa: PLC0415
-
-    layout, shape, _ = survey_file(path, record=record, hints=hints)
-    return layout, shape
-
-
 def survey_exactly(
     path: str | Path, *, record: str | None = None, hints: Collection[str] = ()
 ) -> tuple[Layout, Shape]:
-    """Do what `survey` does with expat alone, for files of any size and shape: the way that says what is right."""
+    """Do what `masktron.sources.xml.plain.survey` does with expat alone: the way that says what is right."""
     path = Path(path)
     walk = Survey(path)
     encoding = scan(path, walk.attach)

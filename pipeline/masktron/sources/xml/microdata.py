@@ -110,7 +110,7 @@ def read_records(
     ----------
     path : str or Path
     layout : Layout
-        From `masktron.sources.xml.layout.survey`.
+        From `masktron.sources.xml.plain.survey`.
     missing : mapping of str to frozenset of str
         Declared missing codes by field name, ``*`` for all fields; compared as text without white space around.
     plain : PlainFile, optional

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from masktron.sources.records import Layout
-from masktron.sources.xml.layout import Shape, Survey, surveyed
+from masktron.sources.records import Layout, Shape
+from masktron.sources.xml.layout import Survey, surveyed
 
-type Step = tuple[str, str]
+type PathStep = tuple[str, str]
 """Namespace, empty for none, and local name."""
 
 
@@ -25,8 +25,8 @@ class Vocabulary:
         The same, with the attribute as the last step.
     """
 
-    elements: frozenset[tuple[Step, ...]]
-    attributes: frozenset[tuple[Step, ...]]
+    elements: frozenset[tuple[PathStep, ...]]
+    attributes: frozenset[tuple[PathStep, ...]]
 
     def spaces(self, name: str, *, attribute: bool = False) -> frozenset[str]:
         """Return the namespaces in which a local name occurs; none where it does not occur."""
@@ -59,17 +59,17 @@ def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
     return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
 
 
-def _elements(walk: Survey) -> Iterator[tuple[Step, ...]]:
+def _elements(walk: Survey) -> Iterator[tuple[PathStep, ...]]:
     for node in walk.top.descendants():
         yield tuple(map(_step, node.path))
 
 
-def _attributes(walk: Survey) -> Iterator[tuple[Step, ...]]:
+def _attributes(walk: Survey) -> Iterator[tuple[PathStep, ...]]:
     for node in walk.top.descendants():
         for name in node.attributes:
             yield (*map(_step, node.path), _step(name))
 
 
-def _step(tag: str) -> Step:
+def _step(tag: str) -> PathStep:
     space, _, local = tag.rpartition("}")
     return space.removeprefix("{"), local

@@ -20,7 +20,7 @@ from masktron.sources.xml.edits import Edits, records_of, serialised
 from masktron.sources.xml.microdata import cut_document
 from masktron.sources.xml.new_texts import octets_of
 from masktron.sources.xml.plain import iter_batches
-from masktron.sources.xml.written_names import Names
+from masktron.sources.xml.written_names import RawNames
 
 _ROOM = 1 << 23
 """Bytes that are put together before they are written."""
@@ -43,7 +43,7 @@ class Pieces:
         source: Path,
         edits: Edits,
         plain: PlainFile,
-        names: Names,
+        names: RawNames,
         head: bytes,
         kept: NDArray[np.bool_],
         apart: NDArray[np.bool_],

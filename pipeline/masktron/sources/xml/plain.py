@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Collection, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -10,12 +10,13 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.errors import MasktronError
+from masktron.progress import Progress
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
-from masktron.sources.xml.layout import Shape, survey_exactly
+from masktron.sources.records import Layout, Shape
+from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.prefix import NotPlain, first_record
-from masktron.sources.xml.wellformed import SMALLEST, Judge, stamp_of
+from masktron.sources.xml.wellformed import SMALLEST, WellFormedness, stamp_of
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
@@ -28,7 +29,41 @@ _BATCH_ROWS = 1 << 16
 _BATCH_CELLS = 1 << 22
 """Bounds the rows of files with many fields."""
 
-type Progress = Callable[[str, int], None]
+
+def detect_layout(path: str | Path, *, record: str | None = None, hints: Collection[str] = ()) -> Layout:
+    """Find the record element and the fields; see `survey`, which also tells whether the file is flat."""
+    return survey(path, record=record, hints=hints)[0]
+
+
+def survey(path: str | Path, *, record: str | None = None, hints: Collection[str] = ()) -> tuple[Layout, Shape]:
+    """Read a whole file and find its record element, its fields and how it deviates from a flat table.
+
+    Parameters
+    ----------
+    path : str or Path
+    record : str, optional
+        The record element, by local or Clark name. Without it, the one element that repeats below the root or
+        below the only child of the root.
+    hints : collection of str
+        Local names of elements that rules have as contexts; they decide where the file leaves it open.
+
+    Returns
+    -------
+    Layout
+        Fields in the order in which the file first shows them, attributes before elements. Where two fields
+        share a local name, the later one is named by its Clark name. No record: no fields.
+    Shape
+        For the whole file, not a sample.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be parsed, or nothing tells which element is the record.
+    UsageError
+        `record` names no element, or more than one.
+    """
+    layout, shape, _ = survey_file(path, record=record, hints=hints)
+    return layout, shape
 
 
 def survey_file(
@@ -37,9 +72,9 @@ def survey_file(
     record: str | None = None,
     hints: Collection[str] = (),
     progress: Progress | None = None,
-    judge: Judge | None = None,
+    judge: WellFormedness | None = None,
 ) -> tuple[Layout, Shape, PlainFile | None]:
-    """Do what `masktron.sources.xml.layout.survey` does, and tell whether batches can be made of the file.
+    """Do what `survey` does, and tell whether batches can be made of the file.
 
     Parameters
     ----------
@@ -47,7 +82,7 @@ def survey_file(
         As there.
     progress : callable, optional
         Told of what takes long: that kernels are being compiled.
-    judge : Judge, optional
+    judge : WellFormedness, optional
         Of this file, where libxml2 has begun to read it.
 
     Raises
@@ -73,18 +108,18 @@ def survey_plain(
     hints: Collection[str] = (),
     progress: Progress | None = None,
     block: int = _SURVEY_BLOCK,
-    judge: Judge | None = None,
+    judge: WellFormedness | None = None,
 ) -> tuple[Layout, Shape, PlainFile] | None:
     """Survey a flat file at the speed of libxml2; None for every other file, as soon as that is known.
 
     Parameters
     ----------
     path, record, hints
-        As `masktron.sources.xml.layout.survey`.
+        As `survey`.
     progress : callable, optional
     block : int
         Bytes that are read at a time.
-    judge : Judge, optional
+    judge : WellFormedness, optional
 
     Returns
     -------

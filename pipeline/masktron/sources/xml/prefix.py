@@ -95,7 +95,7 @@ class Paths(Survey):
 def first_record(
     path: Path, stream: BinaryIO, encoding: Encoding, record: str | None, hints: Collection[str]
 ) -> Start:
-    """Find the record element as `masktron.sources.xml.layout.survey` would if the file ended after its first part.
+    """Find the record element as `masktron.sources.xml.plain.survey` would if the file ended after its first part.
 
     Raises
     ------

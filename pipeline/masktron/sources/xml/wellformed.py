@@ -28,7 +28,7 @@ def stamp_of(stream: BinaryIO) -> Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-class Judge:
+class WellFormedness:
     """Whether a file is well-formed, to be asked for later."""
 
     def __init__(self, verdict: Future[Stamp | None], stopped: Event) -> None:
@@ -51,7 +51,7 @@ class Judge:
 
 
 @contextmanager
-def judged(path: str | Path) -> Iterator[Judge | None]:
+def judged(path: str | Path) -> Iterator[WellFormedness | None]:
     """Begin to read a large file with libxml2; it is stopped where the context ends. None for other files.
 
     Meanwhile other threads run: libxml2 needs the interpreter only between blocks.
@@ -63,7 +63,7 @@ def judged(path: str | Path) -> Iterator[Judge | None]:
         return
     stopped = Event()
     with ThreadPoolExecutor(max_workers=1) as helper:
-        judge = Judge(helper.submit(_read, path, stopped), stopped)
+        judge = WellFormedness(helper.submit(_read, path, stopped), stopped)
         try:
             yield judge
         finally:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Layout
-from masktron.sources.xml.edits import Edits, Piece, records_of, serialised
+from masktron.sources.xml.edits import Edits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_lines
 from masktron.sources.xml.new_texts import check_texts
@@ -159,7 +159,7 @@ def _tell(told: Told, size: int, done: int) -> None:
     told(done, size)
 
 
-def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator[Piece]:
+def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator[RecordText]:
     for chunk in iter_chunks(source, edits.layout):
         told(chunk.first)
         for j, record in enumerate(records_of(chunk.root, edits.layout)):
@@ -168,7 +168,7 @@ def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator
 
 
 def _assembled(
-    pieces: Iterator[Piece], between: str, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
+    pieces: Iterator[RecordText], between: str, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
 ) -> Iterator[str]:
     """Yield the root element with the records that are kept, in order."""
     if order is None:
@@ -183,8 +183,8 @@ def _assembled(
     yield held[-1].closing
 
 
-def _in_source_order(pieces: Iterator[Piece], between: str, kept: NDArray[np.bool_]) -> Iterator[str]:
-    last: Piece | None = None
+def _in_source_order(pieces: Iterator[RecordText], between: str, kept: NDArray[np.bool_]) -> Iterator[str]:
+    last: RecordText | None = None
     pending = ""
     for piece, wanted in zip(pieces, kept, strict=True):
         if last is None:

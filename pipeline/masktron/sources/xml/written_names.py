@@ -11,7 +11,7 @@ from masktron.sources.xml.microdata import cut_document
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class RawNames:
     """The names of records.
 
     Attributes
@@ -55,7 +55,7 @@ class Names:
         return (opening, closing) if text == sample else None
 
 
-def names_of(layout: Layout, plain: PlainFile) -> Names | None:
+def names_of(layout: Layout, plain: PlainFile) -> RawNames | None:
     """Take the names from a survey; None where a field has two, or the layout is not as surveys make it."""
     attributes = sum(f.attribute for f in layout.fields)
     known = [(name.column, name.raw) for name in plain.names if name.column >= 0]
@@ -63,4 +63,4 @@ def names_of(layout: Layout, plain: PlainFile) -> Names | None:
     first = all(f.attribute for f in layout.fields[:attributes])
     if len(raw) < len(known) or len(layout.record_path) < 2 or not first:
         return None
-    return Names(plain.record, tuple(raw.get(at, b"") for at in range(len(layout.fields))), attributes)
+    return RawNames(plain.record, tuple(raw.get(at, b"") for at in range(len(layout.fields))), attributes)
