@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from masktron.measures.combining import combine
 from masktron.measures.imputation_error import ErrorQuartiles, imputation_error
-from masktron.methods.hierarchical import Hierarchical
+from masktron.methods.hierarchical import HierarchicalMethod
 from masktron.partitions.centroid import Stop
 from reproduction.household_population import population
 from reproduction.marks import Mark
@@ -132,7 +132,7 @@ def section(data: Path, docs: Path) -> Section:
 def study(households: Values, rule: Stop) -> Study:
     """Make the releases of all samples and estimate everything from each."""
     truth, _ = _estimates(households)
-    method = Hierarchical((SPENT, TOTAL), THRESHOLDS, stop=rule, releases=RELEASES).check()
+    method = HierarchicalMethod((SPENT, TOTAL), THRESHOLDS, stop=rule, releases=RELEASES).check()
     samples, released, covered, errors = [], [], [], []
     for seed in range(SAMPLES):
         rng = np.random.default_rng(seed)

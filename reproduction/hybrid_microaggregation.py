@@ -17,8 +17,8 @@ from sklearn.cluster import KMeans
 from masktron.errors import InfeasibleError
 from masktron.measures.subdomains import variations
 from masktron.methods.base import Method, group_means
-from masktron.methods.microhybrid import Microhybrid
-from masktron.methods.muralidhar_sarathy import MuralidharSarathy
+from masktron.methods.microhybrid import MicrohybridMethod
+from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
 from masktron.partitions.mdav import standardise
 from reproduction.data import Values
 from reproduction.hybrid_printed import FILES, STATISTICS, Printed
@@ -87,13 +87,13 @@ def measured(data: Path, printed: Printed) -> Measured:
     ms: dict[str, Drawn | str] = {}
     for name, (share, _) in printed.alphas.items():
         try:
-            ms[name] = _drawn(original, MuralidharSarathy(share, KEPT))
+            ms[name] = _drawn(original, MuralidharSarathyMethod(share, KEPT))
         except InfeasibleError as impossible:
             ms[name] = impossible.what
-    hybrid = {k: _drawn(original, Microhybrid(k, PARTITION, keep=KEPT)) for k in printed.hybrid}
+    hybrid = {k: _drawn(original, MicrohybridMethod(k, PARTITION, keep=KEPT)) for k in printed.hybrid}
     plain = {}
     for k in printed.hybrid:
-        labels = Microhybrid(k, PARTITION, keep=KEPT).mask(original, np.random.default_rng(0)).labels
+        labels = MicrohybridMethod(k, PARTITION, keep=KEPT).mask(original, np.random.default_rng(0)).labels
         assert labels is not None  # noqa: S101 -- it forms groups
         plain[k] = matches(original, np.column_stack([group_means(original, labels)[labels, :2], original[:, 2:]]))
     first = min(k for _, k in printed.alphas.values())

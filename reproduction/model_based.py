@@ -14,8 +14,8 @@ import pandas as pd
 
 from masktron import methods
 from masktron.measures.propensity import pmse
-from masktron.methods.hybrid_micro import HybridMicro
-from masktron.methods.model_hybrid import ModelHybrid
+from masktron.methods.hybrid_micro import HybridMicroMethod
+from masktron.methods.model_hybrid import ModelHybridMethod
 from masktron.synthesis.model_based import Synthesised, draw_clusters
 from masktron.synthesis.within import draw_normal
 from reproduction.data import Values
@@ -108,9 +108,9 @@ def _score(name: str, values: Values, draw: Draw, runs: int) -> Score:
 def _ways(file: File, values: Values) -> Iterator[tuple[str, Draw]]:
     """The methods of the table and what stands beside them; partitions do not depend on the seed: found once."""
     seed = np.random.default_rng(0)
-    partitions = {"Hybrid": ModelHybrid().mask(values, seed).labels}
+    partitions = {"Hybrid": ModelHybridMethod().mask(values, seed).labels}
     for name, k in (("HybridMicro", file.hybrid_micro), ("HybridMicro, half of k", file.hybrid_micro // 2)):
-        partitions[name] = HybridMicro(k).mask(values, seed).labels
+        partitions[name] = HybridMicroMethod(k).mask(values, seed).labels
     for name, labels in partitions.items():
         assert labels is not None  # noqa: S101 -- both methods form groups
         for exact in (False, True):
@@ -152,7 +152,7 @@ def components(folder: Path) -> Iterator[Mark]:
 def fitted(values: Values) -> Synthesised:
     """Return what the method makes of a file, with its mixture."""
     nominal = np.zeros(values.shape[1], dtype=bool)
-    return draw_clusters(values, nominal, ModelHybrid().search(), np.random.default_rng(0), exact=True)
+    return draw_clusters(values, nominal, ModelHybridMethod().search(), np.random.default_rng(0), exact=True)
 
 
 def study_marks(found: Mapping[str, Sequence[Score]]) -> Iterator[Mark]:

@@ -17,7 +17,7 @@ from saxonche import PySaxonApiError
 
 from examples import examples
 from masktron.classify import Edit, classify
-from masktron.classify.forms import Value, form_of, holds, number_of, satisfied
+from masktron.classify.forms import CellValue, form_of, holds, number_of, satisfied
 from masktron.constraints import OpaqueEdit
 from masktron.engines.saxon_engine import SaxonEngine
 from rulebook_builder import edit_of, rulebook
@@ -138,7 +138,7 @@ def element(record: Mapping[str, str | None]) -> etree._Element:
     return etree.fromstring(etree.tostring(made))  # as parsed: without empty text nodes
 
 
-def form_holds(edit: Edit, record: Mapping[str, Value]) -> bool:
+def form_holds(edit: Edit, record: Mapping[str, CellValue]) -> bool:
     assume(not (isinstance(edit.constraint, OpaqueEdit) and "alternatives" in edit.constraint.reason))
     if isinstance(edit.constraint, OpaqueEdit):
         assume(False)

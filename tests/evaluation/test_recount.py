@@ -47,7 +47,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.jobs import revalidate as module
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.records import Layout
-from masktron.sources.xml.layout import detect_layout
+from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.slices import framed
 from rulebook_builder import rulebook
 
