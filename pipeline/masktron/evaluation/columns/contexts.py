@@ -14,7 +14,6 @@ from functools import reduce
 
 import numpy as np
 
-from masktron.evaluation.columns.kleene import sure
 from masktron.evaluation.columns.outcome import NotColumnar, Test, Truth
 from masktron.evaluation.columns.scope import Scope
 from masktron.sources.columns import Batch
@@ -69,7 +68,7 @@ class _AnyOf:
 
     def truth(self, batch: Batch) -> Truth:
         if any(not group for group in self.groups):
-            return sure(np.ones(len(batch), dtype=np.bool_))
+            return Truth(np.ones(len(batch), dtype=np.bool_), np.zeros((), dtype=np.bool_))
         truths = [[test.truth(batch) for test in group] for group in self.groups]
         holds = reduce(np.logical_or, (reduce(np.logical_and, (t.holds for t in group)) for group in truths))
         return Truth(holds, reduce(np.logical_or, (t.unsure for group in truths for t in group)))

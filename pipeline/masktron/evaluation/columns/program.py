@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns.contexts import Context, Target, TestCompiler, compile_context, is_certain
+from masktron.evaluation.columns.contexts import Context, Target, compile_context, is_certain
+from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar, Outcome
 from masktron.evaluation.columns.scope import DOCUMENT, Scope
 from masktron.evaluation.columns.walks import Job, OddCells, Stage, Walk, follow
@@ -82,7 +82,7 @@ def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int])
     tuple of str
         For each check of the rulebook why it is not in the program; empty where it is.
     """
-    builder = _Builder(rulebook, _language(rulebook.version), layout, frozenset(checks))
+    builder = _Builder(rulebook, _dialect(rulebook.version), layout, frozenset(checks))
     scope = Scope(rulebook.namespaces, layout, rulebook.version)
     scope = builder.bound(rulebook.lets, scope.on(DOCUMENT))
     walks = [walk for pattern in rulebook.patterns for walk in builder.pattern(pattern, scope)]
@@ -95,18 +95,15 @@ def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int])
     return Program(len(reasons), done, tuple(walks), MappingProxyType(reads)), reasons
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
-    """The compilers of an XPath version."""
+def _dialect(version: XPathVersion) -> Dialect:
+    """Return the dialect of a version; the other is not loaded."""
+    if version == "1.0":
+        from masktron.evaluation.columns.xpath1 import XPATH1  # noqa: PLC0415
 
-    test: TestCompiler
-    let: Callable[[str, Scope], object]
+        return XPATH1
+    from masktron.evaluation.columns.xpath2 import XPATH2  # noqa: PLC0415
 
-
-def _language(version: XPathVersion) -> _Language:
-    name = "xpath1" if version == "1.0" else "xpath2"
-    module = import_module(f"masktron.evaluation.columns.{name}")
-    return _Language(module.compile_test, module.compile_let)
+    return XPATH2
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ class _Builder:
     """What the compilation of the patterns of a rulebook shares."""
 
     rulebook: Rulebook
-    language: _Language
+    dialect: Dialect
     layout: Layout
     checks: frozenset[int]
     reasons: dict[int, str] = field(default_factory=dict)
@@ -123,7 +120,7 @@ class _Builder:
         """Return the scope with variables that are evaluated in it, each with those before it."""
         for let in lets:
             try:
-                scope = scope.bind(let.name, self.language.let(let.value, scope))
+                scope = scope.bind(let.name, self.dialect.compile_let(let.value, scope))
             except NotColumnar as why:
                 scope = scope.bind(let.name, why)
         return scope
@@ -140,7 +137,7 @@ class _Builder:
         stages: dict[Target, list[Stage]] = {}
         closed: dict[Target, str] = {}
         for rule in pattern.rules:
-            context = compile_context(rule.context, scope, self.language.test)
+            context = compile_context(rule.context, scope, self.dialect.compile_test)
             jobs = self.rule(rule, context, closed, scope)
             for target, condition in context.targets.items():
                 made = Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
@@ -175,7 +172,7 @@ class _Builder:
     def check(self, check: Check, scopes: Mapping[Target, Scope]) -> list[tuple[Target, Job]]:
         wanted = check.kind == "assert"
         return [
-            (target, Job(check.index, wanted, self.language.test(check.test, scope)))
+            (target, Job(check.index, wanted, self.dialect.compile_test(check.test, scope)))
             for target, scope in scopes.items()
         ]
 

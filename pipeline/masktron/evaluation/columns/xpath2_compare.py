@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -75,11 +75,20 @@ def general(sign: str, left: Items, right: Items, source: Source) -> Items:
             return boolean(found, doubt.mask)
     if len(ones) * len(others) > MAX_PAIRS:
         raise NotColumnar("a comparison of two long sequences")
+    return boolean(some_pair(sign, ones, others, source, doubt, general=True), doubt.mask)
+
+
+def some_pair(
+    sign: str, ones: Iterable[Item], others: Sequence[Item], source: Source, doubt: Doubt, *, general: bool
+) -> Bools:
+    """Return where some value of the first stands in a relation to some of the others."""
     holds = NO
     for a in ones:
         for b in others:
-            holds = holds | (together(a, b) & related(sign, a, b, source, doubt, general=True))
-    return boolean(holds, doubt.mask)
+            there, alike = together(a, b), related(sign, a, b, source, doubt, general=general)
+            found = alike if there is YES else there & alike
+            holds = found if holds is NO else holds | found
+    return holds
 
 
 def by_value(sign: str, left: Items, right: Items, source: Source) -> Items:
@@ -98,7 +107,7 @@ def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, genera
     match a, b:
         case (Exact() | Double(), Exact() | Double()):
             return _numbers(sign, a, b, doubt)
-        case (Untyped(), Text() | Untyped()) if (order := _order(a, b, source)) is not None:
+        case (Untyped(), Text() | Untyped()) if (order := _order(sign, a, b, source)) is not None:
             return np.asarray(RELATIONS[sign](order, 0))
         case (Text(), Untyped()):
             return related(_MIRRORED[sign], b, a, source, doubt, general=general)
@@ -122,10 +131,10 @@ def _values(item: Item) -> NDArray[Any]:
             raise NotColumnar("a type error: truth values or dates are asked for")
 
 
-def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
+def _order(sign: str, a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
     """Return how a field and another, or a constant, follow each other, without a text for each distinct value."""
     other = b.at if isinstance(b, Untyped) else constant_of(b)
-    return source.order(a.at, other) if isinstance(other, int | str) else None
+    return source.order(a.at, other, alike=sign in ("=", "!=")) if isinstance(other, int | str) else None
 
 
 def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
@@ -244,7 +253,9 @@ def holding(items: Items, source: Source) -> tuple[Bools, Bools]:
         doubt.add(some(items.count > 1))
     holds = NO
     for item in items.items:
-        holds = holds | (item.present & _effective(item, source, doubt))
+        true = _effective(item, source, doubt)
+        found = true if item.present is YES else item.present & true
+        holds = found if holds is NO else holds | found
     return holds, doubt.mask
 
 
@@ -271,6 +282,8 @@ def conjunction(left: Items, right: Items, source: Source) -> Items:
     """``and``: an operand that is false decides, whatever the other is; Saxon lets no error stand against it."""
     holds, unsure = holding(left, source)
     other, unknown = holding(right, source)
+    if unsure is NO and unknown is NO:
+        return boolean(holds & other)
     false = (~holds & ~unsure) | (~other & ~unknown)
     return boolean(holds & other & ~false, some((unsure | unknown) & ~false))
 
@@ -279,5 +292,7 @@ def disjunction(left: Items, right: Items, source: Source) -> Items:
     """``or``: an operand that is true decides, whatever the other is; Saxon lets no error stand against it."""
     holds, unsure = holding(left, source)
     other, unknown = holding(right, source)
+    if unsure is NO and unknown is NO:
+        return boolean(holds | other)
     true = (holds & ~unsure) | (other & ~unknown)
     return boolean(true, some((unsure | unknown) & ~true))

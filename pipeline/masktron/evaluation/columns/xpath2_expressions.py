@@ -29,7 +29,6 @@ from masktron.evaluation.columns.xpath2_numeric import square_root
 from masktron.evaluation.columns.xpath2_positions import at_position, at_the_end
 from masktron.evaluation.columns.xpath2_sequences import FUNCTION_NAMESPACE, call
 from masktron.evaluation.columns.xpath2_steps import (
-    Let,
     State,
     all_fields,
     attribute_step,
@@ -44,8 +43,8 @@ from masktron.evaluation.columns.xpath2_steps import (
     namespace_of,
     parent_node,
     self_node,
-    start,
     text_node,
+    variable,
 )
 from masktron.evaluation.columns.xpath2_strings import concatenated
 from masktron.evaluation.columns.xpath2_values import (
@@ -252,16 +251,7 @@ def _let(token: Any, state: State) -> Items:
 def _variable(token: Any, state: State) -> Items:
     if token[0].symbol != "(name)":
         raise NotColumnar("a variable with a prefix")
-    name = str(token[0].value)
-    if name in state.local:
-        return state.local[name]
-    let = state.scope.variable(name)
-    if not isinstance(let, Let):
-        raise NotColumnar(f"${name}")
-    if id(let) not in state.lets:
-        inner = replace(start(state.source, let.scope, state.lets), depth=state.depth)
-        state.lets[id(let)] = evaluate(let.token, inner)
-    return state.lets[id(let)]
+    return variable(str(token[0].value), state, evaluate)
 
 
 def _comma(token: Any, state: State) -> Items:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +46,12 @@ class State:
         Variables that the expression itself binds.
     lets : dict
         Values of variables of the rulebook, by their `Let`, made once in a batch.
+    never : set of (int, int)
+        Predicates, each with a node, that are false whatever the records say: found when the expression is tried.
+    depth : int
+        How deep the expression is nested.
+    alone : bool
+        Whether the context node is surely the only one, so that its position is 1 and the last is 1.
     """
 
     source: Source
@@ -52,7 +59,9 @@ class State:
     focus: Items | None
     local: Mapping[str, Items]
     lets: dict[int, Items]
+    never: set[tuple[int, int]]
     depth: int = 0
+    alone: bool = False
 
     def bound(self, name: str, value: Items) -> State:
         """Return the state with one more variable."""
@@ -65,23 +74,38 @@ def namespace_of(prefix: str, scope: Scope) -> str | None:
     return STANDARD_NAMESPACES.get(prefix) if declared is None else declared
 
 
-def node_at(position: int | None, source: Source) -> Items | None:
-    """Return the node of a focus."""
+type Evaluate = Callable[[Any, State], Items]
+
+
+def node_at(position: int | None) -> Items | None:
+    """Return the node of a focus: nothing is evaluated where it is not there."""
     if position == DOCUMENT:
         return None
-    if position is None:
-        return one(Node(YES, RECORD))
-    return one(Node(source.present(position), position))
+    return one(Node(YES, RECORD if position is None else position))
 
 
-def start(source: Source, scope: Scope, lets: dict[int, Items]) -> State:
+def start(source: Source, scope: Scope, never: set[tuple[int, int]] | None = None) -> State:
     """Return the state in which an expression of the rulebook is evaluated."""
-    return State(source, scope, node_at(scope.focus, source), MappingProxyType({}), lets)
+    known = set[tuple[int, int]]() if never is None else never
+    return State(source, scope, node_at(scope.focus), MappingProxyType({}), {}, known)
+
+
+def variable(name: str, state: State, evaluate: Evaluate) -> Items:
+    """Return the value of a variable that the expression or the rulebook binds."""
+    if name in state.local:
+        return state.local[name]
+    let = state.scope.variable(name)
+    if not isinstance(let, Let):
+        raise NotColumnar(f"${name}")
+    if id(let) not in state.lets:
+        outside = replace(start(state.source, let.scope, state.never), lets=state.lets, depth=state.depth)
+        state.lets[id(let)] = evaluate(let.token, outside)
+    return state.lets[id(let)]
 
 
 def current_node(state: State) -> Items:
     """``current()``: the node that the rule fired on."""
-    node = node_at(state.scope.current, state.source)
+    node = node_at(state.scope.current)
     if node is None:
         raise NotColumnar("current() outside the records")
     return node
@@ -143,7 +167,7 @@ def children(name: str, uri: str, state: State, *, attribute: bool) -> Items:
     at = state.scope.field(name, uri, attribute=attribute) if node.at == RECORD else None
     if at is None:
         return _no_node(focus)
-    return Items((where(Node(state.source.present(at), at), node.present),), focus.unsure)
+    return Items((where(Node(partial(state.source.present, at), at), node.present),), focus.unsure)
 
 
 def _no_node(focus: Items) -> Items:
@@ -157,7 +181,7 @@ def all_fields(state: State, *, attribute: bool) -> Items:
     if node.at != RECORD:
         return _no_node(focus)
     fields = [k for k, field in enumerate(state.scope.layout.fields) if field.attribute == attribute]
-    items = tuple(where(Node(state.source.present(at), at), node.present) for at in fields)
+    items = tuple(where(Node(partial(state.source.present, at), at), node.present) for at in fields)
     return Items(items, focus.unsure, single=len(items) < 2, ordered=len(items) < 2) if items else _no_node(focus)
 
 
@@ -176,7 +200,7 @@ def text_node(token: Any, state: State) -> Items:
         raise NotColumnar("text() of a record")
     if node.at == NOWHERE or node.kind is NodeKind.TEXT or state.scope.layout.fields[node.at].attribute:
         return _no_node(focus)
-    filled = Node(state.source.filled(node.at), node.at, NodeKind.TEXT)
+    filled = Node(partial(state.source.filled, node.at), node.at, NodeKind.TEXT)
     return Items((where(filled, node.present),), focus.unsure)
 
 
@@ -229,7 +253,7 @@ def in_document_order(items: Items) -> Items:
         if not isinstance(item, Node):
             raise NotColumnar("a type error: nodes and values together")
         earlier = nodes.get((item.at, item.kind))
-        present = item.present if earlier is None else earlier.present | item.present
-        nodes[item.at, item.kind] = Node(present, item.at, item.kind)
+        again = earlier is not None and replace(item, there=earlier.present | item.present)
+        nodes[item.at, item.kind] = again or item
     few = len(nodes) < 2
     return Items(tuple(nodes.values()), items.unsure, items.single or few, items.single or few)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -29,11 +30,12 @@ from masktron.evaluation.columns.xpath2_values import (
     Text,
     constant_of,
     one,
+    same_text,
     some,
 )
 from masktron.sources.lexical import XML_SPACE
 
-_SPACES = str.maketrans(dict.fromkeys(XML_SPACE, " "))
+_SPACES = re.compile(f"[{XML_SPACE}]+")
 
 
 def string(items: Items, source: Source) -> Items:
@@ -56,7 +58,7 @@ def _mapped(function: Callable[..., str | None], source: Source, *arguments: Ite
 
 def normalized(items: Items, source: Source) -> Items:
     """``normalize-space()``"""
-    return _mapped(lambda text: " ".join(part for part in text.translate(_SPACES).split(" ") if part), source, items)
+    return _mapped(lambda text: _SPACES.sub(" ", text.strip(XML_SPACE)), source, items)
 
 
 def upper(items: Items, source: Source) -> Items:
@@ -99,7 +101,7 @@ def contained(text: str, part: str) -> bool | None:
 def has_token(text: str, token: str) -> bool:
     """``contains-token()``"""
     wanted = token.strip(XML_SPACE)
-    return bool(wanted) and wanted in text.translate(_SPACES).split(" ")
+    return bool(wanted) and wanted in _SPACES.split(text)
 
 
 def compared(left: Items, right: Items, source: Source) -> Items:
@@ -138,10 +140,14 @@ def substring(items: Items, start: Items, size: Items | None, source: Source) ->
     return one(Text(YES, codes, tuple("" if r is None else r for r in results)), doubt.mask)
 
 
-def _substring(text: str, start: float, size: float = math.inf) -> str:
+def _substring(text: str, start: float, size: float | None = None) -> str:
+    """Return the characters whose position p, from 1, has ``round(start) <= p < round(start) + round(size)``."""
     first = _round(start)
-    end = first + _round(size)
-    return "".join(c for k, c in enumerate(text, 1) if k >= first and k < end)
+    end = math.inf if size is None else first + _round(size)
+    if math.isnan(first) or math.isnan(end):
+        return ""
+    low, high = (int(min(max(place, 1.0), len(text) + 1.0)) for place in (first, end))
+    return text[low - 1 : high - 1]
 
 
 def _round(value: float) -> float:
@@ -165,7 +171,7 @@ def joined_texts(items: Items, separator: Items | None, source: Source) -> Items
     if not values.ordered:
         raise NotColumnar("the order of fields in a record")
     mark = "" if separator is None else _constant(separator, "a separator")
-    result = Text(YES, np.zeros(1, dtype=np.int64), ("",))
+    result = same_text("")
     begun = NO
     for item in values.items:
         text = as_text(item, source, doubt)

@@ -35,6 +35,8 @@ from masktron.evaluation.columns.xpath2_values import (
 
 _NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "-inf": "-INF"})
 
+_DENSE = 1 << 16
+"""Up to so many possible combinations are marked in a table; more are sorted."""
 EPOCH = date(1970, 1, 1).toordinal()
 
 type Dictionary = tuple[Integers, tuple[Any, ...]]
@@ -177,26 +179,35 @@ def combined(function: Callable[..., Any], columns: Iterable[Dictionary]) -> tup
     results : list
         The outcome for each code; None for a combination in which a column has no value.
     """
-    parts = [(codes, values) for codes, values in columns]
-    sizes = [len(values) + 1 for _, values in parts]
-    if len(parts) == 1:
-        codes, values = parts[0]
-        return codes, [*(function(value) for value in values), None]
-    if float(np.prod([float(size) for size in sizes])) > 2.0**62:
-        raise NotColumnar("too many combinations of texts")
-    key = np.zeros(1, dtype=np.int64)
-    for (codes, _), size in zip(parts, sizes, strict=True):
-        key = key * size + np.where(codes < 0, size - 1, codes)
-    distinct, found = np.unique(key, return_inverse=True)
-    results = []
-    for combination in distinct.tolist():
-        chosen = []
-        rest = combination
-        for (_, values), size in zip(reversed(parts), reversed(sizes), strict=True):
-            rest, at = divmod(rest, size)
-            chosen.append(values[at] if at < size - 1 else None)
-        results.append(None if None in chosen else function(*reversed(chosen)))
-    return found.astype(np.int64), results
+    rows: list[tuple[Any, ...]] = [()]
+    codes = np.zeros(1, dtype=np.int64)
+    for found, known in columns:
+        column, values = found, known
+        if (column < 0).any():
+            column, values = np.where(column < 0, len(values), column), (*values, None)
+        width = len(values)
+        if width == 1:
+            rows = [(*row, values[0]) for row in rows]
+        elif len(rows) == 1:
+            rows = [(*rows[0], value) for value in values]
+            codes = column
+        else:
+            used, codes = _factorised(codes * width + column, len(rows) * width)
+            rows = [(*rows[pair // width], values[pair % width]) for pair in used.tolist()]
+    return codes, [None if None in row else function(*row) for row in rows]
+
+
+def _factorised(codes: Integers, size: int) -> tuple[Integers, Integers]:
+    """Return which of so many codes occur, and the place of each code among these."""
+    if size > max(_DENSE, codes.size):
+        used, found = np.unique(codes, return_inverse=True)
+        return used, found
+    occurs = np.zeros(size, dtype=np.bool_)
+    occurs[codes] = True
+    used = np.flatnonzero(occurs)
+    places = np.zeros(size, dtype=np.int64)
+    places[used] = np.arange(len(used))
+    return used, places[codes]
 
 
 def mapped(function: Callable[..., str | None], *texts: Text, doubt: Doubt) -> Text:

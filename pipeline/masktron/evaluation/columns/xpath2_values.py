@@ -6,7 +6,7 @@ in all of them. What an engine has to decide is kept per record, beside the item
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -40,13 +40,16 @@ NO = _fixed(False)
 
 
 def some(where: Bools) -> Bools:
-    """Return a mask, as the single `NO` where it is false everywhere: what follows is then cheap."""
-    return where if where.any() else NO
+    """Return a mask, as the single `NO` where it is false everywhere: what follows is then cheap.
+
+    One that has no records is kept: it depends on them.
+    """
+    return where if where.any() or not where.size else NO
 
 
 def always(where: Bools) -> Bools:
     """Return a mask, as the single `YES` where it is true everywhere."""
-    return YES if where.all() else where
+    return YES if where.size and where.all() else where
 
 
 class NodeKind(Enum):
@@ -59,11 +62,22 @@ class NodeKind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """The record (`RECORD`), a field of it or the text in a field."""
+    """The record (`RECORD`), a field of it or the text in a field.
 
-    present: Bools
+    Attributes
+    ----------
+    there : ndarray of bool, or callable
+        Where it is there, or what reads that: an expression reads no field but those that it depends on.
+    """
+
+    there: Bools | Callable[[], Bools]
     at: int
     kind: NodeKind = NodeKind.FIELD
+
+    @property
+    def present(self) -> Bools:
+        """Where it is there."""
+        return self.there() if callable(self.there) else self.there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,11 +211,12 @@ def one(item: Item, unsure: Bools = NO) -> Items:
     return Items((item,), unsure)
 
 
-def where(item: Item, mask: Bools) -> Item:
+def where[I: Item](item: I, mask: Bools) -> I:
     """Return an item only in some records."""
     if mask is YES:
         return item
-    return replace(item, present=some(item.present & mask))
+    present = some(item.present & mask)
+    return replace(item, there=present) if isinstance(item, Node) else replace(item, present=present)
 
 
 def restricted(items: Items, mask: Bools) -> Items:
@@ -227,13 +242,18 @@ def boolean(holds: Bools, unsure: Bools = NO) -> Items:
     return one(Boolean(YES, holds), unsure)
 
 
+def same_text(text: str, present: Bools = YES) -> Text:
+    """Return one string for all records in which it is there."""
+    return Text(present, np.zeros(1, dtype=np.int64), (text,))
+
+
 def literal(value: Atomic) -> Item:
     """Return a constant."""
     match value:
         case bool():
             return Boolean(YES, YES if value else NO, constant=value)
         case str():
-            return Text(YES, np.zeros(1, dtype=np.int64), (value,), constant=value)
+            return replace(same_text(value), constant=value)
         case float():
             return Double(YES, np.array([value]), constant=value)
         case _:
