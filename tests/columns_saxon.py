@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from columns_twin import batch_of
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import Scope
+from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
@@ -53,8 +53,8 @@ def saxon(tests: Sequence[str], of: Layout, rows: Sequence[Row], context: str = 
     return np.vectorize(lambda verdict: table[Verdict(verdict)], otypes=[np.int64])(verdicts)
 
 
-def scope_of(of: Layout, focus: int | None = None) -> Scope:
-    return Scope((), of, "3.1").on(focus)
+def scope_of(of: Layout, focus: int | None = None) -> ColumnScope:
+    return ColumnScope((), of, "3.1").on(focus)
 
 
 def columns(tests: Sequence[str], of: Layout, rows: Sequence[Row], focus: int | None = None) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from differential.xpath1 import Context, Node, compiled, document, to_boolean
 from examples import examples
 from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.evaluation.columns.scope import Scope
+from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.xpath1 import XPATH1
 from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.sources.columns import Cell
@@ -25,7 +25,7 @@ from rulebook_builder import layout
 from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 
 LAYOUT = layout("@id", "V1", "V2", "V3", "name")
-SCOPE = Scope((), LAYOUT, "1.0")
+SCOPE = ColumnScope((), LAYOUT, "1.0")
 type Row = Mapping[str, str | None]
 
 
@@ -65,7 +65,7 @@ def odd_rows(batch: TwinBatch, fields: frozenset[int]) -> np.ndarray:
 
 def agrees(source: str, batch: TwinBatch, focus: int | None = None) -> Truth:
     """Compile a test, compare it with the Recommendation where it is sure, and return what it said."""
-    test = XPATH1.compile_test(source, Scope((), batch.layout, "1.0").on(focus))
+    test = XPATH1.compile_test(source, ColumnScope((), batch.layout, "1.0").on(focus))
     truth = test.truth(batch)
     assert truth.holds.shape == truth.unsure.shape == (len(batch),)
     unknown = truth.unsure | odd_rows(batch, test.fields | ({focus} if focus is not None else frozenset()))

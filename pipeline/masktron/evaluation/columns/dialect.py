@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from masktron.evaluation.columns.comparisons import holding
+from masktron.evaluation.columns.field_source import BatchSource, DrySource
 from masktron.evaluation.columns.outcome import Truth
-from masktron.evaluation.columns.scope import Scope
-from masktron.evaluation.columns.xpath2_compare import holding
-from masktron.evaluation.columns.xpath2_source import BatchSource, DrySource
-from masktron.evaluation.columns.xpath2_steps import Evaluate, Let, start
+from masktron.evaluation.columns.scope import ColumnScope
+from masktron.evaluation.columns.state import Evaluate, ScopedLet, start
 from masktron.sources.columns import Batch
 
 
@@ -27,7 +27,7 @@ class CompiledTest:
     """
 
     token: Any
-    scope: Scope
+    scope: ColumnScope
     evaluate: Evaluate
     fields: frozenset[int]
     _never: set[tuple[int, int]]
@@ -54,10 +54,10 @@ class Dialect:
         From a token and the state in which it stands to its value.
     """
 
-    parse: Callable[[str, Scope], Any]
+    parse: Callable[[str, ColumnScope], Any]
     evaluate: Evaluate
 
-    def compile_test(self, source: str, scope: Scope) -> CompiledTest:
+    def compile_test(self, source: str, scope: ColumnScope) -> CompiledTest:
         """Compile a test to its effective boolean value.
 
         Raises
@@ -72,8 +72,8 @@ class Dialect:
             holding(self.evaluate(token, tried), dry)
         return CompiledTest(token, scope, self.evaluate, frozenset(dry.read), tried.never)
 
-    def compile_let(self, source: str, scope: Scope) -> Let:
-        """Compile the value of a variable, for `Scope.bind`.
+    def compile_let(self, source: str, scope: ColumnScope) -> ScopedLet:
+        """Compile the value of a variable, for `ColumnScope.bind`.
 
         Raises
         ------
@@ -83,4 +83,4 @@ class Dialect:
         token = self.parse(source, scope)
         with np.errstate(all="ignore"):
             self.evaluate(token, start(DrySource(), scope))
-        return Let(token, scope)
+        return ScopedLet(token, scope)

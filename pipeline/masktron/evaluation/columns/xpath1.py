@@ -11,17 +11,9 @@ from functools import reduce
 from typing import Any
 
 from masktron.errors import RulebookError
+from masktron.evaluation.columns.comparisons import RELATIONS, conjunction, disjunction, holding
 from masktron.evaluation.columns.dialect import Dialect
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import Scope
-from masktron.evaluation.columns.xpath1_compare import compare
-from masktron.evaluation.columns.xpath1_functions import call
-from masktron.evaluation.columns.xpath1_steps import context_node, deeper, is_child, is_step, step
-from masktron.evaluation.columns.xpath1_values import is_set, nodes_of, to_number
-from masktron.evaluation.columns.xpath2_arithmetic import arithmetic, negated
-from masktron.evaluation.columns.xpath2_compare import RELATIONS, conjunction, disjunction, holding
-from masktron.evaluation.columns.xpath2_steps import State, in_document_order, node_at, variable
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.items import (
     NO,
     YES,
     Bools,
@@ -29,7 +21,8 @@ from masktron.evaluation.columns.xpath2_values import (
     Doubt,
     Items,
     Node,
-    NodeKind,
+    NodePart,
+    in_document_order,
     joined,
     literal,
     one,
@@ -37,6 +30,14 @@ from masktron.evaluation.columns.xpath2_values import (
     some,
     where,
 )
+from masktron.evaluation.columns.operators import arithmetic, negated
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.scope import ColumnScope
+from masktron.evaluation.columns.state import State, node_at, variable
+from masktron.evaluation.columns.xpath1_compare import compare
+from masktron.evaluation.columns.xpath1_functions import call
+from masktron.evaluation.columns.xpath1_steps import context_node, deeper, is_child, is_step, step
+from masktron.evaluation.columns.xpath1_values import is_set, nodes_of, to_number
 from masktron.sources.lexical import xpath1_number
 from masktron.xpath.tokens import parse
 
@@ -47,7 +48,7 @@ _CHAINS = frozenset({"or", "and", "+", "|"})
 _ARITHMETIC = frozenset({"-", "*", "div", "mod"})
 
 
-def _parsed(source: str, scope: Scope) -> Any:
+def _parsed(source: str, scope: ColumnScope) -> Any:
     try:
         token = parse(source, dict(scope.namespaces))
     except RulebookError:
@@ -171,7 +172,7 @@ def _path(token: Any, state: State) -> Items:
 
 def _onward(node: Node, token: Any, state: State) -> Items:
     """Return what the rest of a path reaches from a node."""
-    if node.kind is NodeKind.TEXT:
+    if node.kind is NodePart.TEXT:
         raise NotColumnar("a step from a text")
     at_node = _at(node, state)
     reached = evaluate(token[1], at_node)
@@ -189,7 +190,7 @@ def _filtered(nodes: Items, predicate: Any, state: State) -> Items:
     doubt = Doubt(nodes.unsure)
     kept = []
     for node in nodes_of(nodes):
-        if node.kind is NodeKind.TEXT:
+        if node.kind is NodePart.TEXT:
             raise NotColumnar("a predicate on a text")
         if (id(predicate), node.at) in state.never:
             continue

@@ -8,17 +8,17 @@ from types import MappingProxyType
 
 import numpy as np
 
+from masktron.evaluation.columns.comparisons import effective
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.function_table import FUNCTIONS
+from masktron.evaluation.columns.items import YES, Double, Exact, Items, one, same_text
+from masktron.evaluation.columns.node_names import NAMINGS, name_of_node
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import State
+from masktron.evaluation.columns.string_functions import predicate
 from masktron.evaluation.columns.xpath1_values import first, is_set, nodes_of, number_in, places, to_number, to_text
-from masktron.evaluation.columns.xpath2_compare import effective
-from masktron.evaluation.columns.xpath2_names import NAMINGS, name_of_node
-from masktron.evaluation.columns.xpath2_sequences import FUNCTIONS
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_steps import State
-from masktron.evaluation.columns.xpath2_strings import predicate
-from masktron.evaluation.columns.xpath2_values import YES, Double, Exact, Items, one, same_text
 
-type Conversion = Callable[[Items, Source], Items]
+type Conversion = Callable[[Items, FieldSource], Items]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _Signature:
 
     arguments: tuple[Conversion, ...]
     optional: int = 0
-    apply: Callable[[tuple[Items, ...], Source], Items] | None = None
+    apply: Callable[[tuple[Items, ...], FieldSource], Items] | None = None
 
 
 def call(name: str, arguments: tuple[Items, ...], context: Callable[[], Items], state: State) -> Items:
@@ -75,7 +75,7 @@ def _in_doubles(items: Items) -> Items:
     return one(Double(YES, item.mantissa.astype(np.float64)), items.unsure) if isinstance(item, Exact) else items
 
 
-def _sum(arguments: tuple[Items, ...], source: Source) -> Items:
+def _sum(arguments: tuple[Items, ...], source: FieldSource) -> Items:
     """Sum in the order of the document, as libxml2 does: that of the records, not of the layout."""
     (nodes,) = arguments
     numbers = [number_in(node, source) for node in nodes_of(nodes)]
@@ -91,7 +91,7 @@ def _named(name: str, nodes: Items, state: State) -> Items:
     return first(nodes, texts, state.source)
 
 
-def _same(items: Items, source: Source) -> Items:
+def _same(items: Items, source: FieldSource) -> Items:
     return items
 
 

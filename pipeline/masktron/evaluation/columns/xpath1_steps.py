@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from masktron.evaluation.columns.items import RECORD, YES, Items, Node, NodePart
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_steps import State
-from masktron.evaluation.columns.xpath2_values import RECORD, YES, Items, Node, NodeKind
+from masktron.evaluation.columns.state import State
 
 _KINDS = frozenset({"text", "node", "comment", "processing-instruction"})
 _WORDLESS = {"(name)": "child", "*": "child", ":": "child", "@": "attribute", ".": "self", "..": "parent"}
@@ -136,7 +136,7 @@ def _kind_below(axis: str, node: Node, test: Any, state: State) -> Items:
     if state.scope.layout.fields[node.at].attribute:
         state.source.also([node.at])
         return _nodes([])
-    return _nodes([Node(partial(state.source.filled, node.at), node.at, NodeKind.TEXT)])
+    return _nodes([Node(partial(state.source.filled, node.at), node.at, NodePart.TEXT)])
 
 
 def _fits(tag: str, namespace: str | None, local: str | None) -> bool:

@@ -9,26 +9,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import as_text, code_table, merged, one_text
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     RECORD,
     YES,
-    Boolean,
     Bools,
     Double,
     Doubt,
     Integers,
     Items,
     Node,
-    Text,
+    String,
+    TruthValue,
     Untyped,
     literal,
     one,
     some,
     where,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import as_text, code_table, merged, one_text
 from masktron.sources.lexical import xpath1_number, xpath1_text
 
 
@@ -55,7 +55,7 @@ def field_of(node: Node) -> int:
     return node.at
 
 
-def number_in(node: Node, source: Source) -> Double:
+def number_in(node: Node, source: FieldSource) -> Double:
     """Return the number in a node; NaN in every form that XPath 1.0 does not have."""
     return Double(node.present, source.numbers(field_of(node)).double)
 
@@ -65,12 +65,12 @@ def text_in(node: Node) -> Untyped:
     return Untyped(node.present, field_of(node))
 
 
-def to_number(items: Items, source: Source) -> Items:
+def to_number(items: Items, source: FieldSource) -> Items:
     """Convert as ``number()`` does."""
     match items.items:
         case (Double(),):
             return items
-        case (Boolean(_, holds),):
+        case (TruthValue(_, holds),):
             return one(Double(YES, holds.astype(np.float64)), items.unsure)
         case ():
             return one(literal(float("nan")), items.unsure)
@@ -86,22 +86,22 @@ def to_number(items: Items, source: Source) -> Items:
             return one(Double(YES, values[text.codes]), doubt.mask)
 
 
-def to_text(items: Items, source: Source) -> Items:
+def to_text(items: Items, source: FieldSource) -> Items:
     """Convert as ``string()`` does: of a node-set, the first node in the order of the document."""
     match items.items:
-        case (Text(),):
+        case (String(),):
             return items
         case (Double(_, value),):
             distinct, codes = np.unique(value, return_inverse=True)
-            return one(Text(YES, codes, tuple(map(xpath1_text, distinct.tolist()))), items.unsure)
-        case (Boolean() as truth,):
+            return one(String(YES, codes, tuple(map(xpath1_text, distinct.tolist()))), items.unsure)
+        case (TruthValue() as truth,):
             return one(as_text(truth, source, Doubt()), items.unsure)
         case _:
             texts = [as_text(text_in(node), source, Doubt()) for node in nodes_of(items)]
             return first(items, texts, source)
 
 
-def first(nodes: Items, texts: Sequence[Text], source: Source) -> Items:
+def first(nodes: Items, texts: Sequence[String], source: FieldSource) -> Items:
     """Return the text that belongs to the first node of a set in the order of the document; the empty one of none."""
     doubt = Doubt(nodes.unsure)
     if len(texts) > 1:
@@ -112,7 +112,7 @@ def first(nodes: Items, texts: Sequence[Text], source: Source) -> Items:
     return one(merged(texts, ""), doubt.mask)
 
 
-def places(nodes: Items, source: Source) -> tuple[Integers, Bools]:
+def places(nodes: Items, source: FieldSource) -> tuple[Integers, Bools]:
     """Return where the nodes stand, absent ones last, and whether all that are there have a place.
 
     The order of the document need not be that of the layout. An empty cell need not have a place: its element may be

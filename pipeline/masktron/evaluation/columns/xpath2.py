@@ -7,7 +7,7 @@ from typing import Any
 from masktron.errors import RulebookError
 from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import Scope
+from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.xpath2_expressions import evaluate
 from masktron.xpath.tokens import parse
 
@@ -18,7 +18,7 @@ _STANDARD = (
 )
 
 
-def _parsed(source: str, scope: Scope) -> Any:
+def _parsed(source: str, scope: ColumnScope) -> Any:
     try:
         return parse(source, dict((*_STANDARD, *scope.namespaces)))
     except RulebookError as error:

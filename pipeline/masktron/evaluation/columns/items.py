@@ -1,4 +1,4 @@
-"""Values of XPath 2 and later over the records of a batch: items that are there in some records, one type for each.
+"""Values of XPath over the records of a batch: items that are there in some records, one type for each.
 
 A sequence is a fixed list of items, each of which is there in some records and not in others; its type is the same
 in all of them. What an engine has to decide is kept per record, beside the items.
@@ -52,7 +52,7 @@ def always(where: Bools) -> Bools:
     return YES if where.size and where.all() else where
 
 
-class NodeKind(Enum):
+class NodePart(Enum):
     """Which node of a field is meant."""
 
     FIELD = "field"
@@ -72,7 +72,7 @@ class Node:
 
     there: Bools | Callable[[], Bools]
     at: int
-    kind: NodeKind = NodeKind.FIELD
+    kind: NodePart = NodePart.FIELD
 
     @property
     def present(self) -> Bools:
@@ -89,7 +89,7 @@ class Untyped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class String:
     """Strings: positions in a tuple of values, of which -1 is none."""
 
     present: Bools
@@ -99,7 +99,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boolean:
+class TruthValue:
     """Truth values."""
 
     present: Bools
@@ -153,8 +153,8 @@ class Days:
     day: Integers
 
 
-type Item = Node | Untyped | Text | Boolean | Exact | Double | Date | Days
-type Number = Exact | Double
+type Item = Node | Untyped | String | TruthValue | Exact | Double | Date | Days
+type Numeric = Exact | Double
 
 
 class Doubt:
@@ -237,21 +237,34 @@ def joined(parts: Iterable[Items], *, exclusive: bool = False) -> Items:
     return Items(items, doubt.mask, single, all(part.ordered for part in filled))
 
 
+def in_document_order(items: Items) -> Items:
+    """Return nodes without repetition; how they follow each other in the record is not known."""
+    nodes: dict[tuple[int, NodePart], Node] = {}
+    for item in items.items:
+        if not isinstance(item, Node):
+            raise NotColumnar("a type error: nodes and values together")
+        earlier = nodes.get((item.at, item.kind))
+        again = earlier is not None and replace(item, there=earlier.present | item.present)
+        nodes[item.at, item.kind] = again or item
+    few = len(nodes) < 2
+    return Items(tuple(nodes.values()), items.unsure, items.single or few, items.single or few)
+
+
 def boolean(holds: Bools, unsure: Bools = NO) -> Items:
     """Return truth values as a sequence."""
-    return one(Boolean(YES, holds), unsure)
+    return one(TruthValue(YES, holds), unsure)
 
 
-def same_text(text: str, present: Bools = YES) -> Text:
+def same_text(text: str, present: Bools = YES) -> String:
     """Return one string for all records in which it is there."""
-    return Text(present, np.zeros(1, dtype=np.int64), (text,))
+    return String(present, np.zeros(1, dtype=np.int64), (text,))
 
 
 def literal(value: Atomic) -> Item:
     """Return a constant."""
     match value:
         case bool():
-            return Boolean(YES, YES if value else NO, constant=value)
+            return TruthValue(YES, YES if value else NO, constant=value)
         case str():
             return replace(same_text(value), constant=value)
         case float():

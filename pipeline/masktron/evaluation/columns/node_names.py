@@ -1,24 +1,24 @@
-"""Names of nodes of XPath 2 and later over a batch."""
+"""Names of nodes over a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_steps import State
-from masktron.evaluation.columns.xpath2_texts import merged
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.items import (
     NOWHERE,
     RECORD,
     Doubt,
     Items,
     Node,
-    NodeKind,
+    NodePart,
     literal,
     one,
     same_text,
     some,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import State
+from masktron.evaluation.columns.string_items import merged
 
 NAMINGS = ("local-name", "name", "namespace-uri")
 
@@ -50,7 +50,7 @@ def name_of(function: str, arguments: Sequence[Items], state: State) -> Items:
 
 def name_of_node(function: str, node: Node, state: State) -> str:
     """Return what one of the functions says of a node."""
-    if node.at == NOWHERE or node.kind is NodeKind.TEXT:
+    if node.at == NOWHERE or node.kind is NodePart.TEXT:
         return ""
     layout = state.scope.layout
     tag = layout.record_path[-1] if node.at == RECORD else layout.fields[node.at].tag

@@ -1,4 +1,4 @@
-"""Where expressions of XPath 2 and later read fields: in a batch, or, to try an expression, nowhere."""
+"""Where expressions read fields: in a batch, or, to try an expression, nowhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.xpath2_values import NO, NOWHERE, Bools, always
+from masktron.evaluation.columns.items import NO, NOWHERE, Bools, always
 from masktron.sources.columns import Batch, Cell, Numbers, Texts
 
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
 """In which bytes follow each other as code points do."""
 
 
-class Source(Protocol):
+class FieldSource(Protocol):
     """Where fields are read."""
 
     @property
