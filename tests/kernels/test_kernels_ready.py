@@ -15,7 +15,7 @@ import pytest
 import masktron
 from masktron.evaluation.across.key_bytes import spans
 from masktron.evaluation.across.selection import Key
-from masktron.evaluation.columns.xpath2_source import BatchSource
+from masktron.evaluation.columns.field_source import BatchSource
 from masktron.kernels import kept, ready
 from masktron.sources.key_table import KeyTable
 from masktron.sources.records import Coded

@@ -17,6 +17,7 @@ def order_cells(
     other_starts: NDArray[np.int64],
     other_stops: NDArray[np.int64],
     order: NDArray[np.int8],
+    alike: bool,
 ) -> None:
     """Compare the texts of two fields, or of a field and a constant, row by row.
 
@@ -30,6 +31,8 @@ def order_cells(
         The same for the other field; of shape (1,) for a constant.
     order : ndarray of int8, shape (n,)
         Written: -1 where the first comes before the other, 1 where it comes after it, 0 where they are the same.
+    alike : bool
+        Whether only the zeros are asked for: lengths that differ then decide, and the bytes are not read.
     """
     single = len(other_starts) == 1
     for row in range(len(starts)):
@@ -37,7 +40,8 @@ def order_cells(
         start, other = starts[row], other_starts[at]
         length, other_length = stops[row] - start, other_stops[at] - other
         found = 0
-        for k in range(min(length, other_length)):
+        common = 0 if alike and length != other_length else min(length, other_length)
+        for k in range(common):
             if data[start + k] != others[other + k]:
                 found = -1 if data[start + k] < others[other + k] else 1
                 break

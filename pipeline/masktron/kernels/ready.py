@@ -47,7 +47,7 @@ def compile_kernels() -> None:
     numbers = (np.zeros(0, np.uint8), doubles, doubles, nothing, np.zeros(0, np.int16))
     read_numbers(octets, nothing, nothing, np.zeros(0, np.uint8), powers_of_ten(), *numbers, nothing)
     code_texts(octets, nothing, nothing, np.zeros(0, np.uint8), codes, rows, rows)
-    order_cells(octets, nothing, nothing, octets, nothing, nothing, np.zeros(0, np.int8))
+    order_cells(octets, nothing, nothing, octets, nothing, nothing, np.zeros(0, np.int8), False)
     hashes = np.zeros(1, np.uint64)
     intern(octets, nothing, nothing, flags, codes, hashes, places, octets, 0, rows)
     reslot(hashes, 0, codes)

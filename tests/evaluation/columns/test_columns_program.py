@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from columns_twin import batch_of
 from masktron.evaluation.columns.outcome import Outcome
-from masktron.evaluation.columns.program import Program, compile_program
+from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
@@ -34,7 +34,7 @@ ROWS: list[Row] = [
 ]
 
 
-def whole(book: Rulebook, of: Layout = LAYOUT) -> tuple[Program, tuple[str, ...]]:
+def whole(book: Rulebook, of: Layout = LAYOUT) -> tuple[ColumnProgram, tuple[str, ...]]:
     return compile_program(book, of, range(len(book.checks)))
 
 

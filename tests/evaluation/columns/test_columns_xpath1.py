@@ -14,16 +14,18 @@ from hypothesis import strategies as st
 from columns_twin import TwinBatch, batch_of
 from differential.xpath1 import Context, Node, compiled, document, to_boolean
 from examples import examples
+from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.evaluation.columns.scope import Scope
-from masktron.evaluation.columns.xpath1 import compile_test
+from masktron.evaluation.columns.scope import ColumnScope
+from masktron.evaluation.columns.xpath1 import XPATH1
+from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.sources.columns import Cell
 from masktron.sources.records import Layout
 from rulebook_builder import layout
 from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 
 LAYOUT = layout("@id", "V1", "V2", "V3", "name")
-SCOPE = Scope((), LAYOUT, "1.0")
+SCOPE = ColumnScope((), LAYOUT, "1.0")
 type Row = Mapping[str, str | None]
 
 
@@ -63,7 +65,7 @@ def odd_rows(batch: TwinBatch, fields: frozenset[int]) -> np.ndarray:
 
 def agrees(source: str, batch: TwinBatch, focus: int | None = None) -> Truth:
     """Compile a test, compare it with the Recommendation where it is sure, and return what it said."""
-    test = compile_test(source, Scope((), batch.layout, "1.0").on(focus))
+    test = XPATH1.compile_test(source, ColumnScope((), batch.layout, "1.0").on(focus))
     truth = test.truth(batch)
     assert truth.holds.shape == truth.unsure.shape == (len(batch),)
     unknown = truth.unsure | odd_rows(batch, test.fields | ({focus} if focus is not None else frozenset()))
@@ -140,7 +142,7 @@ def test_texts_are_compared_in_every_encoding(codec: str, longest: int) -> None:
         "V1 = 'ab' or V1 = 'abc'": [row["V1"] in ("ab", "abc") for row in rows],
         "V1 = concat('é', '')": [row["V1"] == "é" for row in rows],
     }.items():
-        truth = compile_test(test, SCOPE).truth(batch)
+        truth = XPATH1.compile_test(test, SCOPE).truth(batch)
         assert truth.holds.tolist() == expected, test
         assert not truth.unsure.any()
 
@@ -285,7 +287,7 @@ def test_fields_as_focus(source: str) -> None:
 )
 def test_positions_among_several_nodes_are_for_an_engine(source: str) -> None:
     with pytest.raises(NotColumnar, match="among several nodes"):
-        compile_test(source, SCOPE)
+        XPATH1.compile_test(source, SCOPE)
 
 
 @pytest.mark.parametrize(
@@ -293,13 +295,21 @@ def test_positions_among_several_nodes_are_for_an_engine(source: str) -> None:
 )
 def test_steps_that_leave_the_record(source: str) -> None:
     with pytest.raises(NotColumnar):
-        compile_test(source, SCOPE)
+        XPATH1.compile_test(source, SCOPE)
 
 
 def test_descendants_are_read_in_odd_cells_too() -> None:
-    assert compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
-    assert compile_test("V1", SCOPE).fields == {1}
-    assert compile_test("V1/V2 = 5", SCOPE).fields == {1}
+    assert XPATH1.compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
+    assert XPATH1.compile_test("V1", SCOPE).fields == {1}
+    assert XPATH1.compile_test("V1/V2 = 5", SCOPE).fields == {1}
+
+
+@pytest.mark.parametrize("dialect", [XPATH1, XPATH2])
+def test_a_node_that_no_record_can_select_is_not_read(dialect: Dialect) -> None:
+    """Where the name decides, an odd cell of another field leaves nothing unsure."""
+    assert dialect.compile_test("*[local-name() = 'V2'] > 5", SCOPE).fields == {2}
+    assert dialect.compile_test("*[. > 5]", SCOPE).fields == {1, 2, 3, 4}
+    assert dialect.compile_test("*[local-name() = 'V2' and ../V3 = 5]", SCOPE).fields >= {2, 3}
 
 
 def reversed_in_file(rows: Sequence[Row]) -> TwinBatch:

@@ -11,7 +11,7 @@ from columns_saxon import ERROR, UNSURE, columnar, columns, disagreements, layou
 from columns_twin import batch_of
 from columns_xpath2_table import LAZY, TESTS
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2 import compile_let, compile_test
+from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.rulebook.locality import why_not_local
 from masktron.xpath.ir import Comparison, Unknown
 from masktron.xpath.translate import Scope, translate
@@ -195,7 +195,7 @@ def test_what_only_an_engine_understands_is_left_to_it(test) -> None:
 
 
 def test_fields_that_are_read() -> None:
-    compiled = compile_test("if (V1) then N1 > 2 else count((D1, N9)) = 1", scope_of(LAYOUT))
+    compiled = XPATH2.compile_test("if (V1) then N1 > 2 else count((D1, N9)) = 1", scope_of(LAYOUT))
     assert compiled.fields == {0, 3, 5}
 
 
@@ -235,9 +235,9 @@ def test_attributes() -> None:
 
 def test_variables_of_the_rulebook() -> None:
     scope = scope_of(LAYOUT)
-    scope = scope.bind("total", compile_let("number(N1) + number(N2)", scope))
-    scope = scope.bind("limit", compile_let("$total * 2", scope))
-    truth = compile_test("$limit > 10 and $total < 9", scope).truth(
+    scope = scope.bind("total", XPATH2.compile_let("number(N1) + number(N2)", scope))
+    scope = scope.bind("limit", XPATH2.compile_let("$total * 2", scope))
+    truth = XPATH2.compile_test("$limit > 10 and $total < 9", scope).truth(
         batch_of(LAYOUT, [{"N1": a, "N2": b} for a, b in (("3", "3"), ("1", "1"), ("9", "9"), ("x", "1"))])
     )
     assert truth.holds.tolist() == [True, False, False, False]
@@ -247,14 +247,14 @@ def test_variables_of_the_rulebook() -> None:
 def test_a_variable_that_columns_do_not_know() -> None:
     scope = scope_of(LAYOUT).bind("x", NotColumnar("a reason"))
     with pytest.raises(NotColumnar, match="a reason"):
-        compile_test("$x = 1", scope)
+        XPATH2.compile_test("$x = 1", scope)
 
 
 def test_a_batch_without_records_and_one_with_one() -> None:
     for rows in ([], plain_rows(5, 1)):
         batch = batch_of(LAYOUT, rows)
         for test in TESTS:
-            truth = compile_test(test, scope_of(LAYOUT)).truth(batch)
+            truth = XPATH2.compile_test(test, scope_of(LAYOUT)).truth(batch)
             assert truth.holds.shape == truth.unsure.shape == (len(rows),)
 
 
@@ -269,7 +269,7 @@ def test_one_record_is_decided_as_among_others(odd) -> None:
 def test_odd_cells_do_not_stop_the_others() -> None:
     rows = [{"V1": "a&b", "N1": "1"}, {"V1": "5", "N1": "2"}]
     for test in TESTS:
-        compile_test(test, scope_of(LAYOUT)).truth(batch_of(LAYOUT, rows))
+        XPATH2.compile_test(test, scope_of(LAYOUT)).truth(batch_of(LAYOUT, rows))
 
 
 ARRAYS = ("[V1, 'x'] = 'x'", "[V1, 'x']?1 = 'x'", "['x', 1] = 'x'", "[] = 'x'", "[V1] = 'x'")

@@ -14,15 +14,14 @@ from functools import reduce
 
 import numpy as np
 
-from masktron.evaluation.columns.kleene import sure
 from masktron.evaluation.columns.outcome import NotColumnar, Test, Truth
-from masktron.evaluation.columns.scope import Scope
+from masktron.evaluation.columns.scope import ColumnScope
 from masktron.sources.columns import Batch
 from masktron.xpath.context_match import ContextPath, Step, parse_context
 
 type Target = int | None
 """A node of a record: None for itself, else a field by its position in the layout."""
-type TestCompiler = Callable[[str, Scope], Test]
+type TestCompiler = Callable[[str, ColumnScope], Test]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +68,7 @@ class _AnyOf:
 
     def truth(self, batch: Batch) -> Truth:
         if any(not group for group in self.groups):
-            return sure(np.ones(len(batch), dtype=np.bool_))
+            return Truth(np.ones(len(batch), dtype=np.bool_), np.zeros((), dtype=np.bool_))
         truths = [[test.truth(batch) for test in group] for group in self.groups]
         holds = reduce(np.logical_or, (reduce(np.logical_and, (t.holds for t in group)) for group in truths))
         return Truth(holds, reduce(np.logical_or, (t.unsure for group in truths for t in group)))
@@ -80,13 +79,13 @@ def is_certain(test: Test) -> bool:
     return isinstance(test, _AnyOf) and any(not group for group in test.groups)
 
 
-def compile_context(context: str, scope: Scope, compile_test: TestCompiler) -> Context:
+def compile_context(context: str, scope: ColumnScope, compile_test: TestCompiler) -> Context:
     """Compile a context.
 
     Parameters
     ----------
     context : str
-    scope : Scope
+    scope : ColumnScope
         With the variables of the schema and of the pattern.
     compile_test : callable
         Of the XPath version.
@@ -111,11 +110,11 @@ def compile_context(context: str, scope: Scope, compile_test: TestCompiler) -> C
     return Context(beyond, targets, unknown)
 
 
-def _all_targets(scope: Scope) -> list[Target]:
+def _all_targets(scope: ColumnScope) -> list[Target]:
     return [None, *range(len(scope.layout.fields))]
 
 
-def _beyond(path: ContextPath, scope: Scope) -> str:
+def _beyond(path: ContextPath, scope: ColumnScope) -> str:
     """Return why a path may match nodes that are neither records nor fields."""
     if path.kind not in ("element", "attribute"):
         return f"the context may match {'the document' if path.kind == 'document' else 'other nodes than fields'}"
@@ -131,7 +130,7 @@ def _beyond(path: ContextPath, scope: Scope) -> str:
     return ""
 
 
-def _attribute_above(path: ContextPath, way: tuple[_Place, ...], scope: Scope) -> bool:
+def _attribute_above(path: ContextPath, way: tuple[_Place, ...], scope: ColumnScope) -> bool:
     """Tell whether a path may match an attribute above the records, of which only those of the root are known."""
     if len(way) > 1:
         return any(_alignments(path, (*way, _Place(_tag(path.steps[-1], scope), attribute=True)), scope))
@@ -139,19 +138,19 @@ def _attribute_above(path: ContextPath, way: tuple[_Place, ...], scope: Scope) -
     return any(any(_alignments(path, (*way, place), scope)) for place in places)
 
 
-def _tag(step: Step, scope: Scope) -> str:
+def _tag(step: Step, scope: ColumnScope) -> str:
     """Return a name that a step matches."""
     uri, local = _expanded(step, scope)
     return f"{{{uri}}}{local or 'any'}" if uri else local or "any"
 
 
-def _way(scope: Scope) -> tuple[_Place, ...]:
+def _way(scope: ColumnScope) -> tuple[_Place, ...]:
     path = scope.layout.record_path
     return (*(_Place(tag, above=True) for tag in path[:-1]), _Place(path[-1]))
 
 
 def _groups(
-    path: ContextPath, target: Target, scope: Scope, compile_test: TestCompiler
+    path: ContextPath, target: Target, scope: ColumnScope, compile_test: TestCompiler
 ) -> Iterator[tuple[Test, ...]]:
     """Yield for each way to lay a path against a target the predicates that have to hold."""
     way = _way(scope)
@@ -176,11 +175,15 @@ def _predicates(step: Step, place: _Place) -> Iterator[str]:
         yield f"self::node()[{predicate}]" if step.positional else predicate
 
 
-def _alignments(path: ContextPath, way: tuple[_Place, ...], scope: Scope) -> Iterator[list[tuple[Step, _Place]]]:
+def _alignments(
+    path: ContextPath, way: tuple[_Place, ...], scope: ColumnScope
+) -> Iterator[list[tuple[Step, _Place]]]:
     yield from _aligned(path, len(path.steps) - 1, way, scope)
 
 
-def _aligned(path: ContextPath, k: int, way: tuple[_Place, ...], scope: Scope) -> Iterator[list[tuple[Step, _Place]]]:
+def _aligned(
+    path: ContextPath, k: int, way: tuple[_Place, ...], scope: ColumnScope
+) -> Iterator[list[tuple[Step, _Place]]]:
     """Yield the ways in which the steps up to the k-th fit a way down, the k-th its end."""
     if not way or not _fits(path.steps[k], way[-1], scope):
         return
@@ -194,7 +197,7 @@ def _aligned(path: ContextPath, k: int, way: tuple[_Place, ...], scope: Scope) -
         yield from ([*before, here] for before in _aligned(path, k - 1, way[:end], scope))
 
 
-def _fits(step: Step, place: _Place, scope: Scope) -> bool:
+def _fits(step: Step, place: _Place, scope: ColumnScope) -> bool:
     if step.kind not in ("element", "attribute"):
         raise NotColumnar("the context has a step that is no name")
     if (step.kind == "attribute") != place.attribute:
@@ -204,7 +207,7 @@ def _fits(step: Step, place: _Place, scope: Scope) -> bool:
     return local in (None, name) and namespace in (None, uri.removeprefix("{"))
 
 
-def _expanded(step: Step, scope: Scope) -> tuple[str | None, str | None]:
+def _expanded(step: Step, scope: ColumnScope) -> tuple[str | None, str | None]:
     """Return namespace and local name of a step; None for a wildcard."""
     if step.name == "*":
         return None, None

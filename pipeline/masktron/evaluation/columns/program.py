@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns.contexts import Context, Target, TestCompiler, compile_context, is_certain
+from masktron.evaluation.columns.contexts import Context, Target, compile_context, is_certain
+from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar, Outcome
-from masktron.evaluation.columns.scope import DOCUMENT, Scope
-from masktron.evaluation.columns.walks import Job, OddCells, Stage, Walk, follow
+from masktron.evaluation.columns.scope import DOCUMENT, ColumnScope
+from masktron.evaluation.columns.walks import NodeCheck, OddCells, RuleWalk, Stage, follow
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.columns import Batch
@@ -23,7 +23,7 @@ _NOT_ASKED = "it was not asked for"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class ColumnProgram:
     """Checks of a rulebook compiled for the files of one layout.
 
     The files are flat: fields have no elements and no attributes of their own. Where a field occurs twice in a record
@@ -39,7 +39,7 @@ class Program:
 
     width: int
     checks: frozenset[int]
-    _walks: tuple[Walk, ...]
+    _walks: tuple[RuleWalk, ...]
     _reads: Mapping[int, frozenset[int]]
 
     def reads(self, check: int) -> frozenset[int]:
@@ -66,7 +66,9 @@ class Program:
         return outcome
 
 
-def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int]) -> tuple[Program, tuple[str, ...]]:
+def compile_program(
+    rulebook: Rulebook, layout: Layout, checks: Collection[int]
+) -> tuple[ColumnProgram, tuple[str, ...]]:
     """Compile checks of a rulebook.
 
     Parameters
@@ -78,12 +80,12 @@ def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int])
 
     Returns
     -------
-    Program
+    ColumnProgram
     tuple of str
         For each check of the rulebook why it is not in the program; empty where it is.
     """
-    builder = _Builder(rulebook, _language(rulebook.version), layout, frozenset(checks))
-    scope = Scope(rulebook.namespaces, layout, rulebook.version)
+    builder = _Builder(rulebook, _dialect(rulebook.version), layout, frozenset(checks))
+    scope = ColumnScope(rulebook.namespaces, layout, rulebook.version)
     scope = builder.bound(rulebook.lets, scope.on(DOCUMENT))
     walks = [walk for pattern in rulebook.patterns for walk in builder.pattern(pattern, scope)]
     reasons = tuple(builder.reasons.get(check.index, _NOT_ASKED) for check in rulebook.checks)
@@ -92,21 +94,18 @@ def compile_program(rulebook: Rulebook, layout: Layout, checks: Collection[int])
         for check, fields in walk.reads():
             reads[check] = reads.get(check, frozenset()) | fields
     done = frozenset(check for check, reason in enumerate(reasons) if not reason)
-    return Program(len(reasons), done, tuple(walks), MappingProxyType(reads)), reasons
+    return ColumnProgram(len(reasons), done, tuple(walks), MappingProxyType(reads)), reasons
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
-    """The compilers of an XPath version."""
+def _dialect(version: XPathVersion) -> Dialect:
+    """Return the dialect of a version; the other is not loaded."""
+    if version == "1.0":
+        from masktron.evaluation.columns.xpath1 import XPATH1  # noqa: PLC0415
 
-    test: TestCompiler
-    let: Callable[[str, Scope], object]
+        return XPATH1
+    from masktron.evaluation.columns.xpath2 import XPATH2  # noqa: PLC0415
 
-
-def _language(version: XPathVersion) -> _Language:
-    name = "xpath1" if version == "1.0" else "xpath2"
-    module = import_module(f"masktron.evaluation.columns.{name}")
-    return _Language(module.compile_test, module.compile_let)
+    return XPATH2
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +113,21 @@ class _Builder:
     """What the compilation of the patterns of a rulebook shares."""
 
     rulebook: Rulebook
-    language: _Language
+    dialect: Dialect
     layout: Layout
     checks: frozenset[int]
     reasons: dict[int, str] = field(default_factory=dict)
 
-    def bound(self, lets: tuple[Let, ...], scope: Scope) -> Scope:
+    def bound(self, lets: tuple[Let, ...], scope: ColumnScope) -> ColumnScope:
         """Return the scope with variables that are evaluated in it, each with those before it."""
         for let in lets:
             try:
-                scope = scope.bind(let.name, self.language.let(let.value, scope))
+                scope = scope.bind(let.name, self.dialect.compile_let(let.value, scope))
             except NotColumnar as why:
                 scope = scope.bind(let.name, why)
         return scope
 
-    def pattern(self, pattern: Pattern, outer: Scope) -> list[Walk]:
+    def pattern(self, pattern: Pattern, outer: ColumnScope) -> list[RuleWalk]:
         """Compile a pattern to the walks of the nodes that may fire its rules."""
         if not any(check.index in self.checks for rule in pattern.rules for check in rule.checks):
             return []
@@ -140,7 +139,7 @@ class _Builder:
         stages: dict[Target, list[Stage]] = {}
         closed: dict[Target, str] = {}
         for rule in pattern.rules:
-            context = compile_context(rule.context, scope, self.language.test)
+            context = compile_context(rule.context, scope, self.dialect.compile_test)
             jobs = self.rule(rule, context, closed, scope)
             for target, condition in context.targets.items():
                 made = Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
@@ -155,12 +154,12 @@ class _Builder:
         return asked and any(needs_saxon(rule, self.rulebook, self.layout) for rule in pattern.rules)
 
     def rule(
-        self, rule: Rule, context: Context, closed: Mapping[Target, str], scope: Scope
-    ) -> dict[Target, list[Job]]:
+        self, rule: Rule, context: Context, closed: Mapping[Target, str], scope: ColumnScope
+    ) -> dict[Target, list[NodeCheck]]:
         """Compile the checks of a rule on all nodes that it may fire on, and note those that cannot be."""
         reason = _why_not(context, closed)
         inner = {target: self.bound(rule.lets, scope.on(target)) for target in context.targets} if not reason else {}
-        jobs: dict[Target, list[Job]] = {}
+        jobs: dict[Target, list[NodeCheck]] = {}
         for check in (check for check in rule.checks if check.index in self.checks):
             try:
                 made = self.check(check, inner)
@@ -172,10 +171,10 @@ class _Builder:
                 jobs.setdefault(target, []).append(job)
         return jobs
 
-    def check(self, check: Check, scopes: Mapping[Target, Scope]) -> list[tuple[Target, Job]]:
+    def check(self, check: Check, scopes: Mapping[Target, ColumnScope]) -> list[tuple[Target, NodeCheck]]:
         wanted = check.kind == "assert"
         return [
-            (target, Job(check.index, wanted, self.language.test(check.test, scope)))
+            (target, NodeCheck(check.index, wanted, self.dialect.compile_test(check.test, scope)))
             for target, scope in scopes.items()
         ]
 
@@ -189,7 +188,7 @@ def _why_not(context: Context, closed: Mapping[Target, str]) -> str:
     return next((closed[target] for target in context.targets if target in closed), "")
 
 
-def _trimmed(target: Target, stages: list[Stage]) -> Walk:
+def _trimmed(target: Target, stages: list[Stage]) -> RuleWalk:
     """Return the walk up to the last rule with something to evaluate."""
     last = max((k for k, stage in enumerate(stages) if stage.jobs), default=-1)
-    return Walk(target, tuple(stages[: last + 1]))
+    return RuleWalk(target, tuple(stages[: last + 1]))

@@ -15,7 +15,7 @@ DOCUMENT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ColumnScope:
     """The static context of an expression, and the node that it is evaluated on, seen from the record.
 
     A record of a flat file has each field once at most, so that a node is known by its position in the layout and
@@ -42,15 +42,15 @@ class Scope:
     current: int | None = None
     variables: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
-    def bind(self, name: str, value: object) -> Scope:
+    def bind(self, name: str, value: object) -> ColumnScope:
         """Return the scope in which a variable has a value, too; a `NotColumnar` is raised where it is used."""
         return replace(self, variables=MappingProxyType({**self.variables, name: value}))
 
-    def at(self, focus: int | None) -> Scope:
+    def at(self, focus: int | None) -> ColumnScope:
         """Return the scope of a predicate: another focus, the same current node."""
         return replace(self, focus=focus)
 
-    def on(self, node: int | None) -> Scope:
+    def on(self, node: int | None) -> ColumnScope:
         """Return the scope of a rule that fires on a node."""
         return replace(self, focus=node, current=node)
 

@@ -14,7 +14,7 @@ from masktron.sources.columns import Batch, Cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class NodeCheck:
     """A check on one kind of node."""
 
     check: int
@@ -28,11 +28,11 @@ class Stage:
     """A rule on one kind of node; without a condition it takes all that are left."""
 
     condition: Test | None
-    jobs: tuple[Job, ...]
+    jobs: tuple[NodeCheck, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class RuleWalk:
     """The rules of a pattern that one kind of node may fire, in order."""
 
     target: Target
@@ -67,7 +67,7 @@ class OddCells:
         return found
 
 
-def follow(walk: Walk, batch: Batch, odd: OddCells, outcome: Outcome) -> None:
+def follow(walk: RuleWalk, batch: Batch, odd: OddCells, outcome: Outcome) -> None:
     """Send the nodes of one kind through the rules of a pattern: each fires the first that takes it."""
     own = () if walk.target is None else (walk.target,)
     doubt = batch.odd | odd.among(own)
@@ -89,7 +89,7 @@ def follow(walk: Walk, batch: Batch, odd: OddCells, outcome: Outcome) -> None:
 
 
 def _judge(
-    job: Job, hit: NDArray[np.bool_], doubt: NDArray[np.bool_], batch: Batch, odd: OddCells, outcome: Outcome
+    job: NodeCheck, hit: NDArray[np.bool_], doubt: NDArray[np.bool_], batch: Batch, odd: OddCells, outcome: Outcome
 ) -> None:
     outcome.unsure[:, job.check] |= doubt
     if not hit.any():

@@ -1,101 +1,127 @@
-"""Conversions between the types of XPath 1.0 (section 4) over columns."""
+"""Conversions between the types of XPath 1.0 (section 4): sets of nodes, numbers, booleans and strings.
+
+A sequence is a set of nodes, perhaps of none, or one value that all records have. No conversion is an error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Sequence
 
 import numpy as np
 
-from masktron.evaluation.columns.coded import Coded, distinct, mapped, texts_of, truth_of
-from masktron.evaluation.columns.kleene import either, sure
-from masktron.evaluation.columns.outcome import Truth
-from masktron.evaluation.columns.xpath1_order import first
-from masktron.evaluation.columns.xpath1_types import (
-    Boolean,
-    Figures,
-    Nodes,
-    Number,
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
+    RECORD,
+    YES,
+    Bools,
+    Double,
+    Doubt,
+    Integers,
+    Items,
+    Node,
     String,
-    Value,
-    field_of,
-    numbers_of,
+    TruthValue,
+    Untyped,
+    literal,
+    one,
+    some,
+    where,
 )
-from masktron.sources.columns import Batch
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import as_text, code_table, merged, one_text
 from masktron.sources.lexical import xpath1_number, xpath1_text
 
 
-def to_boolean(value: Value) -> Boolean:
-    """Convert as ``boolean()`` does."""
-    match value:
-        case Boolean():
-            return value
-        case Number(fields, figures):
-            return Boolean(fields, lambda batch: _nonzero(figures(batch)))
-        case String(fields, text):
-            return Boolean(fields, lambda batch: truth_of(mapped(bool, [text(batch)])))
-        case Nodes(members):
-            present = [member.present for member in members]
-            return Boolean(
-                value.fields, lambda batch: reduce(either, (there(batch) for there in present), sure(False))
-            )
+def is_set(items: Items) -> bool:
+    """Tell whether an expression is of type node-set."""
+    return all(isinstance(item, Node) for item in items.items)
 
 
-def _nonzero(figures: Figures) -> Truth:
-    return Truth((figures.values != 0) & ~np.isnan(figures.values), figures.unsure)
+def nodes_of(items: Items) -> tuple[Node, ...]:
+    """Return the nodes that a node-set may have, each once."""
+    return tuple(item for item in items.items if isinstance(item, Node))
 
 
-def to_number(value: Value) -> Number:
+def field_of(node: Node) -> int:
+    """Return the field of a node whose text is asked for.
+
+    Raises
+    ------
+    NotColumnar
+        It is the record, whose text is that of all fields and of what stands between them.
+    """
+    if node.at == RECORD:
+        raise NotColumnar("the text of the whole record")
+    return node.at
+
+
+def number_in(node: Node, source: FieldSource) -> Double:
+    """Return the number in a node; NaN in every form that XPath 1.0 does not have."""
+    return Double(node.present, source.numbers(field_of(node)).double)
+
+
+def text_in(node: Node) -> Untyped:
+    """Return the text in a node."""
+    return Untyped(node.present, field_of(node))
+
+
+def to_number(items: Items, source: FieldSource) -> Items:
     """Convert as ``number()`` does."""
-    match value:
-        case Number():
-            return value
-        case Boolean(fields, truth):
-            return Number(fields, lambda batch: _as_figures(truth(batch)))
-        case Nodes((), _):
-            return Number(value.held, lambda batch: Figures(np.array(np.nan), np.zeros((), dtype=np.bool_)))
-        case Nodes((member,), _):
-            at = field_of(member)
-            return Number(value.held, lambda batch: _number_where(member.present(batch), numbers_of(batch, at)))
-        case String() | Nodes():
-            text = to_string(value)
-            return Number(text.fields, lambda batch: _parsed(text.of(batch)))
+    match items.items:
+        case (Double(),):
+            return items
+        case (TruthValue(_, holds),):
+            return one(Double(YES, holds.astype(np.float64)), items.unsure)
+        case ():
+            return one(literal(float("nan")), items.unsure)
+        case (Node() as node,):
+            number = number_in(node, source)
+            # an absent field is NaN as it is
+            value = number.value if node.there is YES else np.where(number.present, number.value, np.nan)
+            return one(Double(YES, value), items.unsure)
+        case _:
+            doubt = Doubt()
+            text = one_text(to_text(items, source), source, doubt)
+            values = code_table((xpath1_number(value) for value in text.values), np.float64)
+            return one(Double(YES, values[text.codes]), doubt.mask)
 
 
-def _as_figures(truth: Truth) -> Figures:
-    return Figures(truth.holds.astype(np.float64), truth.unsure)
-
-
-def _number_where(present: Truth, figures: Figures) -> Figures:
-    return Figures(np.where(present.holds, figures.values, np.nan), present.unsure | (present.holds & figures.unsure))
-
-
-def _parsed(text: Coded[str]) -> Figures:
-    values = np.array([xpath1_number(value) for value in text.values], dtype=np.float64)
-    return Figures(values[text.codes], text.unsure)
-
-
-def to_string(value: Value) -> String:
+def to_text(items: Items, source: FieldSource) -> Items:
     """Convert as ``string()`` does: of a node-set, the first node in the order of the document."""
-    match value:
-        case String():
-            return value
-        case Boolean(fields, truth):
-            return String(fields, lambda batch: _words(truth(batch)))
-        case Number(fields, figures):
-            return String(fields, lambda batch: _written(figures(batch)))
-        case Nodes():
-            return String(value.held, first(value, lambda member: _text_of(field_of(member))))
+    match items.items:
+        case (String(),):
+            return items
+        case (Double(_, value),):
+            distinct, codes = np.unique(value, return_inverse=True)
+            return one(String(YES, codes, tuple(map(xpath1_text, distinct.tolist()))), items.unsure)
+        case (TruthValue() as truth,):
+            return one(as_text(truth, source, Doubt()), items.unsure)
+        case _:
+            texts = [as_text(text_in(node), source, Doubt()) for node in nodes_of(items)]
+            return first(items, texts, source)
 
 
-def _text_of(at: int) -> Callable[[Batch], Coded[str]]:
-    return lambda batch: texts_of(batch, at)
+def first(nodes: Items, texts: Sequence[String], source: FieldSource) -> Items:
+    """Return the text that belongs to the first node of a set in the order of the document; the empty one of none."""
+    doubt = Doubt(nodes.unsure)
+    if len(texts) > 1:
+        starts, known = places(nodes, source)
+        doubt.add(some((nodes.count > 1) & ~known))
+        nearest = starts.argmin(axis=0)
+        texts = [where(text, nearest == k) for k, text in enumerate(texts)]
+    return one(merged(texts, ""), doubt.mask)
 
 
-def _words(truth: Truth) -> Coded[str]:
-    return Coded(truth.holds.astype(np.int64), ("false", "true"), truth.unsure)
+def places(nodes: Items, source: FieldSource) -> tuple[Integers, Bools]:
+    """Return where the nodes stand, absent ones last, and whether all that are there have a place.
 
-
-def _written(figures: Figures) -> Coded[str]:
-    coded = distinct(figures.values, figures.unsure)
-    return Coded(coded.codes, [xpath1_text(float(number)) for number in coded.values], coded.unsure)
+    The order of the document need not be that of the layout. An empty cell need not have a place: its element may be
+    a single tag.
+    """
+    starts = []
+    known = YES
+    for node in nodes_of(nodes):
+        start, placed = source.places(field_of(node))
+        starts.append(np.where(node.present, start, np.iinfo(np.int64).max))
+        known = known & (~node.present | placed)
+    return np.array(np.broadcast_arrays(*starts)), known

@@ -7,17 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_bounds import settled
-from masktron.evaluation.columns.xpath2_compare import as_boolean, is_boolean
-from masktron.evaluation.columns.xpath2_dates import as_date, as_days, is_date
-from masktron.evaluation.columns.xpath2_numbers import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, tested
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.comparisons import as_boolean, is_boolean
+from masktron.evaluation.columns.dates import as_date, as_days, is_date
+from masktron.evaluation.columns.decimal_bounds import settled
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     YES,
-    Boolean,
     Bools,
     Date,
     Double,
@@ -26,11 +22,15 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Text,
+    String,
+    TruthValue,
     Untyped,
     boolean,
     some,
 )
+from masktron.evaluation.columns.number_items import LIMIT, as_double, exact_of_text, is_numeric_form, untyped_exact
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, tested
 from masktron.sources.columns import NumberForm
 from masktron.sources.lexical import INTEGER_TYPES, XML_SPACE
 
@@ -39,7 +39,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?INF|NaN")
 
 
-def cast(items: Items, target: str, source: Source, *, optional: bool) -> Items:
+def cast(items: Items, target: str, source: FieldSource, *, optional: bool) -> Items:
     """Return a sequence of at most one item as another type.
 
     Parameters
@@ -56,7 +56,7 @@ def cast(items: Items, target: str, source: Source, *, optional: bool) -> Items:
     return Items(tuple(_cast(item, target, source, doubt) for item in parts), doubt.mask)
 
 
-def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
+def _cast(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Item:
     match target:
         case "string":
             return as_text(item, source, doubt)
@@ -74,35 +74,35 @@ def _cast(item: Item, target: str, source: Source, doubt: Doubt) -> Item:
             raise NotColumnar(f"the type xs:{target}")
 
 
-def _decimal(item: Item, source: Source, doubt: Doubt) -> Exact:
+def _decimal(item: Item, source: FieldSource, doubt: Doubt) -> Exact:
     match item:
         case Exact():
             return replace(item, integer=False)
         case Untyped():
             return untyped_exact(item, source, doubt, integer=False)
-        case Text():
+        case String():
             return exact_of_text(item, doubt, integer=False)
         case Double():
             whole = _truncated(item, doubt)
             doubt.add(some((whole.mantissa != item.value) & item.present))
             return Exact(item.present, whole.mantissa, 0, integer=False)
-        case Boolean():
+        case TruthValue():
             return Exact(item.present, item.holds.astype(np.int64), 0, integer=False)
         case _:
             raise NotColumnar("a node as a decimal")
 
 
-def _integer(item: Item, source: Source, doubt: Doubt) -> Exact:
+def _integer(item: Item, source: FieldSource, doubt: Doubt) -> Exact:
     match item:
         case Exact():
             return _whole(item, doubt)
         case Untyped():
             return untyped_exact(item, source, doubt, integer=True)
-        case Text():
+        case String():
             return exact_of_text(item, doubt, integer=True)
         case Double():
             return _truncated(item, doubt)
-        case Boolean():
+        case TruthValue():
             return Exact(item.present, item.holds.astype(np.int64), 0, integer=True)
         case _:
             raise NotColumnar("a node as an integer")
@@ -144,7 +144,7 @@ def _inside(item: Exact, low: int | None, high: int | None) -> Bools:
     return inside
 
 
-def castable(items: Items, target: str, source: Source, *, optional: bool) -> Items:
+def castable(items: Items, target: str, source: FieldSource, *, optional: bool) -> Items:
     """Return whether a sequence is one item (or none, if that is allowed) that can be cast."""
     doubt = Doubt(items.unsure)
     values = atomized(items)
@@ -155,15 +155,15 @@ def castable(items: Items, target: str, source: Source, *, optional: bool) -> It
     return boolean(holds, doubt.mask)
 
 
-def _castable(item: Item, target: str, source: Source, doubt: Doubt) -> Bools:
+def _castable(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     match item:
-        case Untyped() | Text():
+        case Untyped() | String():
             return _text_castable(item, target, source, doubt)
         case Exact() if target in ("string", "boolean", "double", "decimal", "integer"):
             return YES
         case Double() if target in ("decimal", "integer"):
             return np.asarray(np.isfinite(item.value))
-        case Double() | Boolean() if target in ("string", "boolean", "double", "decimal", "integer"):
+        case Double() | TruthValue() if target in ("string", "boolean", "double", "decimal", "integer"):
             return YES
         case Date() if target in ("string", "date"):
             return YES
@@ -173,7 +173,7 @@ def _castable(item: Item, target: str, source: Source, doubt: Doubt) -> Bools:
             raise NotColumnar(f"the type xs:{target}")
 
 
-def _text_castable(item: Untyped | Text, target: str, source: Source, doubt: Doubt) -> Bools:
+def _text_castable(item: Untyped | String, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     if target == "string":
         return YES
     if target not in ("boolean", "double", "decimal", "date") and target not in INTEGER_TYPES:
@@ -183,7 +183,7 @@ def _text_castable(item: Untyped | Text, target: str, source: Source, doubt: Dou
     return _value_castable(item, target, source, doubt)
 
 
-def _number_castable(item: Untyped, target: str, source: Source, doubt: Doubt) -> Bools:
+def _number_castable(item: Untyped, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     form = source.numbers(item.at).form
     plain = form == NumberForm.INTEGER if target == "integer" else is_numeric_form(form)
     other = some((form == NumberForm.OTHER) & item.present)
@@ -195,7 +195,7 @@ def _number_castable(item: Untyped, target: str, source: Source, doubt: Doubt) -
     return np.where(other, found, plain)
 
 
-def _value_castable(item: Untyped | Text, target: str, source: Source, doubt: Doubt) -> Bools:
+def _value_castable(item: Untyped | String, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     text = as_text(item, source, doubt)
     return tested(lambda value: _reads_as(value.strip(XML_SPACE), target), text, doubt=doubt).holds
 

@@ -12,10 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_arithmetic import arithmetic, negated
-from masktron.evaluation.columns.xpath2_casts import cast, castable
-from masktron.evaluation.columns.xpath2_compare import (
+from masktron.evaluation.columns.comparisons import (
     GENERAL_OF_VALUE,
     RELATIONS,
     by_value,
@@ -24,13 +21,35 @@ from masktron.evaluation.columns.xpath2_compare import (
     general,
     holding,
 )
-from masktron.evaluation.columns.xpath2_names import NAMINGS, name_of
-from masktron.evaluation.columns.xpath2_numeric import square_root
+from masktron.evaluation.columns.function_table import FUNCTION_NAMESPACE, call
+from masktron.evaluation.columns.items import (
+    NO,
+    Bools,
+    Doubt,
+    Exact,
+    Item,
+    Items,
+    Node,
+    TruthValue,
+    boolean,
+    constant_of,
+    in_document_order,
+    joined,
+    literal,
+    one,
+    restricted,
+    some,
+    where,
+)
+from masktron.evaluation.columns.node_names import NAMINGS, name_of
+from masktron.evaluation.columns.number_functions import square_root
+from masktron.evaluation.columns.operators import arithmetic, negated
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import State, variable
+from masktron.evaluation.columns.string_functions import concatenated
+from masktron.evaluation.columns.xpath2_casts import cast, castable
 from masktron.evaluation.columns.xpath2_positions import at_position, at_the_end
-from masktron.evaluation.columns.xpath2_sequences import FUNCTION_NAMESPACE, call
 from masktron.evaluation.columns.xpath2_steps import (
-    Let,
-    State,
     all_fields,
     attribute_step,
     child_step,
@@ -39,32 +58,11 @@ from masktron.evaluation.columns.xpath2_steps import (
     context_item,
     current_node,
     expanded_name,
-    in_document_order,
     named,
     namespace_of,
     parent_node,
     self_node,
-    start,
     text_node,
-)
-from masktron.evaluation.columns.xpath2_strings import concatenated
-from masktron.evaluation.columns.xpath2_values import (
-    NO,
-    Boolean,
-    Bools,
-    Doubt,
-    Exact,
-    Item,
-    Items,
-    Node,
-    boolean,
-    constant_of,
-    joined,
-    literal,
-    one,
-    restricted,
-    some,
-    where,
 )
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema"
@@ -252,16 +250,7 @@ def _let(token: Any, state: State) -> Items:
 def _variable(token: Any, state: State) -> Items:
     if token[0].symbol != "(name)":
         raise NotColumnar("a variable with a prefix")
-    name = str(token[0].value)
-    if name in state.local:
-        return state.local[name]
-    let = state.scope.variable(name)
-    if not isinstance(let, Let):
-        raise NotColumnar(f"${name}")
-    if id(let) not in state.lets:
-        inner = replace(start(state.source, let.scope, state.lets), depth=state.depth)
-        state.lets[id(let)] = evaluate(let.token, inner)
-    return state.lets[id(let)]
+    return variable(str(token[0].value), state, evaluate)
 
 
 def _comma(token: Any, state: State) -> Items:
@@ -305,7 +294,7 @@ def _predicate(token: Any, state: State) -> Items:
     doubt = Doubt(items.unsure)
     for item in items.items:
         value = evaluate(condition, replace(state, focus=one(item)))
-        if any(not isinstance(part, Boolean | Node) for part in value.items):
+        if any(not isinstance(part, TruthValue | Node) for part in value.items):
             raise NotColumnar("a predicate that may be a position")
         holds, unsure = holding(value, state.source)
         if unsure is not NO:

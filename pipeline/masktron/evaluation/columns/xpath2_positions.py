@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from masktron.evaluation.columns.items import Bools, Exact, Integers, Items, constant_of, joined, where
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_values import Bools, Exact, Integers, Items, constant_of, joined, where
 
 
 def at_position(items: Items, position: int) -> Items:

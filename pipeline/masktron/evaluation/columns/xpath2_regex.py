@@ -28,7 +28,7 @@ _QUANTIFIER = re.compile(r"(?:[?*+]|\{([0-9]{1,3})(?:,([0-9]{0,3}))?\})\??")
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class TranslatedRegex:
     """A regular expression.
 
     Attributes
@@ -54,7 +54,7 @@ class Pattern:
         return self.regex.sub(lambda _: new, text)
 
 
-def translated(source: str, flags: str = "") -> Pattern:
+def translated(source: str, flags: str = "") -> TranslatedRegex:
     """Translate a regular expression of XPath 3.1.
 
     Raises
@@ -68,7 +68,7 @@ def translated(source: str, flags: str = "") -> Pattern:
     if not source.isascii():
         raise NotColumnar("a regular expression beyond ASCII")
     if "q" in flags:
-        return Pattern(re.compile(re.escape(source), option), "i" in flags)
+        return TranslatedRegex(re.compile(re.escape(source), option), "i" in flags)
     reader = _Reader(source, dot="[\\s\\S]" if "s" in flags else "[^\\n\\r]", fold="i" in flags)
     text = reader.alternatives(0)
     if reader.at != len(source):
@@ -77,7 +77,7 @@ def translated(source: str, flags: str = "") -> Pattern:
         if ambiguity(source, flags):  # Python's matcher would try them all, and in this process
             raise NotColumnar("a regular expression that can be read in exponentially many ways")
     try:
-        return Pattern(re.compile(text, option), reader.ascii_only or "i" in flags)
+        return TranslatedRegex(re.compile(text, option), reader.ascii_only or "i" in flags)
     except re.error:
         raise NotColumnar("a regular expression that is not understood") from None
 

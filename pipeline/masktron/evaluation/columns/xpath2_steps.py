@@ -1,16 +1,11 @@
-"""Steps from the record to its fields and back, and the state in which an expression of XPath 2 and later stands."""
+"""Steps of XPath 2 and later from the record to its fields and back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import DOCUMENT, Scope
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.items import (
     NO,
     NOWHERE,
     RECORD,
@@ -18,70 +13,25 @@ from masktron.evaluation.columns.xpath2_values import (
     Doubt,
     Items,
     Node,
-    NodeKind,
-    one,
+    NodePart,
+    in_document_order,
     where,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.scope import ColumnScope
+from masktron.evaluation.columns.state import State, node_at
 from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 
 
-@dataclass(frozen=True, slots=True)
-class Let:
-    """A variable of the rulebook: an expression in its own scope."""
-
-    token: Any
-    scope: Scope
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What an expression is evaluated in.
-
-    Attributes
-    ----------
-    focus : Items or None
-        The context item; None where there is none that columns know.
-    local : mapping of str to Items
-        Variables that the expression itself binds.
-    lets : dict
-        Values of variables of the rulebook, by their `Let`, made once in a batch.
-    """
-
-    source: Source
-    scope: Scope
-    focus: Items | None
-    local: Mapping[str, Items]
-    lets: dict[int, Items]
-    depth: int = 0
-
-    def bound(self, name: str, value: Items) -> State:
-        """Return the state with one more variable."""
-        return replace(self, local=MappingProxyType({**self.local, name: value}))
-
-
-def namespace_of(prefix: str, scope: Scope) -> str | None:
+def namespace_of(prefix: str, scope: ColumnScope) -> str | None:
     """Return the namespace of a prefix: as the rulebook declares it, or as XPath 2 and later know it."""
     declared = scope.uri(prefix)
     return STANDARD_NAMESPACES.get(prefix) if declared is None else declared
 
 
-def node_at(position: int | None, source: Source) -> Items | None:
-    """Return the node of a focus."""
-    if position == DOCUMENT:
-        return None
-    if position is None:
-        return one(Node(YES, RECORD))
-    return one(Node(source.present(position), position))
-
-
-def start(source: Source, scope: Scope, lets: dict[int, Items]) -> State:
-    """Return the state in which an expression of the rulebook is evaluated."""
-    return State(source, scope, node_at(scope.focus, source), MappingProxyType({}), lets)
-
-
 def current_node(state: State) -> Items:
     """``current()``: the node that the rule fired on."""
-    node = node_at(state.scope.current, state.source)
+    node = node_at(state.scope.current)
     if node is None:
         raise NotColumnar("current() outside the records")
     return node
@@ -143,7 +93,7 @@ def children(name: str, uri: str, state: State, *, attribute: bool) -> Items:
     at = state.scope.field(name, uri, attribute=attribute) if node.at == RECORD else None
     if at is None:
         return _no_node(focus)
-    return Items((where(Node(state.source.present(at), at), node.present),), focus.unsure)
+    return Items((where(Node(partial(state.source.present, at), at), node.present),), focus.unsure)
 
 
 def _no_node(focus: Items) -> Items:
@@ -157,7 +107,7 @@ def all_fields(state: State, *, attribute: bool) -> Items:
     if node.at != RECORD:
         return _no_node(focus)
     fields = [k for k, field in enumerate(state.scope.layout.fields) if field.attribute == attribute]
-    items = tuple(where(Node(state.source.present(at), at), node.present) for at in fields)
+    items = tuple(where(Node(partial(state.source.present, at), at), node.present) for at in fields)
     return Items(items, focus.unsure, single=len(items) < 2, ordered=len(items) < 2) if items else _no_node(focus)
 
 
@@ -174,9 +124,9 @@ def text_node(token: Any, state: State) -> Items:
     node, focus = _here(state)
     if node.at == RECORD:
         raise NotColumnar("text() of a record")
-    if node.at == NOWHERE or node.kind is NodeKind.TEXT or state.scope.layout.fields[node.at].attribute:
+    if node.at == NOWHERE or node.kind is NodePart.TEXT or state.scope.layout.fields[node.at].attribute:
         return _no_node(focus)
-    filled = Node(state.source.filled(node.at), node.at, NodeKind.TEXT)
+    filled = Node(partial(state.source.filled, node.at), node.at, NodePart.TEXT)
     return Items((where(filled, node.present),), focus.unsure)
 
 
@@ -187,7 +137,7 @@ def self_node(token: Any, state: State) -> Items:
     if test.symbol == "node" and not len(test):
         return focus
     name, uri = _test(test, state)
-    if node.at == RECORD or node.kind is NodeKind.TEXT:
+    if node.at == RECORD or node.kind is NodePart.TEXT:
         raise NotColumnar("self:: of the record")
     if node.at == NOWHERE:
         return focus
@@ -205,7 +155,7 @@ def parent_node(token: Any, state: State) -> Items:
         raise NotColumnar("a name on the axis parent")
     if node.at == RECORD:
         raise NotColumnar("the parent of the record")
-    if node.kind is NodeKind.TEXT:
+    if node.kind is NodePart.TEXT:
         return Items((where(Node(YES, node.at), node.present),), focus.unsure)
     return Items((where(Node(YES, RECORD), node.present),), focus.unsure)
 
@@ -220,16 +170,3 @@ def common(left: Items, right: Items, *, other: bool) -> Items:
             also = there.get((node.at, node.kind), NO)
             kept.append(where(node, ~also if other else also))
     return Items(tuple(kept), Doubt(ones.unsure, others.unsure).mask, ones.single, ones.ordered)
-
-
-def in_document_order(items: Items) -> Items:
-    """Return nodes without repetition; how they follow each other in the record is not known."""
-    nodes: dict[tuple[int, NodeKind], Node] = {}
-    for item in items.items:
-        if not isinstance(item, Node):
-            raise NotColumnar("a type error: nodes and values together")
-        earlier = nodes.get((item.at, item.kind))
-        present = item.present if earlier is None else earlier.present | item.present
-        nodes[item.at, item.kind] = Node(present, item.at, item.kind)
-    few = len(nodes) < 2
-    return Items(tuple(nodes.values()), items.unsure, items.single or few, items.single or few)

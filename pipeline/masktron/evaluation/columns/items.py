@@ -1,4 +1,4 @@
-"""Values of XPath 2 and later over the records of a batch: items that are there in some records, one type for each.
+"""Values of XPath over the records of a batch: items that are there in some records, one type for each.
 
 A sequence is a fixed list of items, each of which is there in some records and not in others; its type is the same
 in all of them. What an engine has to decide is kept per record, beside the items.
@@ -6,7 +6,7 @@ in all of them. What an engine has to decide is kept per record, beside the item
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -40,16 +40,19 @@ NO = _fixed(False)
 
 
 def some(where: Bools) -> Bools:
-    """Return a mask, as the single `NO` where it is false everywhere: what follows is then cheap."""
-    return where if where.any() else NO
+    """Return a mask, as the single `NO` where it is false everywhere: what follows is then cheap.
+
+    One that has no records is kept: it depends on them.
+    """
+    return where if where.any() or not where.size else NO
 
 
 def always(where: Bools) -> Bools:
     """Return a mask, as the single `YES` where it is true everywhere."""
-    return YES if where.all() else where
+    return YES if where.size and where.all() else where
 
 
-class NodeKind(Enum):
+class NodePart(Enum):
     """Which node of a field is meant."""
 
     FIELD = "field"
@@ -59,11 +62,22 @@ class NodeKind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """The record (`RECORD`), a field of it or the text in a field."""
+    """The record (`RECORD`), a field of it or the text in a field.
 
-    present: Bools
+    Attributes
+    ----------
+    there : ndarray of bool, or callable
+        Where it is there, or what reads that: an expression reads no field but those that it depends on.
+    """
+
+    there: Bools | Callable[[], Bools]
     at: int
-    kind: NodeKind = NodeKind.FIELD
+    kind: NodePart = NodePart.FIELD
+
+    @property
+    def present(self) -> Bools:
+        """Where it is there."""
+        return self.there() if callable(self.there) else self.there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +89,7 @@ class Untyped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class String:
     """Strings: positions in a tuple of values, of which -1 is none."""
 
     present: Bools
@@ -85,7 +99,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boolean:
+class TruthValue:
     """Truth values."""
 
     present: Bools
@@ -139,8 +153,8 @@ class Days:
     day: Integers
 
 
-type Item = Node | Untyped | Text | Boolean | Exact | Double | Date | Days
-type Number = Exact | Double
+type Item = Node | Untyped | String | TruthValue | Exact | Double | Date | Days
+type Numeric = Exact | Double
 
 
 class Doubt:
@@ -197,11 +211,12 @@ def one(item: Item, unsure: Bools = NO) -> Items:
     return Items((item,), unsure)
 
 
-def where(item: Item, mask: Bools) -> Item:
+def where[I: Item](item: I, mask: Bools) -> I:
     """Return an item only in some records."""
     if mask is YES:
         return item
-    return replace(item, present=some(item.present & mask))
+    present = some(item.present & mask)
+    return replace(item, there=present) if isinstance(item, Node) else replace(item, present=present)
 
 
 def restricted(items: Items, mask: Bools) -> Items:
@@ -222,18 +237,36 @@ def joined(parts: Iterable[Items], *, exclusive: bool = False) -> Items:
     return Items(items, doubt.mask, single, all(part.ordered for part in filled))
 
 
+def in_document_order(items: Items) -> Items:
+    """Return nodes without repetition; how they follow each other in the record is not known."""
+    nodes: dict[tuple[int, NodePart], Node] = {}
+    for item in items.items:
+        if not isinstance(item, Node):
+            raise NotColumnar("a type error: nodes and values together")
+        earlier = nodes.get((item.at, item.kind))
+        again = earlier is not None and replace(item, there=earlier.present | item.present)
+        nodes[item.at, item.kind] = again or item
+    few = len(nodes) < 2
+    return Items(tuple(nodes.values()), items.unsure, items.single or few, items.single or few)
+
+
 def boolean(holds: Bools, unsure: Bools = NO) -> Items:
     """Return truth values as a sequence."""
-    return one(Boolean(YES, holds), unsure)
+    return one(TruthValue(YES, holds), unsure)
+
+
+def same_text(text: str, present: Bools = YES) -> String:
+    """Return one string for all records in which it is there."""
+    return String(present, np.zeros(1, dtype=np.int64), (text,))
 
 
 def literal(value: Atomic) -> Item:
     """Return a constant."""
     match value:
         case bool():
-            return Boolean(YES, YES if value else NO, constant=value)
+            return TruthValue(YES, YES if value else NO, constant=value)
         case str():
-            return Text(YES, np.zeros(1, dtype=np.int64), (value,), constant=value)
+            return replace(same_text(value), constant=value)
         case float():
             return Double(YES, np.array([value]), constant=value)
         case _:

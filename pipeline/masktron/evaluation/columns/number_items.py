@@ -1,4 +1,4 @@
-"""Numbers of XPath 2 and later over a batch: doubles as IEEE has them, integers and decimals exact or unsure."""
+"""Numbers over a batch: doubles as IEEE has them, integers and decimals exact or unsure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_bounds import bounded, lost_digits, settled, widened
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import at_most_one, code_table
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.decimal_bounds import bounded, lost_digits, settled, widened
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     YES,
-    Boolean,
     Bools,
     Double,
     Doubles,
@@ -25,11 +22,14 @@ from masktron.evaluation.columns.xpath2_values import (
     Integers,
     Item,
     Items,
-    Number,
-    Text,
+    Numeric,
+    String,
+    TruthValue,
     Untyped,
     some,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import at_most_one, code_table
 from masktron.sources.columns import NumberForm, Numbers
 from masktron.sources.lexical import XML_SPACE
 
@@ -54,7 +54,7 @@ def is_numeric_form(form: NDArray[np.uint8]) -> Bools:
     return np.asarray((form == NumberForm.INTEGER) | (form == NumberForm.DECIMAL))
 
 
-def as_double(item: Item, source: Source, doubt: Doubt, *, lenient: bool = False) -> Double:
+def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = False) -> Double:
     """Return an item as double.
 
     Parameters
@@ -67,9 +67,9 @@ def as_double(item: Item, source: Source, doubt: Doubt, *, lenient: bool = False
             return item
         case Untyped():
             return _untyped_double(item, source, doubt, lenient=lenient)
-        case Text():
+        case String():
             return _text_double(item, doubt, lenient=lenient)
-        case Boolean():
+        case TruthValue():
             return Double(item.present, item.holds.astype(np.float64))
         case Exact():
             return exact_double(item, doubt)
@@ -77,7 +77,7 @@ def as_double(item: Item, source: Source, doubt: Doubt, *, lenient: bool = False
             raise NotColumnar("a node as a number")
 
 
-def _untyped_double(item: Untyped, source: Source, doubt: Doubt, *, lenient: bool) -> Double:
+def _untyped_double(item: Untyped, source: FieldSource, doubt: Doubt, *, lenient: bool) -> Double:
     numbers = source.numbers(item.at)
     if not lenient:
         doubt.add(some(np.isnan(numbers.double) & item.present))
@@ -90,7 +90,7 @@ def _untyped_double(item: Untyped, source: Source, doubt: Doubt, *, lenient: boo
     return Double(item.present, numbers.double)
 
 
-def _text_double(item: Text, doubt: Doubt, *, lenient: bool) -> Double:
+def _text_double(item: String, doubt: Doubt, *, lenient: bool) -> Double:
     read = [plain_double(value) for value in item.values]
     table = code_table((np.nan if r is None else r for r in read), np.float64)
     known = code_table((r is not None and (lenient or not math.isnan(r)) for r in read), np.bool_)
@@ -111,7 +111,7 @@ def exact_double(item: Exact, doubt: Doubt) -> Double:
     return Double(item.present, item.mantissa / np.float64(10.0**item.scale))
 
 
-def untyped_exact(item: Untyped, source: Source, doubt: Doubt, *, integer: bool) -> Exact:
+def untyped_exact(item: Untyped, source: FieldSource, doubt: Doubt, *, integer: bool) -> Exact:
     """Return a field cast to ``xs:decimal`` or ``xs:integer``."""
     return _cast_exact(source.numbers(item.at), item.present, doubt, integer=integer)
 
@@ -125,7 +125,7 @@ def _cast_exact(numbers: Numbers, present: Bools, doubt: Doubt, *, integer: bool
     return bounded(exact, lost | long, lambda: widened(numbers.double, numbers.double))
 
 
-def exact_of_text(item: Text, doubt: Doubt, *, integer: bool) -> Exact:
+def exact_of_text(item: String, doubt: Doubt, *, integer: bool) -> Exact:
     """Return a string cast to ``xs:decimal`` or ``xs:integer``."""
     read = [_plain_exact(value) for value in item.values]
     forms = code_table((form for form, _, _ in read), np.uint8)[item.codes]
@@ -200,7 +200,7 @@ def together(a: Item, b: Item) -> Bools:
 
 
 def one_double(
-    items: Items, source: Source, doubt: Doubt, *, default: float | None = None, lenient: bool = False
+    items: Items, source: FieldSource, doubt: Doubt, *, default: float | None = None, lenient: bool = False
 ) -> Double:
     """Return a sequence of at most one item as double; absent where it is empty, or the default."""
     present = NO if default is None else YES
@@ -214,12 +214,12 @@ def one_double(
     return Double(present, value)
 
 
-def numbers_of(items: Iterable[Item], source: Source, doubt: Doubt) -> tuple[Number, ...]:
+def numbers_of(items: Iterable[Item], source: FieldSource, doubt: Doubt) -> tuple[Numeric, ...]:
     """Return items as the numbers that arithmetic makes of them: untyped values are doubles."""
     return tuple(number_of(item, source, doubt) for item in items)
 
 
-def number_of(item: Item, source: Source, doubt: Doubt) -> Number:
+def number_of(item: Item, source: FieldSource, doubt: Doubt) -> Numeric:
     """Return an item as the number that arithmetic makes of it."""
     match item:
         case Exact() | Double():

@@ -1,4 +1,4 @@
-"""Functions of numbers of XPath 2 and later over a batch."""
+"""Functions of numbers over a batch."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from functools import reduce
 
 import numpy as np
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_arithmetic import add, divide, promoted
-from masktron.evaluation.columns.xpath2_bounds import settled
-from masktron.evaluation.columns.xpath2_numbers import aligned, exact_double, numbers_of, one_double, together
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.decimal_bounds import settled
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     YES,
     Bools,
@@ -27,27 +23,31 @@ from masktron.evaluation.columns.xpath2_values import (
     Integers,
     Item,
     Items,
-    Number,
-    Text,
+    Numeric,
+    String,
     constant_of,
     literal,
     one,
     some,
     where,
 )
+from masktron.evaluation.columns.number_items import aligned, exact_double, numbers_of, one_double, together
+from masktron.evaluation.columns.operators import add, divide, promoted
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized
 
 _EXACT_DOUBLE = 2.0**53
 _DIGITS = Context(prec=800)
 """Enough for every digit of any double."""
 
 
-def number(items: Items, source: Source) -> Items:
+def number(items: Items, source: FieldSource) -> Items:
     """``number()``: NaN for what is no number, or empty."""
     doubt = Doubt()
     return one(one_double(items, source, doubt, default=float("nan"), lenient=True), doubt.mask)
 
 
-def _each(items: Items, source: Source, of_double: Callable[[Doubles], Doubles], of_exact: _OfExact) -> Items:
+def _each(items: Items, source: FieldSource, of_double: Callable[[Doubles], Doubles], of_exact: _OfExact) -> Items:
     doubt = Doubt()
     results: list[Item] = []
     for item in numbers_of(at_most_one(items, doubt), source, doubt):
@@ -61,7 +61,7 @@ def _each(items: Items, source: Source, of_double: Callable[[Doubles], Doubles],
 type _OfExact = Callable[[Exact, Doubt], Exact]
 
 
-def absolute(items: Items, source: Source) -> Items:
+def absolute(items: Items, source: FieldSource) -> Items:
     """``abs()``"""
     return _each(items, source, np.abs, lambda x, _: _absolute(x))
 
@@ -74,24 +74,24 @@ def _absolute(item: Exact) -> Exact:
     return Exact(item.present, np.abs(item.mantissa), item.scale, item.integer, bounds=bounds)
 
 
-def square_root(items: Items, source: Source) -> Items:
+def square_root(items: Items, source: FieldSource) -> Items:
     """``math:sqrt()``: correctly rounded in IEEE, which other functions of that kind are not."""
     doubt = Doubt()
     item = one_double(items, source, doubt)
     return one(Double(item.present, np.sqrt(item.value)), doubt.mask)
 
 
-def floor(items: Items, source: Source) -> Items:
+def floor(items: Items, source: FieldSource) -> Items:
     """``floor()``"""
     return _each(items, source, np.floor, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: m // p))
 
 
-def ceiling(items: Items, source: Source) -> Items:
+def ceiling(items: Items, source: FieldSource) -> Items:
     """``ceiling()``"""
     return _each(items, source, np.ceil, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: -(-m // p)))
 
 
-def rounded(items: Items, digits: Items | None, source: Source) -> Items:
+def rounded(items: Items, digits: Items | None, source: FieldSource) -> Items:
     """``round()``: a half goes up."""
     k = _precision(digits)
     if k == 0:
@@ -104,7 +104,7 @@ def rounded(items: Items, digits: Items | None, source: Source) -> Items:
     )
 
 
-def rounded_to_even(items: Items, digits: Items | None, source: Source) -> Items:
+def rounded_to_even(items: Items, digits: Items | None, source: FieldSource) -> Items:
     """``round-half-to-even()``"""
     k = _precision(digits)
     of_double = np.rint if k == 0 else lambda values: _by_digits(values, lambda x: _decimal_half_even(x, k))
@@ -170,7 +170,7 @@ def _decimal_half_even(value: Decimal, digits: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN, context=_DIGITS)
 
 
-def total(items: Items, zero: Items | None, source: Source) -> Items:
+def total(items: Items, zero: Items | None, source: FieldSource) -> Items:
     """``sum()``: of nothing it is the integer 0, or the second argument."""
     doubt = Doubt(items.unsure)
     parts = _same_type(atomized(items), source, doubt)
@@ -186,7 +186,7 @@ def total(items: Items, zero: Items | None, source: Source) -> Items:
     return Items((_sum(parts, some_there, doubt, ordered=items.ordered), *empty), doubt.mask)
 
 
-def _same_type(items: Items, source: Source, doubt: Doubt) -> tuple[Number, ...]:
+def _same_type(items: Items, source: FieldSource, doubt: Doubt) -> tuple[Numeric, ...]:
     """Return numbers to add up; a mixture of doubles and others depends on the order in which they are added."""
     numbers = numbers_of(items.items, source, doubt)
     kinds = {isinstance(number, Double) for number in numbers}
@@ -195,14 +195,14 @@ def _same_type(items: Items, source: Source, doubt: Doubt) -> tuple[Number, ...]
     return numbers
 
 
-def _presence(parts: tuple[Number, ...]) -> tuple[Bools, Bools]:
+def _presence(parts: tuple[Numeric, ...]) -> tuple[Bools, Bools]:
     present = NO
     for part in parts:
         present = present | part.present
     return present, some(~present)
 
 
-def _sum(parts: tuple[Number, ...], present: Bools, doubt: Doubt, *, ordered: bool) -> Number:
+def _sum(parts: tuple[Numeric, ...], present: Bools, doubt: Doubt, *, ordered: bool) -> Numeric:
     if any(isinstance(part, Double) for part in parts):
         return _double_sum([_as_double(part, doubt) for part in parts], present, doubt, ordered=ordered)
     exacts = [_or_zero(part) for part in parts if isinstance(part, Exact)]
@@ -210,7 +210,7 @@ def _sum(parts: tuple[Number, ...], present: Bools, doubt: Doubt, *, ordered: bo
     return replace(result, present=present)
 
 
-def _number(part: Exact) -> Number:
+def _number(part: Exact) -> Numeric:
     return part
 
 
@@ -220,7 +220,7 @@ def _or_zero(part: Exact) -> Exact:
     return Exact(YES, mantissa, part.scale, part.integer, bounds=bounds)
 
 
-def _as_double(part: Number, doubt: Doubt) -> Double:
+def _as_double(part: Numeric, doubt: Doubt) -> Double:
     return part if isinstance(part, Double) else exact_double(part, doubt)
 
 
@@ -241,7 +241,7 @@ def _double_sum(parts: list[Double], present: Bools, doubt: Doubt, *, ordered: b
     return Double(present, result)
 
 
-def average(items: Items, source: Source) -> Items:
+def average(items: Items, source: FieldSource) -> Items:
     """``avg()``"""
     doubt = Doubt(items.unsure)
     parts = _same_type(atomized(items), source, doubt)
@@ -253,19 +253,19 @@ def average(items: Items, source: Source) -> Items:
     return one(divide(added, count, doubt), doubt.mask)
 
 
-def extreme(items: Items, source: Source, *, largest: bool) -> Items:
+def extreme(items: Items, source: FieldSource, *, largest: bool) -> Items:
     """``max()`` and ``min()``: untyped values are numbers, strings are compared by code points."""
     doubt = Doubt(items.unsure)
     values = atomized(items).items
     if not values:
         return Items((), doubt.mask)
-    if all(isinstance(value, Text) for value in values):
+    if all(isinstance(value, String) for value in values):
         return one(_extreme_text([as_text(v, source, doubt) for v in values], largest=largest), doubt.mask)
     parts = _numbers_alike(values, source, doubt)
     return one(reduce(lambda a, b: _better(a, b, doubt, largest=largest), parts), doubt.mask)
 
 
-def _numbers_alike(values: tuple[Item, ...], source: Source, doubt: Doubt) -> tuple[Number, ...]:
+def _numbers_alike(values: tuple[Item, ...], source: FieldSource, doubt: Doubt) -> tuple[Numeric, ...]:
     parts = numbers_of(values, source, doubt)
     if not any(isinstance(part, Double) for part in parts):
         return parts
@@ -276,7 +276,7 @@ def _numbers_alike(values: tuple[Item, ...], source: Source, doubt: Doubt) -> tu
     return tuple(doubles)
 
 
-def _better(a: Number, b: Number, doubt: Doubt, *, largest: bool) -> Number:
+def _better(a: Numeric, b: Numeric, doubt: Doubt, *, largest: bool) -> Numeric:
     present = a.present | b.present
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
@@ -289,7 +289,7 @@ def _better(a: Number, b: Number, doubt: Doubt, *, largest: bool) -> Number:
     return Exact(present, chosen, scale, a.integer and b.integer)
 
 
-def _extreme_text(texts: list[Text], *, largest: bool) -> Text:
+def _extreme_text(texts: list[String], *, largest: bool) -> String:
     values = sorted({value for text in texts for value in text.values})
     rank = {value: k for k, value in enumerate(values)}
     none = -1 if largest else len(values)
@@ -300,4 +300,4 @@ def _extreme_text(texts: list[Text], *, largest: bool) -> Text:
         mine = np.where(text.present, table[text.codes], none)
         best = np.maximum(best, mine) if largest else np.minimum(best, mine)
         present = present | text.present
-    return Text(present, np.where(best == len(values), -1, best), tuple(values))
+    return String(present, np.where(best == len(values), -1, best), tuple(values))

@@ -1,26 +1,24 @@
-"""Names of nodes of XPath 2 and later over a batch."""
+"""Names of nodes over a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_steps import State
-from masktron.evaluation.columns.xpath2_texts import merged
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.items import (
     NOWHERE,
     RECORD,
     Doubt,
     Items,
     Node,
-    NodeKind,
-    Text,
+    NodePart,
     literal,
     one,
+    same_text,
     some,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import State
+from masktron.evaluation.columns.string_items import merged
 
 NAMINGS = ("local-name", "name", "namespace-uri")
 
@@ -43,16 +41,16 @@ def name_of(function: str, arguments: Sequence[Items], state: State) -> Items:
     for node in nodes.items:
         if not isinstance(node, Node):
             raise NotColumnar("a type error: a node is asked for")
-        texts.append((node, _named(function, node, state)))
+        texts.append((node, name_of_node(function, node, state)))
     if len(texts) == 1 and state.focus is nodes:
         # the context item is there wherever something is asked of it, and its name is one for all records
         return one(literal(texts[0][1]), doubt.mask)
-    zero = np.zeros(1, dtype=np.int64)
-    return one(merged([Text(node.present, zero, (text,)) for node, text in texts], ""), doubt.mask)
+    return one(merged([same_text(text, node.present) for node, text in texts], ""), doubt.mask)
 
 
-def _named(function: str, node: Node, state: State) -> str:
-    if node.at == NOWHERE or node.kind is NodeKind.TEXT:
+def name_of_node(function: str, node: Node, state: State) -> str:
+    """Return what one of the functions says of a node."""
+    if node.at == NOWHERE or node.kind is NodePart.TEXT:
         return ""
     layout = state.scope.layout
     tag = layout.record_path[-1] if node.at == RECORD else layout.fields[node.at].tag

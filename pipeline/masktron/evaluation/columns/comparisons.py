@@ -1,26 +1,21 @@
-"""Comparisons and truth values of XPath 2 and later over a batch."""
+"""Comparisons and truth values over a batch."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_arithmetic import promoted
-from masktron.evaluation.columns.xpath2_bounds import apart, settled
-from masktron.evaluation.columns.xpath2_dates import as_date
-from masktron.evaluation.columns.xpath2_numbers import aligned, as_double, together
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import as_text, at_most_one, atomized, code_table
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.dates import as_date
+from masktron.evaluation.columns.decimal_bounds import apart, settled
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     YES,
-    Boolean,
     Bools,
     Date,
     Days,
@@ -31,18 +26,23 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Number,
-    Text,
+    Numeric,
+    String,
+    TruthValue,
     Untyped,
     boolean,
     constant_of,
     literal,
     some,
 )
+from masktron.evaluation.columns.number_items import aligned, as_double, together
+from masktron.evaluation.columns.operators import promoted
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, code_table
 
-type Relation = Callable[[Any, Any], Any]
+type Comparator = Callable[[Any, Any], Any]
 
-RELATIONS: Mapping[str, Relation] = MappingProxyType(
+RELATIONS: Mapping[str, Comparator] = MappingProxyType(
     {
         "=": operator.eq,
         "!=": operator.ne,
@@ -61,7 +61,7 @@ MAX_PAIRS = 2048
 _XML_SPACE = " \t\r\n"
 
 
-def general(sign: str, left: Items, right: Items, source: Source) -> Items:
+def general(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
     """Return whether some item on the left stands in a relation to some item on the right."""
     doubt = Doubt(left.unsure, right.unsure)
     ones, others = atomized(left).items, atomized(right).items
@@ -75,36 +75,45 @@ def general(sign: str, left: Items, right: Items, source: Source) -> Items:
             return boolean(found, doubt.mask)
     if len(ones) * len(others) > MAX_PAIRS:
         raise NotColumnar("a comparison of two long sequences")
+    return boolean(some_pair(sign, ones, others, source, doubt, general=True), doubt.mask)
+
+
+def some_pair(
+    sign: str, ones: Iterable[Item], others: Sequence[Item], source: FieldSource, doubt: Doubt, *, general: bool
+) -> Bools:
+    """Return where some value of the first stands in a relation to some of the others."""
     holds = NO
     for a in ones:
         for b in others:
-            holds = holds | (together(a, b) & related(sign, a, b, source, doubt, general=True))
-    return boolean(holds, doubt.mask)
+            there, alike = together(a, b), related(sign, a, b, source, doubt, general=general)
+            found = alike if there is YES else there & alike
+            holds = found if holds is NO else holds | found
+    return holds
 
 
-def by_value(sign: str, left: Items, right: Items, source: Source) -> Items:
+def by_value(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
     """Return the value of ``eq`` and its like: empty where an operand is empty."""
     doubt = Doubt()
     ones = at_most_one(left, doubt)
     others = at_most_one(right, doubt)
     results: list[Item] = [
-        Boolean(together(a, b), related(sign, a, b, source, doubt, general=False)) for a in ones for b in others
+        TruthValue(together(a, b), related(sign, a, b, source, doubt, general=False)) for a in ones for b in others
     ]
     return Items(tuple(results), doubt.mask)
 
 
-def related(sign: str, a: Item, b: Item, source: Source, doubt: Doubt, *, general: bool) -> Bools:
+def related(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt, *, general: bool) -> Bools:
     """Return where two values stand in a relation; what it says where one of them is absent means nothing."""
     match a, b:
         case (Exact() | Double(), Exact() | Double()):
             return _numbers(sign, a, b, doubt)
-        case (Untyped(), Text() | Untyped()) if (order := _order(a, b, source)) is not None:
+        case (Untyped(), String() | Untyped()) if (order := _order(sign, a, b, source)) is not None:
             return np.asarray(RELATIONS[sign](order, 0))
-        case (Text(), Untyped()):
+        case (String(), Untyped()):
             return related(_MIRRORED[sign], b, a, source, doubt, general=general)
-        case (Text() | Untyped(), Text() | Untyped()):
+        case (String() | Untyped(), String() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
-        case (Boolean(), Boolean()) | (Date(), Date()) | (Days(), Days()):
+        case (TruthValue(), TruthValue()) | (Date(), Date()) | (Days(), Days()):
             return np.asarray(RELATIONS[sign](_values(a), _values(b)))
         case (Untyped(), _) | (_, Untyped()) if general:
             return _untyped(sign, a, b, source, doubt)
@@ -116,19 +125,19 @@ def _values(item: Item) -> NDArray[Any]:
     match item:
         case Date() | Days():
             return item.day
-        case Boolean():
+        case TruthValue():
             return item.holds
         case _:
             raise NotColumnar("a type error: truth values or dates are asked for")
 
 
-def _order(a: Untyped, b: Text | Untyped, source: Source) -> NDArray[np.int8] | None:
+def _order(sign: str, a: Untyped, b: String | Untyped, source: FieldSource) -> NDArray[np.int8] | None:
     """Return how a field and another, or a constant, follow each other, without a text for each distinct value."""
     other = b.at if isinstance(b, Untyped) else constant_of(b)
-    return source.order(a.at, other) if isinstance(other, int | str) else None
+    return source.order(a.at, other, alike=sign in ("=", "!=")) if isinstance(other, int | str) else None
 
 
-def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
+def _untyped(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt) -> Bools:
     if isinstance(b, Untyped):
         return _untyped(_MIRRORED[sign], b, a, source, doubt)
     mine = Doubt()
@@ -145,7 +154,7 @@ def _untyped(sign: str, a: Item, b: Item, source: Source, doubt: Doubt) -> Bools
     return holds
 
 
-def _numbers(sign: str, a: Number, b: Number, doubt: Doubt) -> Bools:
+def _numbers(sign: str, a: Numeric, b: Numeric, doubt: Doubt) -> Bools:
     present = together(a, b)
     mine = Doubt()
     if isinstance(a, Exact) and isinstance(b, Exact):
@@ -171,7 +180,7 @@ def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
     return NO if zeros is NO else some(zeros & (np.signbit(a) | np.signbit(b)))
 
 
-def texts_related(sign: str, a: Text, b: Text) -> Bools:
+def texts_related(sign: str, a: String, b: String) -> Bools:
     """Compare strings by code points."""
     relation = RELATIONS[sign]
     if len(b.values) == 1:
@@ -186,13 +195,13 @@ def texts_related(sign: str, a: Text, b: Text) -> Bools:
     return np.asarray(relation(mine, other))
 
 
-def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: Source, doubt: Doubt) -> Bools | None:
+def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: FieldSource, doubt: Doubt) -> Bools | None:
     """Return whether an item is one of many constants; None where they are not all strings or all numbers."""
     strings = frozenset(str(c) for item in others if isinstance(c := constant_of(item), str))
     numeric = all(isinstance(item, Exact | Double) for item in others)
-    if not numeric and not all(isinstance(item, Text) for item in others):
+    if not numeric and not all(isinstance(item, String) for item in others):
         return None
-    if not all(isinstance(one, Untyped if numeric else (Untyped, Text)) for one in ones):
+    if not all(isinstance(one, Untyped if numeric else (Untyped, String)) for one in ones):
         return None
     holds = NO
     values = np.concatenate([as_double(item, source, doubt).value for item in others]) if numeric else None
@@ -208,21 +217,21 @@ def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: Source, dou
     return holds
 
 
-def as_boolean(item: Item, source: Source, doubt: Doubt) -> Boolean:
+def as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
     """Return an item cast to ``xs:boolean``."""
     match item:
-        case Boolean():
+        case TruthValue():
             return item
         case Exact():
-            return Boolean(item.present, settled(item, doubt).mantissa != 0)
+            return TruthValue(item.present, settled(item, doubt).mantissa != 0)
         case Double():
-            return Boolean(item.present, (item.value != 0) & ~np.isnan(item.value))
-        case Text() | Untyped():
+            return TruthValue(item.present, (item.value != 0) & ~np.isnan(item.value))
+        case String() | Untyped():
             text = as_text(item, source, doubt)
             read = [_BOOLEANS.get(value.strip(_XML_SPACE)) for value in text.values]
             unknown = code_table((r is None for r in read), np.bool_)[text.codes]
             doubt.add(some(unknown & item.present))
-            return Boolean(item.present, code_table((bool(r) for r in read), np.bool_)[text.codes])
+            return TruthValue(item.present, code_table((bool(r) for r in read), np.bool_)[text.codes])
         case _:
             raise NotColumnar("a node as a boolean")
 
@@ -232,31 +241,33 @@ def is_boolean(text: str) -> bool:
     return text.strip(_XML_SPACE) in _BOOLEANS
 
 
-def effective(items: Items, source: Source) -> Items:
+def effective(items: Items, source: FieldSource) -> Items:
     """Return the effective boolean value of a sequence, as a sequence."""
     return boolean(*holding(items, source))
 
 
-def holding(items: Items, source: Source) -> tuple[Bools, Bools]:
+def holding(items: Items, source: FieldSource) -> tuple[Bools, Bools]:
     """Return where a sequence is effectively true, and where an engine has to say."""
     doubt = Doubt(items.unsure)
     if not items.single and not all(isinstance(item, Node) for item in items.items):
         doubt.add(some(items.count > 1))
     holds = NO
     for item in items.items:
-        holds = holds | (item.present & _effective(item, source, doubt))
+        true = _effective(item, source, doubt)
+        found = true if item.present is YES else item.present & true
+        holds = found if holds is NO else holds | found
     return holds, doubt.mask
 
 
-def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
+def _effective(item: Item, source: FieldSource, doubt: Doubt) -> Bools:
     match item:
         case Node():
             return YES
         case Untyped():
             return source.filled(item.at)
-        case Text():
+        case String():
             return np.asarray(code_table((bool(v) for v in item.values), np.bool_)[item.codes])
-        case Boolean():
+        case TruthValue():
             return item.holds
         case Exact():
             settled(item, doubt)
@@ -267,17 +278,21 @@ def _effective(item: Item, source: Source, doubt: Doubt) -> Bools:
             raise NotColumnar("a type error: a date is no condition")
 
 
-def conjunction(left: Items, right: Items, source: Source) -> Items:
+def conjunction(left: Items, right: Items, source: FieldSource) -> Items:
     """``and``: an operand that is false decides, whatever the other is; Saxon lets no error stand against it."""
     holds, unsure = holding(left, source)
     other, unknown = holding(right, source)
+    if unsure is NO and unknown is NO:
+        return boolean(holds & other)
     false = (~holds & ~unsure) | (~other & ~unknown)
     return boolean(holds & other & ~false, some((unsure | unknown) & ~false))
 
 
-def disjunction(left: Items, right: Items, source: Source) -> Items:
+def disjunction(left: Items, right: Items, source: FieldSource) -> Items:
     """``or``: an operand that is true decides, whatever the other is; Saxon lets no error stand against it."""
     holds, unsure = holding(left, source)
     other, unknown = holding(right, source)
+    if unsure is NO and unknown is NO:
+        return boolean(holds | other)
     true = (holds & ~unsure) | (other & ~unknown)
     return boolean(true, some((unsure | unknown) & ~true))

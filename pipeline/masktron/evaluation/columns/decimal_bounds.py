@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.items import (
     NO,
     Bools,
     Bounds,
@@ -17,7 +17,7 @@ from masktron.evaluation.columns.xpath2_values import (
     Doubt,
     Exact,
     Integers,
-    Number,
+    Numeric,
     some,
 )
 
@@ -32,7 +32,7 @@ def widened(low: Doubles, high: Doubles, more: float = 0.0) -> Interval:
     return low - np.abs(low) * _WIDTH - _TINY - more, high + np.abs(high) * _WIDTH + _TINY + more
 
 
-def interval(item: Number) -> Interval:
+def interval(item: Numeric) -> Interval:
     """Return bounds of a number in each record."""
     if not isinstance(item, Exact):
         return item.value, item.value
@@ -96,7 +96,7 @@ def quotient_bounds(a: Exact, b: Exact, digits: int) -> Interval:
     return widened(least, most, 10.0 ** (1 - digits))
 
 
-def apart(a: Number, b: Number) -> tuple[Bools, Bools]:
+def apart(a: Numeric, b: Numeric) -> tuple[Bools, Bools]:
     """Return where the first is surely less than the other, and where it is surely greater."""
     one, other = interval(a), interval(b)
     return np.asarray(one[1] < other[0]), np.asarray(one[0] > other[1])

@@ -8,10 +8,8 @@ from datetime import date
 
 import numpy as np
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import EPOCH, as_text, at_most_one, code_table
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     Date,
     Days,
     Doubt,
@@ -19,10 +17,12 @@ from masktron.evaluation.columns.xpath2_values import (
     Integers,
     Item,
     Items,
-    Text,
+    String,
     Untyped,
     some,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import EPOCH, as_text, at_most_one, code_table
 from masktron.sources.lexical import XML_SPACE
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -52,12 +52,12 @@ def is_date(text: str) -> bool | None:
     return None if _MAYBE_DATE.fullmatch(text) and text.count("-") >= 2 else False
 
 
-def as_date(item: Item, source: Source, doubt: Doubt) -> Date:
+def as_date(item: Item, source: FieldSource, doubt: Doubt) -> Date:
     """Return an item cast to ``xs:date``."""
     match item:
         case Date():
             return item
-        case Untyped() | Text():
+        case Untyped() | String():
             text = as_text(item, source, doubt)
             days = [day_of(value) for value in text.values]
             known = code_table((day is not None for day in days), np.bool_)[text.codes]
@@ -72,7 +72,7 @@ def as_days(item: Item, doubt: Doubt) -> Days:
     match item:
         case Days():
             return item
-        case Text():
+        case String():
             found = [_DAYS.fullmatch(value.strip(XML_SPACE)) for value in item.values]
             known = code_table((match is not None for match in found), np.bool_)[item.codes]
             doubt.add(some(~known & item.present))
@@ -98,7 +98,7 @@ def moved(operator: str, a: Item, b: Item, doubt: Doubt) -> Item:
             raise NotColumnar("arithmetic of dates")
 
 
-def days_of(items: Items, source: Source) -> Items:
+def days_of(items: Items, source: FieldSource) -> Items:
     """``days-from-duration()``"""
     doubt = Doubt()
     parts = at_most_one(items, doubt)
@@ -108,13 +108,13 @@ def days_of(items: Items, source: Source) -> Items:
     return Items(tuple(Exact(d.present, d.day, 0, integer=True) for d in days), doubt.mask)
 
 
-def part_of(unit: Callable[[Date], Integers]) -> Callable[[Items, Source], Items]:
+def part_of(unit: Callable[[Date], Integers]) -> Callable[[Items, FieldSource], Items]:
     """Return a function of dates such as ``year-from-date()``."""
 
-    def applied(items: Items, source: Source) -> Items:
+    def applied(items: Items, source: FieldSource) -> Items:
         doubt = Doubt()
         parts = at_most_one(items, doubt)
-        if any(isinstance(part, Text) for part in parts):
+        if any(isinstance(part, String) for part in parts):
             raise NotColumnar("a type error: a date is asked for")
         dates = [as_date(part, source, doubt) for part in parts]
         return Items(tuple(Exact(d.present, unit(d), 0, integer=True) for d in dates), doubt.mask)

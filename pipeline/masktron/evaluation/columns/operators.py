@@ -1,4 +1,4 @@
-"""Arithmetic of XPath 2 and later: promotion by static type, exact results or none."""
+"""Arithmetic: promotion by static type, exact results or none."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_bounds import (
+from masktron.evaluation.columns.dates import moved
+from masktron.evaluation.columns.decimal_bounds import (
     bounded,
     difference_bounds,
     interval,
@@ -17,11 +17,8 @@ from masktron.evaluation.columns.xpath2_bounds import (
     quotient_bounds,
     sum_bounds,
 )
-from masktron.evaluation.columns.xpath2_dates import moved
-from masktron.evaluation.columns.xpath2_numbers import LIMIT, aligned, exact_double, numbers_of, together
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import at_most_one
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     Bools,
     Bounds,
@@ -34,19 +31,22 @@ from masktron.evaluation.columns.xpath2_values import (
     Integers,
     Item,
     Items,
-    Number,
+    Numeric,
     some,
 )
+from masktron.evaluation.columns.number_items import LIMIT, aligned, exact_double, numbers_of, together
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import at_most_one
 
 _EXACT_DOUBLE = 2.0**53
 _DIGITS = 18
 """Saxon's decimal quotients have this many digits behind the point, or more."""
 MAX_ALTERNATIVES = 64
 
-type Operation = Callable[[Number, Number, Doubt], Number]
+type Operation = Callable[[Numeric, Numeric, Doubt], Numeric]
 
 
-def arithmetic(operator: str, left: Items, right: Items, source: Source) -> Items:
+def arithmetic(operator: str, left: Items, right: Items, source: FieldSource) -> Items:
     """Return the value of a binary operator."""
     doubt = Doubt()
     first, second = at_most_one(left, doubt), at_most_one(right, doubt)
@@ -61,7 +61,7 @@ def arithmetic(operator: str, left: Items, right: Items, source: Source) -> Item
     return Items(tuple(results), doubt.mask)
 
 
-def negated(operand: Items, source: Source) -> Items:
+def negated(operand: Items, source: FieldSource) -> Items:
     """Return the value of unary minus."""
     doubt = Doubt()
     results: list[Item] = []
@@ -76,14 +76,14 @@ def negated(operand: Items, source: Source) -> Items:
     return Items(tuple(results), doubt.mask)
 
 
-def promoted(a: Number, b: Number, doubt: Doubt) -> tuple[Doubles, Doubles]:
+def promoted(a: Numeric, b: Numeric, doubt: Doubt) -> tuple[Doubles, Doubles]:
     """Return both as doubles, as they are where one of them is a double."""
     first = a if isinstance(a, Double) else exact_double(a, doubt)
     second = b if isinstance(b, Double) else exact_double(b, doubt)
     return first.value, second.value
 
 
-def add(a: Number, b: Number, doubt: Doubt) -> Number:
+def add(a: Numeric, b: Numeric, doubt: Doubt) -> Numeric:
     """``a + b``"""
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
@@ -94,7 +94,7 @@ def add(a: Number, b: Number, doubt: Doubt) -> Number:
     return bounded(exact, lost | (np.abs(exact.mantissa) > LIMIT), lambda: sum_bounds(a, b))
 
 
-def _subtract(a: Number, b: Number, doubt: Doubt) -> Number:
+def _subtract(a: Numeric, b: Numeric, doubt: Doubt) -> Numeric:
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
@@ -104,7 +104,7 @@ def _subtract(a: Number, b: Number, doubt: Doubt) -> Number:
     return bounded(exact, lost | (np.abs(exact.mantissa) > LIMIT), lambda: difference_bounds(a, b))
 
 
-def _multiply(a: Number, b: Number, doubt: Doubt) -> Number:
+def _multiply(a: Numeric, b: Numeric, doubt: Doubt) -> Numeric:
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
@@ -117,7 +117,7 @@ def _multiply(a: Number, b: Number, doubt: Doubt) -> Number:
     return bounded(exact, large | lost_digits(a) | lost_digits(b), lambda: product_bounds(a, b))
 
 
-def divide(a: Number, b: Number, doubt: Doubt) -> Number:
+def divide(a: Numeric, b: Numeric, doubt: Doubt) -> Numeric:
     """``a div b``; of exact numbers, where the quotient has more digits than an engine keeps, there are bounds."""
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
@@ -182,7 +182,7 @@ def _spread(quotient: Integers, digits: Integers, scale: int) -> tuple[Integers,
     return result, scale + most, some(lost)
 
 
-def _integer_divide(a: Number, b: Number, doubt: Doubt) -> Number:
+def _integer_divide(a: Numeric, b: Numeric, doubt: Doubt) -> Numeric:
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         x, y = promoted(a, b, doubt)
@@ -199,7 +199,7 @@ def _integer_divide(a: Number, b: Number, doubt: Doubt) -> Number:
     return Exact(present, quotients, 0, integer=True)
 
 
-def _modulo(a: Number, b: Number, doubt: Doubt) -> Number:
+def _modulo(a: Numeric, b: Numeric, doubt: Doubt) -> Numeric:
     present = together(a, b)
     if not (isinstance(a, Exact) and isinstance(b, Exact)):
         return Double(present, np.fmod(*promoted(a, b, doubt)))

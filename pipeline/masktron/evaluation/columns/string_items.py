@@ -1,4 +1,4 @@
-"""Strings of XPath 2 and later over a batch: every distinct value, or combination of values, is looked at once."""
+"""Strings over a batch: every distinct value, or combination of values, is looked at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_bounds import settled
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns.decimal_bounds import settled
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     RECORD,
     YES,
-    Boolean,
     Bools,
     Date,
     Double,
@@ -28,13 +26,17 @@ from masktron.evaluation.columns.xpath2_values import (
     Item,
     Items,
     Node,
-    Text,
+    String,
+    TruthValue,
     Untyped,
     some,
 )
+from masktron.evaluation.columns.outcome import NotColumnar
 
 _NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "-inf": "-INF"})
 
+_DENSE = 1 << 16
+"""Up to so many possible combinations are marked in a table; more are sorted."""
 EPOCH = date(1970, 1, 1).toordinal()
 
 type Dictionary = tuple[Integers, tuple[Any, ...]]
@@ -74,27 +76,27 @@ def code_table(values: Iterable[Any], dtype: Any) -> NDArray[Any]:
     return table
 
 
-def as_text(item: Item, source: Source, doubt: Doubt) -> Text:
+def as_text(item: Item, source: FieldSource, doubt: Doubt) -> String:
     """Return an item as ``xs:string``: cast, so that numbers have their canonical form."""
     match item:
-        case Text():
+        case String():
             return item
         case Untyped():
             texts = source.texts(item.at)
-            return Text(item.present, texts.codes.astype(np.int64), texts.values)
-        case Boolean():
-            return Text(item.present, item.holds.astype(np.int64), ("false", "true"))
+            return String(item.present, texts.codes.astype(np.int64), texts.values)
+        case TruthValue():
+            return String(item.present, item.holds.astype(np.int64), ("false", "true"))
         case Exact():
             settled(item, doubt)
             distinct, codes = np.unique(item.mantissa, return_inverse=True)
             values = tuple(decimal_text(int(m), item.scale) for m in distinct)
-            return Text(item.present, codes.astype(np.int64), values)
+            return String(item.present, codes.astype(np.int64), values)
         case Double():
             return _double_text(item, doubt)
         case Date():
             distinct, codes = np.unique(item.day, return_inverse=True)
             values = tuple(date.fromordinal(int(day) + EPOCH).isoformat() for day in distinct)
-            return Text(item.present, codes.astype(np.int64), values)
+            return String(item.present, codes.astype(np.int64), values)
         case _:
             raise NotColumnar("a node as a text")
 
@@ -107,12 +109,12 @@ def decimal_text(mantissa: int, scale: int) -> str:
     return f"-{text}" if mantissa < 0 else text
 
 
-def _double_text(item: Double, doubt: Doubt) -> Text:
+def _double_text(item: Double, doubt: Doubt) -> String:
     bits, codes = np.unique(item.value.view(np.int64), return_inverse=True)
     texts = [double_text(float(value)) for value in bits.view(np.float64)]
     unknown = code_table((text is None for text in texts), np.bool_)
     doubt.add(some(unknown[codes] & item.present))
-    return Text(item.present, codes.astype(np.int64), tuple(text or "" for text in texts))
+    return String(item.present, codes.astype(np.int64), tuple(text or "" for text in texts))
 
 
 def double_text(value: float) -> str | None:
@@ -129,7 +131,9 @@ def double_text(value: float) -> str | None:
     return text.removesuffix(".0")
 
 
-def one_text(items: Items, source: Source, doubt: Doubt, *, default: str | None = "", cast: bool = False) -> Text:
+def one_text(
+    items: Items, source: FieldSource, doubt: Doubt, *, default: str | None = "", cast: bool = False
+) -> String:
     """Return a sequence of at most one item as text.
 
     Parameters
@@ -140,7 +144,7 @@ def one_text(items: Items, source: Source, doubt: Doubt, *, default: str | None 
         Whether any atomic value is taken; else only untyped values and strings are, and the rest are type errors.
     """
     parts = at_most_one(items, doubt)
-    if not cast and any(not isinstance(part, Text | Untyped) for part in parts):
+    if not cast and any(not isinstance(part, String | Untyped) for part in parts):
         raise NotColumnar("a type error: a string is asked for")
     texts = [as_text(part, source, doubt) for part in parts]
     if not texts:
@@ -150,12 +154,12 @@ def one_text(items: Items, source: Source, doubt: Doubt, *, default: str | None 
     return merged(texts, default)
 
 
-def _absent(default: str | None) -> Text:
+def _absent(default: str | None) -> String:
     codes = np.zeros(1, dtype=np.int64)
-    return Text(YES, codes, (default,)) if default is not None else Text(NO, codes - 1, ())
+    return String(YES, codes, (default,)) if default is not None else String(NO, codes - 1, ())
 
 
-def merged(texts: Iterable[Text], default: str | None) -> Text:
+def merged(texts: Iterable[String], default: str | None) -> String:
     """Return alternatives, of which no record has two, as one text."""
     values: list[str] = [default if default is not None else ""]
     codes = np.zeros(1, dtype=np.int64)
@@ -165,7 +169,7 @@ def merged(texts: Iterable[Text], default: str | None) -> Text:
         values += text.values
         values.append("")
         present = present if present is YES else present | text.present
-    return Text(present, codes, tuple(values))
+    return String(present, codes, tuple(values))
 
 
 def combined(function: Callable[..., Any], columns: Iterable[Dictionary]) -> tuple[Integers, list[Any]]:
@@ -177,48 +181,57 @@ def combined(function: Callable[..., Any], columns: Iterable[Dictionary]) -> tup
     results : list
         The outcome for each code; None for a combination in which a column has no value.
     """
-    parts = [(codes, values) for codes, values in columns]
-    sizes = [len(values) + 1 for _, values in parts]
-    if len(parts) == 1:
-        codes, values = parts[0]
-        return codes, [*(function(value) for value in values), None]
-    if float(np.prod([float(size) for size in sizes])) > 2.0**62:
-        raise NotColumnar("too many combinations of texts")
-    key = np.zeros(1, dtype=np.int64)
-    for (codes, _), size in zip(parts, sizes, strict=True):
-        key = key * size + np.where(codes < 0, size - 1, codes)
-    distinct, found = np.unique(key, return_inverse=True)
-    results = []
-    for combination in distinct.tolist():
-        chosen = []
-        rest = combination
-        for (_, values), size in zip(reversed(parts), reversed(sizes), strict=True):
-            rest, at = divmod(rest, size)
-            chosen.append(values[at] if at < size - 1 else None)
-        results.append(None if None in chosen else function(*reversed(chosen)))
-    return found.astype(np.int64), results
+    rows: list[tuple[Any, ...]] = [()]
+    codes = np.zeros(1, dtype=np.int64)
+    for found, known in columns:
+        column, values = found, known
+        if (column < 0).any():
+            column, values = np.where(column < 0, len(values), column), (*values, None)
+        width = len(values)
+        if width == 1:
+            rows = [(*row, values[0]) for row in rows]
+        elif len(rows) == 1:
+            rows = [(*rows[0], value) for value in values]
+            codes = column
+        else:
+            used, codes = _factorised(codes * width + column, len(rows) * width)
+            rows = [(*rows[pair // width], values[pair % width]) for pair in used.tolist()]
+    return codes, [None if None in row else function(*row) for row in rows]
 
 
-def mapped(function: Callable[..., str | None], *texts: Text, doubt: Doubt) -> Text:
+def _factorised(codes: Integers, size: int) -> tuple[Integers, Integers]:
+    """Return which of so many codes occur, and the place of each code among these."""
+    if size > max(_DENSE, codes.size):
+        used, found = np.unique(codes, return_inverse=True)
+        return used, found
+    occurs = np.zeros(size, dtype=np.bool_)
+    occurs[codes] = True
+    used = np.flatnonzero(occurs)
+    places = np.zeros(size, dtype=np.int64)
+    places[used] = np.arange(len(used))
+    return used, places[codes]
+
+
+def mapped(function: Callable[..., str | None], *texts: String, doubt: Doubt) -> String:
     """Return what a function of strings gives; None means that an engine has to say."""
     present, codes, results = _applied(function, texts, doubt)
-    return Text(present, codes, tuple("" if r is None else r for r in results))
+    return String(present, codes, tuple("" if r is None else r for r in results))
 
 
-def tested(function: Callable[..., bool | None], *texts: Text, doubt: Doubt) -> Boolean:
+def tested(function: Callable[..., bool | None], *texts: String, doubt: Doubt) -> TruthValue:
     """Return what a predicate of strings gives."""
     present, codes, results = _applied(function, texts, doubt)
-    return Boolean(present, np.array([bool(r) for r in results], dtype=np.bool_)[codes])
+    return TruthValue(present, np.array([bool(r) for r in results], dtype=np.bool_)[codes])
 
 
-def measured(function: Callable[..., int], text: Text, doubt: Doubt) -> Exact:
+def measured(function: Callable[..., int], text: String, doubt: Doubt) -> Exact:
     """Return what a function from strings to integers gives."""
     present, codes, results = _applied(function, (text,), doubt)
     return Exact(present, np.array([r or 0 for r in results], dtype=np.int64)[codes], 0, integer=True)
 
 
 def _applied(
-    function: Callable[..., Any], texts: tuple[Text, ...], doubt: Doubt
+    function: Callable[..., Any], texts: tuple[String, ...], doubt: Doubt
 ) -> tuple[Bools, Integers, list[Any]]:
     present = YES
     for text in texts:

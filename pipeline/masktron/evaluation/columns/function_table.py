@@ -1,4 +1,4 @@
-"""Functions of sequences of XPath 2 and later over a batch, and the table of all functions."""
+"""Functions of sequences over a batch, and the table of all functions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns import xpath2_dates as dates
-from masktron.evaluation.columns import xpath2_numeric as numeric
-from masktron.evaluation.columns import xpath2_strings as strings
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_compare import effective, holding, related
-from masktron.evaluation.columns.xpath2_numbers import together
-from masktron.evaluation.columns.xpath2_positions import at_position, backwards, from_position, inserted, without
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import at_most_one, atomized
-from masktron.evaluation.columns.xpath2_values import (
+from masktron.evaluation.columns import dates
+from masktron.evaluation.columns import number_functions as numeric
+from masktron.evaluation.columns import string_functions as strings
+from masktron.evaluation.columns.comparisons import effective, holding, related
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
     NO,
     YES,
     Bools,
@@ -26,7 +22,7 @@ from masktron.evaluation.columns.xpath2_values import (
     Exact,
     Item,
     Items,
-    Text,
+    String,
     Untyped,
     boolean,
     literal,
@@ -34,6 +30,10 @@ from masktron.evaluation.columns.xpath2_values import (
     some,
     where,
 )
+from masktron.evaluation.columns.number_items import together
+from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.string_items import at_most_one, atomized
+from masktron.evaluation.columns.xpath2_positions import at_position, backwards, from_position, inserted, without
 
 FUNCTION_NAMESPACE = "http://www.w3.org/2005/xpath-functions"
 
@@ -54,11 +54,11 @@ class Function:
 
     least: int
     most: int
-    apply: Callable[[tuple[Items, ...], Source], Items]
+    apply: Callable[[tuple[Items, ...], FieldSource], Items]
     context: bool = False
 
 
-def _negation(arguments: tuple[Items, ...], source: Source) -> Items:
+def _negation(arguments: tuple[Items, ...], source: FieldSource) -> Items:
     holds, unsure = holding(arguments[0], source)
     return boolean(~holds, unsure)
 
@@ -74,7 +74,7 @@ def _count(items: Items) -> Items:
     return one(Exact(YES, items.count, 0, integer=True), items.unsure)
 
 
-def _distinct(items: Items, source: Source) -> Items:
+def _distinct(items: Items, source: FieldSource) -> Items:
     values = atomized(items)
     doubt = Doubt(items.unsure)
     kept: list[Item] = []
@@ -89,9 +89,9 @@ def _distinct(items: Items, source: Source) -> Items:
     return replace(values, items=tuple(kept), unsure=doubt.mask)
 
 
-def _equal(a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
+def _equal(a: Item, b: Item, source: FieldSource, doubt: Doubt) -> Bools:
     """Return where two values are there and equal; values of different types are not."""
-    texts = isinstance(a, Text | Untyped), isinstance(b, Text | Untyped)
+    texts = isinstance(a, String | Untyped), isinstance(b, String | Untyped)
     numbers = isinstance(a, Exact | Double), isinstance(b, Exact | Double)
     if texts[0] != texts[1] or numbers[0] != numbers[1]:
         return NO
@@ -100,7 +100,7 @@ def _equal(a: Item, b: Item, source: Source, doubt: Doubt) -> Bools:
     return together(a, b) & related("=", a, b, source, doubt, general=False)
 
 
-def _index_of(items: Items, search: Items, source: Source) -> Items:
+def _index_of(items: Items, search: Items, source: FieldSource) -> Items:
     doubt = Doubt(items.unsure)
     values = atomized(items)
     sought = at_most_one(search, doubt)
@@ -118,8 +118,8 @@ def _index_of(items: Items, search: Items, source: Source) -> Items:
     return Items(tuple(found), doubt.mask, single=len(found) < 2)
 
 
-def _one_item(least: int, most: int | None) -> Callable[[tuple[Items, ...], Source], Items]:
-    def applied(arguments: tuple[Items, ...], source: Source) -> Items:
+def _one_item(least: int, most: int | None) -> Callable[[tuple[Items, ...], FieldSource], Items]:
+    def applied(arguments: tuple[Items, ...], source: FieldSource) -> Items:
         items = arguments[0]
         doubt = Doubt(items.unsure)
         doubt.add(some(items.count < least))
@@ -130,7 +130,7 @@ def _one_item(least: int, most: int | None) -> Callable[[tuple[Items, ...], Sour
     return applied
 
 
-def _on_one(function: Callable[[Items, Source], Items]) -> Function:
+def _on_one(function: Callable[[Items, FieldSource], Items]) -> Function:
     return Function(1, 1, lambda a, source: function(a[0], source))
 
 
@@ -138,7 +138,7 @@ def _optional(a: tuple[Items, ...], k: int) -> Items | None:
     return a[k] if len(a) > k else None
 
 
-def _on_context(function: Callable[[Items, Source], Items]) -> Function:
+def _on_context(function: Callable[[Items, FieldSource], Items]) -> Function:
     return Function(0, 1, lambda a, source: function(a[0], source), context=True)
 
 
@@ -206,7 +206,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 )
 
 
-def call(name: str, arguments: tuple[Items, ...], focus: Items | None, source: Source) -> Items:
+def call(name: str, arguments: tuple[Items, ...], focus: Items | None, source: FieldSource) -> Items:
     """Return the value of a function.
 
     Raises

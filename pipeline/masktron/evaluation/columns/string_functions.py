@@ -1,17 +1,29 @@
-"""Functions of strings of XPath 2 and later over a batch."""
+"""Functions of strings over a batch."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
 
+from masktron.evaluation.columns.field_source import FieldSource
+from masktron.evaluation.columns.items import (
+    NO,
+    YES,
+    Doubt,
+    Exact,
+    Items,
+    String,
+    constant_of,
+    one,
+    same_text,
+    some,
+)
+from masktron.evaluation.columns.number_items import one_double
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2_numbers import one_double
-from masktron.evaluation.columns.xpath2_regex import Pattern, translated
-from masktron.evaluation.columns.xpath2_source import Source
-from masktron.evaluation.columns.xpath2_texts import (
+from masktron.evaluation.columns.string_items import (
     as_text,
     atomized,
     combined,
@@ -20,56 +32,46 @@ from masktron.evaluation.columns.xpath2_texts import (
     one_text,
     tested,
 )
-from masktron.evaluation.columns.xpath2_values import (
-    NO,
-    YES,
-    Doubt,
-    Exact,
-    Items,
-    Text,
-    constant_of,
-    one,
-    some,
-)
+from masktron.evaluation.columns.xpath2_regex import TranslatedRegex, translated
 from masktron.sources.lexical import XML_SPACE
 
-_SPACES = str.maketrans(dict.fromkeys(XML_SPACE, " "))
+_SPACES = re.compile(f"[{XML_SPACE}]+")
 
 
-def string(items: Items, source: Source) -> Items:
+def string(items: Items, source: FieldSource) -> Items:
     """``string()``"""
     doubt = Doubt()
     return one(one_text(items, source, doubt, cast=True), doubt.mask)
 
 
-def length(items: Items, source: Source) -> Items:
+def length(items: Items, source: FieldSource) -> Items:
     """``string-length()``"""
     doubt = Doubt()
     return one(measured(len, one_text(items, source, doubt), doubt), doubt.mask)
 
 
-def _mapped(function: Callable[..., str | None], source: Source, *arguments: Items) -> Items:
+def _mapped(function: Callable[..., str | None], source: FieldSource, *arguments: Items) -> Items:
     doubt = Doubt()
     texts = [one_text(argument, source, doubt) for argument in arguments]
     return one(mapped(function, *texts, doubt=doubt), doubt.mask)
 
 
-def normalized(items: Items, source: Source) -> Items:
+def normalized(items: Items, source: FieldSource) -> Items:
     """``normalize-space()``"""
-    return _mapped(lambda text: " ".join(part for part in text.translate(_SPACES).split(" ") if part), source, items)
+    return _mapped(lambda text: _SPACES.sub(" ", text.strip(XML_SPACE)), source, items)
 
 
-def upper(items: Items, source: Source) -> Items:
+def upper(items: Items, source: FieldSource) -> Items:
     """``upper-case()``; what is not ASCII is left to an engine and its tables."""
     return _mapped(lambda text: text.upper() if text.isascii() else None, source, items)
 
 
-def lower(items: Items, source: Source) -> Items:
+def lower(items: Items, source: FieldSource) -> Items:
     """``lower-case()``"""
     return _mapped(lambda text: text.lower() if text.isascii() else None, source, items)
 
 
-def translate(items: Items, old: Items, new: Items, source: Source) -> Items:
+def translate(items: Items, old: Items, new: Items, source: FieldSource) -> Items:
     """``translate()``"""
 
     def translated_text(text: str, before: str, after: str) -> str:
@@ -81,12 +83,12 @@ def translate(items: Items, old: Items, new: Items, source: Source) -> Items:
     return _mapped(translated_text, source, items, old, new)
 
 
-def before(items: Items, mark: Items, source: Source) -> Items:
+def before(items: Items, mark: Items, source: FieldSource) -> Items:
     """``substring-before()``"""
     return _mapped(lambda text, sign: text.partition(sign)[0] if sign and sign in text else "", source, items, mark)
 
 
-def after(items: Items, mark: Items, source: Source) -> Items:
+def after(items: Items, mark: Items, source: FieldSource) -> Items:
     """``substring-after()``"""
     return _mapped(lambda text, sign: text.partition(sign)[2] if sign else text, source, items, mark)
 
@@ -99,10 +101,10 @@ def contained(text: str, part: str) -> bool | None:
 def has_token(text: str, token: str) -> bool:
     """``contains-token()``"""
     wanted = token.strip(XML_SPACE)
-    return bool(wanted) and wanted in text.translate(_SPACES).split(" ")
+    return bool(wanted) and wanted in _SPACES.split(text)
 
 
-def compared(left: Items, right: Items, source: Source) -> Items:
+def compared(left: Items, right: Items, source: FieldSource) -> Items:
     """``compare()``, by code points; of nothing it is nothing."""
     doubt = Doubt()
     texts = [one_text(items, source, doubt, default=None) for items in (left, right)]
@@ -111,10 +113,10 @@ def compared(left: Items, right: Items, source: Source) -> Items:
     return one(Exact(texts[0].present & texts[1].present, signs, 0, integer=True), doubt.mask)
 
 
-def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, Items, Source], Items]:
+def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, Items, FieldSource], Items]:
     """Return a function of two strings that gives a boolean."""
 
-    def applied(left: Items, right: Items, source: Source) -> Items:
+    def applied(left: Items, right: Items, source: FieldSource) -> Items:
         doubt = Doubt()
         texts = one_text(left, source, doubt), one_text(right, source, doubt)
         return one(tested(function, *texts, doubt=doubt), doubt.mask)
@@ -122,7 +124,7 @@ def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, I
     return applied
 
 
-def substring(items: Items, start: Items, size: Items | None, source: Source) -> Items:
+def substring(items: Items, start: Items, size: Items | None, source: FieldSource) -> Items:
     """``substring()``: positions are doubles, rounded, from 1."""
     doubt = Doubt()
     text = one_text(items, source, doubt)
@@ -135,13 +137,17 @@ def substring(items: Items, start: Items, size: Items | None, source: Source) ->
         distinct, codes = np.unique(number.value, return_inverse=True)
         columns.append((codes.astype(np.int64), tuple(distinct.tolist())))
     codes, results = combined(_substring, columns)
-    return one(Text(YES, codes, tuple("" if r is None else r for r in results)), doubt.mask)
+    return one(String(YES, codes, tuple("" if r is None else r for r in results)), doubt.mask)
 
 
-def _substring(text: str, start: float, size: float = math.inf) -> str:
+def _substring(text: str, start: float, size: float | None = None) -> str:
+    """Return the characters whose position p, from 1, has ``round(start) <= p < round(start) + round(size)``."""
     first = _round(start)
-    end = first + _round(size)
-    return "".join(c for k, c in enumerate(text, 1) if k >= first and k < end)
+    end = math.inf if size is None else first + _round(size)
+    if math.isnan(first) or math.isnan(end):
+        return ""
+    low, high = (int(min(max(place, 1.0), len(text) + 1.0)) for place in (first, end))
+    return text[low - 1 : high - 1]
 
 
 def _round(value: float) -> float:
@@ -151,29 +157,29 @@ def _round(value: float) -> float:
     return float(below + (value - below >= 0.5))
 
 
-def concatenated(parts: tuple[Items, ...], source: Source) -> Items:
+def concatenated(parts: tuple[Items, ...], source: FieldSource) -> Items:
     """``concat()`` and ``||``: any values, each cast to a string."""
     doubt = Doubt()
     texts = [one_text(part, source, doubt, cast=True) for part in parts]
     return one(mapped(lambda *values: "".join(values), *texts, doubt=doubt), doubt.mask)
 
 
-def joined_texts(items: Items, separator: Items | None, source: Source) -> Items:
+def joined_texts(items: Items, separator: Items | None, source: FieldSource) -> Items:
     """``string-join()``"""
     doubt = Doubt(items.unsure)
     values = atomized(items)
     if not values.ordered:
         raise NotColumnar("the order of fields in a record")
     mark = "" if separator is None else _constant(separator, "a separator")
-    result = Text(YES, np.zeros(1, dtype=np.int64), ("",))
+    result = same_text("")
     begun = NO
     for item in values.items:
         text = as_text(item, source, doubt)
-        lead = Text(YES, begun.astype(np.int64), ("", mark))
+        lead = String(YES, begun.astype(np.int64), ("", mark))
         longer = mapped(lambda *v: "".join(v), result, lead, text, doubt=Doubt())
         offset = len(longer.values)
         codes = np.where(text.present, longer.codes, result.codes + offset)
-        result = Text(YES, codes, (*longer.values, *result.values))
+        result = String(YES, codes, (*longer.values, *result.values))
         begun = begun | text.present
     return one(result, doubt.mask)
 
@@ -185,7 +191,7 @@ def _constant(items: Items, what: str) -> str:
     return value
 
 
-def matches(items: Items, regex: Items, flags: Items | None, source: Source) -> Items:
+def matches(items: Items, regex: Items, flags: Items | None, source: FieldSource) -> Items:
     """``matches()``"""
     pattern = _pattern(regex, flags)
     doubt = Doubt()
@@ -193,7 +199,7 @@ def matches(items: Items, regex: Items, flags: Items | None, source: Source) -> 
     return one(tested(pattern.found_in, text, doubt=doubt), doubt.mask)
 
 
-def replaced(items: Items, regex: Items, new: Items, flags: Items | None, source: Source) -> Items:
+def replaced(items: Items, regex: Items, new: Items, flags: Items | None, source: FieldSource) -> Items:
     """``replace()``, for replacements without references to groups."""
     pattern = _pattern(regex, flags)
     text = _constant(new, "a replacement")
@@ -204,5 +210,5 @@ def replaced(items: Items, regex: Items, new: Items, flags: Items | None, source
     return _mapped(lambda value: pattern.replaced_in(value, text), source, items)
 
 
-def _pattern(regex: Items, flags: Items | None) -> Pattern:
+def _pattern(regex: Items, flags: Items | None) -> TranslatedRegex:
     return translated(_constant(regex, "a regular expression"), "" if flags is None else _constant(flags, "flags"))

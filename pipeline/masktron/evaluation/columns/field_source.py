@@ -1,21 +1,22 @@
-"""Where expressions of XPath 2 and later read fields: in a batch, or, to try an expression, nowhere."""
+"""Where expressions read fields: in a batch, or, to try an expression, nowhere."""
 
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.xpath2_values import NO, NOWHERE, Bools, always
+from masktron.evaluation.columns.items import NO, NOWHERE, Bools, always
 from masktron.sources.columns import Batch, Cell, Numbers, Texts
 
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
 """In which bytes follow each other as code points do."""
 
 
-class Source(Protocol):
+class FieldSource(Protocol):
     """Where fields are read."""
 
     @property
@@ -39,10 +40,18 @@ class Source(Protocol):
         """Return a field as texts."""
         ...
 
-    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+    def places(self, at: int) -> tuple[NDArray[np.int64], Bools]:
+        """Return where a field stands in the file, and where this is known."""
+        ...
+
+    def also(self, fields: Iterable[int]) -> None:
+        """Take fields as read: they decide what is asked for where they are odd."""
+        ...
+
+    def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
         """Return -1, 0 or 1 for a field that comes before, is, or comes after another field or a constant.
 
-        None where bytes do not say how code points follow each other.
+        With ``alike`` only the zeros are asked for. None where bytes do not say how code points follow each other.
         """
         ...
 
@@ -66,10 +75,13 @@ class BatchSource:
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
+        self._present: dict[int, Bools] = {NOWHERE: NO}
 
     def present(self, at: int) -> Bools:
         """Return where a field is there."""
-        return NO if at == NOWHERE else always(self.batch.cells[at].status != Cell.ABSENT)
+        if at not in self._present:
+            self._present[at] = always(self.batch.cells[at].status != Cell.ABSENT)
+        return self._present[at]
 
     def filled(self, at: int) -> Bools:
         """Return where a field has text."""
@@ -83,7 +95,15 @@ class BatchSource:
         """Return a field as texts."""
         return no_texts(1) if at == NOWHERE else self.batch.texts(at)
 
-    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+    def places(self, at: int) -> tuple[NDArray[np.int64], Bools]:
+        """Return where a field stands in the file: an empty one may be a single tag."""
+        cells = self.batch.cells[at]
+        return cells.start, cells.status == Cell.TEXT
+
+    def also(self, fields: Iterable[int]) -> None:
+        """Read nothing: odd cells are no matter of a source."""
+
+    def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
         """Return how a field and another, or a constant, follow each other."""
         if NOWHERE in (at, other):
             return np.zeros(1, dtype=np.int8)
@@ -96,14 +116,14 @@ class BatchSource:
         order = np.empty(len(self.batch), dtype=np.int8)
         if isinstance(other, int):
             others = self.batch.cells[other]
-            order_cells(data, cells.start, cells.stop, data, others.start, others.stop, order)
+            order_cells(data, cells.start, cells.stop, data, others.start, others.stop, order, alike)
             return order
         try:
             text = np.frombuffer(bytearray(other.encode(self.batch.codec)), dtype=np.uint8)
         except UnicodeEncodeError:
             return None
         zero = np.zeros(1, dtype=np.int64)
-        order_cells(data, cells.start, cells.stop, text, zero, zero + len(text), order)
+        order_cells(data, cells.start, cells.stop, text, zero, zero + len(text), order, alike)
         return order
 
 
@@ -132,7 +152,15 @@ class DrySource:
         self._note(at)
         return no_texts(0)
 
-    def order(self, at: int, other: int | str) -> NDArray[np.int8] | None:
+    def places(self, at: int) -> tuple[NDArray[np.int64], Bools]:
+        """Note that a field is read."""
+        return np.zeros(0, dtype=np.int64), self.present(at)
+
+    def also(self, fields: Iterable[int]) -> None:
+        """Note that fields are read."""
+        self.read.update(fields)
+
+    def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
         """Note that fields are read."""
         self._note(at)
         if isinstance(other, int):
