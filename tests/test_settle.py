@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +20,7 @@ from masktron.constraints import Atom, Form, Linear, Monomial, Product, Range
 from masktron.errors import InfeasibleError
 from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scales, significant_digits
 from masktron.settle.lattice import MAX_LOOKED, Lexemes, Prototype, Search, ball
-from masktron.settle.prototypes import MAX_ROWS, Task, settle
+from masktron.settle.prototypes import MAX_ROWS, BlockRecords, settle
 from masktron.settle.residual import Free, residual
 from masktron.settle.residual_rules import Condition, ResidualRule
 from masktron.settle.system import MAX_RECIPES, Equality, equalities, recipes
@@ -367,25 +367,24 @@ def test_differences_that_doubles_get_wrong_are_found_on_coarser_grids() -> None
 # groups
 
 
-def task_of(caps: list[int], values: list[int], k: int) -> Task:
+def block_of(caps: list[int], values: list[int], k: int) -> tuple[BlockRecords, Callable[[int], Iterator[Prototype]]]:
     columns = {"A": column(*map(str, values)), "CAP": column(*map(str, caps))}
     members = np.array_split(np.arange(len(caps)), len(caps) // k)
-    targets = np.array([[np.mean([values[at] for at in group])] for group in members])
-    return Task(
-        variables=("A",),
-        columns=columns,
-        members=tuple(members),
-        conditions=("CAP",),
-        distances=lambda group: np.abs(columns["A"].values[members[group]] - targets[group, 0]),
-        candidates=lambda group: search(Grid(0), "A").near({"A": targets[group, 0]}, recipes(["A"], [])),
-        pooled=np.zeros(len(members), dtype=bool),
-        medians=None,
-    )
+    targets = [float(np.mean([values[at] for at in group])) for group in members]
+    records = BlockRecords(("A",), ("CAP",), columns, tuple(members))
+
+    def candidates(group: int) -> Iterator[Prototype]:
+        yield from search(Grid(0), "A").near({"A": targets[group]}, recipes(["A"], []))
+        distances = np.abs(columns["A"].values[members[group]] - targets[group])
+        for record in members[group][np.argsort(distances, kind="stable")].tolist():
+            yield records.held_by([record], "medoid")
+
+    return records, candidates
 
 
 @given(st.lists(st.integers(1, 400), min_size=12, max_size=60), st.integers(2, 6), st.randoms(use_true_random=False))
 def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: int, random: Random) -> None:
-    task = task_of(caps, [random.randint(0, cap) for cap in caps], k)
+    records, candidates = block_of(caps, [random.randint(0, cap) for cap in caps], k)
     asked = 0
 
     def judge(rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
@@ -394,10 +393,10 @@ def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: in
         asked += len(rows)
         return np.array([int(row["A"] or 0) <= int(row["CAP"] or 0) for row in rows])
 
-    settled = settle(task, judge)
-    for group, members in enumerate(task.members):
+    settled = settle(records, candidates, judge)
+    for group, members in enumerate(records.members):
         assert int(settled.lexemes[group, 0]) <= min(caps[at] for at in members)
-        first = next(o for o in task.candidates(group))
+        first = next(o for o in candidates(group))
         if int(first.lexemes["A"] or 0) <= min(caps[at] for at in members):
             assert settled.lexemes[group, 0] == first.lexemes["A"], "the first that fits is taken"
 
@@ -411,13 +410,13 @@ def test_contexts_are_not_multiplied_by_candidates() -> None:
         asked += len(rows)
         return np.array([int(row["A"] or 0) <= int(row["CAP"] or 0) - 10**6 + 5 for row in rows])
 
-    settle(task_of(caps, [300] * 2999 + [2], 3000), judge)
+    settle(*block_of(caps, [300] * 2999 + [2], 3000), judge)
     assert asked < 20_000
 
 
 def test_no_candidate_at_all_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="A satisfies the rules with the unmasked CAP"):
-        settle(task_of([1, 2, 3, 4], [1, 2, 3, 4], 2), lambda rows: np.zeros(len(rows), dtype=bool))
+        settle(*block_of([1, 2, 3, 4], [1, 2, 3, 4], 2), lambda rows: np.zeros(len(rows), dtype=bool))
 
 
 def test_a_grid_of_certain_values_is_walked_in_order() -> None:

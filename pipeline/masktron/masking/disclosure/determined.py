@@ -18,7 +18,7 @@ from masktron.aggregators.base import variables_of
 from masktron.classify.forms import satisfied
 from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomial, Product, Range, Untranslated
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
 from masktron.sources.lexical import parse_number
@@ -107,15 +107,15 @@ class Determined:
 
     Parameters
     ----------
-    views : Views
+    rules : RecordRules
     block : Block
     grouping : RecordGroups
     settled : Settled
         The prototypes as written.
     """
 
-    def __init__(self, views: Views, block: Block, grouping: RecordGroups, settled: Settled) -> None:
-        self._views = views
+    def __init__(self, rules: RecordRules, block: Block, grouping: RecordGroups, settled: Settled) -> None:
+        self._rules = rules
         self._block = block
         self._grouping = grouping
         self._prototypes = settled
@@ -136,7 +136,7 @@ class Determined:
         -------
         ndarray of bool, shape (groups,)
         """
-        numbers = [name for name in self._block.variables if name in self._views.numeric]
+        numbers = [name for name in self._block.variables if name in self._rules.file.numeric]
         given = frozenset(self._block.conditions) | frozenset(self._block.variables).difference(numbers)
 
         found = np.zeros(len(groups), dtype=np.bool_)
@@ -165,7 +165,7 @@ class Determined:
         records = np.flatnonzero(groups[self._grouping.labels])
         labels = self._grouping.labels[records]
         asked: dict[int, Atoms] = dict.fromkeys(np.flatnonzero(groups).tolist(), frozenset())
-        for form in self._views.forms(self._block):
+        for form in self._rules.forms(self._block):
             holding = self._holding(form, records)
             # Few combinations of group and disjuncts differ, though there are many records.
             for group, *which in np.unique(np.column_stack([labels, holding]), axis=0).tolist():
@@ -174,7 +174,7 @@ class Determined:
 
     def _has(self, group: int, name: str) -> bool:
         number = self._prototypes.numbers[group, self._block.variables.index(name)]
-        return not np.isnan(number) and number not in self._views.codes.get(name, ())
+        return not np.isnan(number) and number not in self._rules.file.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which disjuncts some records satisfy as written; shape (records, disjuncts)."""
@@ -184,12 +184,12 @@ class Determined:
         holding = np.ones((len(records), len(form)), dtype=np.bool_)
         for position, conjunction in enumerate(form):
             for atom in conjunction:
-                holding[:, position] &= satisfied(atom, seen, texts, domains=self._views.domains)
+                holding[:, position] &= satisfied(atom, seen, texts, domains=self._rules.domains)
         return holding
 
     def _written(self, name: str) -> NDArray[np.object_]:
         if name not in self._block.variables:
-            return self._views.texts[name]
+            return self._rules.file.texts[name]
         return self._prototypes.column(self._block.variables.index(name), self._grouping.labels)
 
 
