@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import FloatColumns
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Form, InDomain
@@ -76,9 +77,21 @@ class RecordRules:
     def satisfied_by(self, form: Form) -> NDArray[np.bool_]:
         """Which disjuncts each record satisfies, shape (n, disjuncts); found once, for groups and for prototypes."""
         if form not in self._satisfied:
-            holding = np.ones((self.file.n, len(form)), dtype=np.bool_)
-            for position, conjunction in enumerate(form):
-                for atom in conjunction:
-                    holding[:, position] &= satisfied(atom, self.file.seen, self.file.texts, domains=self.domains)
-            self._satisfied[form] = holding
+            file = self.file
+            self._satisfied[form] = held_disjuncts(form, file.n, file.seen, file.texts, self.domains)
         return self._satisfied[form]
+
+
+def held_disjuncts(
+    form: Form,
+    count: int,
+    numbers: FloatColumns,
+    texts: Mapping[str, NDArray[np.object_]],
+    domains: Mapping[InDomain, frozenset[str]],
+) -> NDArray[np.bool_]:
+    """Tell which disjuncts of a form some records satisfy, given their fields; shape (count, disjuncts)."""
+    holding = np.ones((count, len(form)), dtype=np.bool_)
+    for position, conjunction in enumerate(form):
+        for atom in conjunction:
+            holding[:, position] &= satisfied(atom, numbers, texts, domains=domains)
+    return holding

@@ -242,15 +242,8 @@ def _chunks(targets: FloatColumns) -> Iterator[tuple[int, dict[str, NDArray[np.f
 
 
 def _joined(parts: Sequence[Offers]) -> Offers:
-    def column(name: str) -> Decimals:
-        own = [part.numbers[name] for part in parts]
-        return Decimals(
-            np.concatenate([one.mantissa for one in own]),
-            np.concatenate([one.places for one in own]),
-            np.concatenate([one.known for one in own]),
-        )
-
-    return Offers(np.concatenate([part.owners for part in parts]), {name: column(name) for name in parts[0].numbers})
+    numbers = {name: Decimals.joined([part.numbers[name] for part in parts]) for name in parts[0].numbers}
+    return Offers(np.concatenate([part.owners for part in parts]), numbers)
 
 
 def aimed(

@@ -1,4 +1,4 @@
-"""The hunt for the prototype of a group: its cases, in order of plausibility.
+"""The search for the prototype of a group: its cases, in order of plausibility.
 
 A *case* fixes what is not a number: the pattern of missing values, the categories, and for each rule the disjunct
 whose equalities are solved. The likeliest case is searched first, near the aggregate; then other combinations of
@@ -141,36 +141,28 @@ class CandidateSearch:
             yield from self._coarser(pattern, (0.0, NEAR))
             yield from self._projected(pattern, coarser=False)
             yield from self._projected(pattern, coarser=True)
-            texts = pattern.combinations[0]
-            case = self._case(pattern, texts, {})
+            case = self._first(pattern)
             for candidate in case.search.near(pattern.target, case.ways, (NEAR, math.inf)):
-                yield _written(candidate, pattern, texts, candidate.stage)
+                yield _written(candidate, pattern, pattern.combinations[0], candidate.stage)
         for pattern in patterns[:1]:
-            texts = pattern.combinations[0]
-            case = self._case(pattern, texts, {})
+            case = self._first(pattern)
             for candidate in case.search.finer(pattern.target, case.ways):
-                yield _written(candidate, pattern, texts, "finer")
+                yield _written(candidate, pattern, pattern.combinations[0], "finer")
 
     def _aimed(self, pattern: PrototypePattern) -> PrototypePattern:
         """Move the target to the solution of the equalities that is nearest to the means."""
-        case = self._case(pattern, pattern.combinations[0], {})
-        solution = aim(
-            pattern.target,
-            pattern.centre,
-            case.ways,
-            self.search.scale,
-            lambda values: satisfies(case.search.rules, values),
-        )
+        case = self._first(pattern)
+        rules, scale = case.search.rules, self.search.scale
+        solution = aim(pattern.target, pattern.centre, case.ways, scale, lambda values: satisfies(rules, values))
         return replace(pattern, target=solution)
 
     def _coarser(self, pattern: PrototypePattern, within: tuple[float, float]) -> Iterator[Prototype]:
         """Yield points whose sums come out exactly in doubles, in whatever order the engine adds."""
-        texts = pattern.combinations[0]
-        case = self._case(pattern, texts, {})
+        case = self._first(pattern)
         search = case.search.coarser()
         if search.grids != case.search.grids:
             for candidate in search.near(pattern.target, case.ways, within):
-                yield _written(candidate, pattern, texts, "lattice")
+                yield _written(candidate, pattern, pattern.combinations[0], "lattice")
 
     def _projected(self, pattern: PrototypePattern, *, coarser: bool) -> Iterator[Prototype]:
         problem = self.problem(pattern)
@@ -203,7 +195,7 @@ class CandidateSearch:
 
     def asked(self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None) -> tuple[Condition, ...]:
         """Return the conditions of the case that `likeliest` returns, with those that read solved fields."""
-        rules = self._remaining(pattern, pattern.combinations[0], {})
+        rules = self._remaining(pattern, _contexts(pattern, pattern.combinations[0]), {})
         return tuple(condition for rule in rules for condition in _chosen(rule, pattern, positions or {}))
 
     def choices(self, pattern: PrototypePattern) -> list[dict[int, int]]:
@@ -261,22 +253,26 @@ class CandidateSearch:
     def _residuals(
         self, pattern: PrototypePattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
     ) -> tuple[ResidualRule, ...]:
-        contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
+        """Return what the rules ask of the prototype alone; remembered, since groups often share it."""
+        contexts = _contexts(pattern, texts)
         key = (tuple(tuple(sorted(c.items())) for c in contexts), tuple(pattern.target), _items(options))
         if key not in self._rules:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
-            self._rules[key] = without(self._remaining(pattern, texts, options), pattern.solved)
+            self._rules[key] = without(self._remaining(pattern, contexts, options), pattern.solved)
         return self._rules[key]
 
     def _remaining(
-        self, pattern: PrototypePattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
+        self, pattern: PrototypePattern, contexts: Sequence[Lexemes], options: Mapping[str, Mapping[str, float]]
     ) -> tuple[ResidualRule, ...]:
-        contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
         numbers = frozenset(pattern.target) | pattern.solved
         free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
         return residuals(self.forms, contexts, free)
+
+    def _first(self, pattern: PrototypePattern) -> _Case:
+        """The likeliest case of a pattern."""
+        return self._case(pattern, pattern.combinations[0], {})
 
     def _case(self, pattern: PrototypePattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> _Case:
         rules = self._residuals(pattern, texts, {})
@@ -311,6 +307,11 @@ class CandidateSearch:
         texts = [spelled.get(v) or grid.lexeme(v) for v in values if v in spelled or grid.holds(v)]
         narrow = grid.only(texts) if texts else grid
         return narrow if narrow.among else grid
+
+
+def _contexts(pattern: PrototypePattern, texts: Mapping[str, str]) -> list[dict[str, str | None]]:
+    """What is known of the records of a group beside the numbers of their prototype."""
+    return [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
 
 
 def _fitting(atom: Lexical | Untranslated, grid: Grid, target: float) -> list[Fraction]:

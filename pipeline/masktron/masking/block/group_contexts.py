@@ -34,6 +34,7 @@ class GroupContexts:
 
     def __init__(self, rules: RecordRules, block: Block, grouping: RecordGroups, limits: Collection[str]) -> None:
         self._rules = rules
+        self._file = rules.file
         self._block = block
         self._codes = {name: distinct.codes_of(rules.file.columns[name].lexemes) for name in block.conditions}
         self._grouping = grouping
@@ -46,7 +47,7 @@ class GroupContexts:
         self._largest: dict[tuple[tuple[str, float], ...], NDArray[np.float64]] = {}
 
     @property
-    def alike(self) -> NDArray[np.bool_]:
+    def uniform(self) -> NDArray[np.bool_]:
         """Groups whose records agree in all unmasked fields but the loose ones, shape (groups,)."""
         fine = np.ones(self._grouping.groups, dtype=np.bool_)
         for name, varying in self._varying.items():
@@ -102,9 +103,7 @@ class GroupContexts:
         """
         if terms not in self._largest:
             found = np.full(self._grouping.groups, -np.inf)
-            total = sum(
-                (factor * self._rules.file.seen[name] for name, factor in terms), np.zeros(self._rules.file.n)
-            )
+            total = sum((factor * self._file.seen[name] for name, factor in terms), np.zeros(self._file.n))
             np.maximum.at(found, self._grouping.labels, total)
             self._largest[terms] = found
         return self._largest[terms][groups]

@@ -96,7 +96,7 @@ class JointSearch:
         self._judging = judging
         self._told = told
         self._contexts = GroupContexts(rules, block, grouping, limits_of(rules, block))
-        self._open = ~pooled & self._contexts.alike
+        self._open = ~pooled & self._contexts.uniform
         self.table = PrototypeTable.empty(grouping.groups, len(block.variables))
 
     def observed(self, aggregates: Aggregates) -> None:

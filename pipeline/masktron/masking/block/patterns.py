@@ -65,23 +65,23 @@ class GroupPatterns:
         self,
         group: int,
         members: NDArray[np.intp],
-        alike: NDArray[np.intp],
+        own: NDArray[np.intp],
         contexts: Sequence[Lexemes],
     ) -> PrototypePattern:
-        rules, names = self.rules, self.block.variables
-        present = {name: bool(self.aggregates.missing[alike[0], at] == 0) for at, name in enumerate(names)}
-        numbers = [name for name in names if present[name] and name in rules.file.numeric]
+        file, names = self.rules.file, self.block.variables
+        present = {name: bool(self.aggregates.missing[own[0], at] == 0) for at, name in enumerate(names)}
+        numbers = [name for name in names if present[name] and name in file.numeric]
         target = self._aggregate(self.aggregates.targets, group, members, numbers)
-        categories = [name for name in names if present[name] and name not in rules.file.numeric]
+        categories = [name for name in names if present[name] and name not in file.numeric]
         return PrototypePattern(
-            kept={name: rules.file.columns[name].lexemes[alike[0]] for name in names if not present[name]},
+            kept={name: file.columns[name].lexemes[own[0]] for name in names if not present[name]},
             target=target,
             centre=self._aggregate(self.aggregates.centres, group, members, numbers),
             combinations=self._combinations(group, members, categories),
             options={name: self._options(self._donors(group, members, name), name) for name in categories},
             contexts=contexts,
             counts={
-                check: satisfied[alike].sum(axis=0).tolist()
+                check: satisfied[own].sum(axis=0).tolist()
                 for check, satisfied in zip(self.block.checks, self.satisfied, strict=True)
             },
             box={name: _widened(self.box[name], target[name]) for name in numbers},

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
-from masktron.classify.forms import satisfied
+from masktron.classify.forms import variables_of as variables_of_form
 from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomial, Product, Range, Untranslated
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.record_rules import RecordRules
+from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
 from masktron.sources.lexical import parse_number
@@ -116,6 +116,7 @@ class Determined:
 
     def __init__(self, rules: RecordRules, block: Block, grouping: RecordGroups, settled: Settled) -> None:
         self._rules = rules
+        self._file = rules.file
         self._block = block
         self._grouping = grouping
         self._prototypes = settled
@@ -136,7 +137,7 @@ class Determined:
         -------
         ndarray of bool, shape (groups,)
         """
-        numbers = [name for name in self._block.variables if name in self._rules.file.numeric]
+        numbers = [name for name in self._block.variables if name in self._file.numeric]
         given = frozenset(self._block.conditions) | frozenset(self._block.variables).difference(numbers)
 
         found = np.zeros(len(groups), dtype=np.bool_)
@@ -174,22 +175,17 @@ class Determined:
 
     def _has(self, group: int, name: str) -> bool:
         number = self._prototypes.numbers[group, self._block.variables.index(name)]
-        return not np.isnan(number) and number not in self._rules.file.codes.get(name, ())
+        return not np.isnan(number) and number not in self._file.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which disjuncts some records satisfy as written; shape (records, disjuncts)."""
-        names = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
-        texts = {name: self._written(name)[records] for name in names}
+        texts = {name: self._written(name)[records] for name in variables_of_form(form)}
         seen = {name: np.array([parse_number(text or "") for text in own.tolist()]) for name, own in texts.items()}
-        holding = np.ones((len(records), len(form)), dtype=np.bool_)
-        for position, conjunction in enumerate(form):
-            for atom in conjunction:
-                holding[:, position] &= satisfied(atom, seen, texts, domains=self._rules.domains)
-        return holding
+        return held_disjuncts(form, len(records), seen, texts, self._rules.domains)
 
     def _written(self, name: str) -> NDArray[np.object_]:
         if name not in self._block.variables:
-            return self._rules.file.texts[name]
+            return self._file.texts[name]
         return self._prototypes.column(self._block.variables.index(name), self._grouping.labels)
 
 

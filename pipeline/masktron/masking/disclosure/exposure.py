@@ -64,7 +64,7 @@ class Exposure:
         Aggregates that equal a record of the group in all present fields by chance.
     dominated : ndarray
         One record holds more than `DOMINANT` of the weight.
-    pinned : mapping of str to ndarray
+    determined : mapping of str to ndarray
         For each masked field that equalities with unmasked ones settle somewhere: the groups in which every record
         gets its own value back.
     """
@@ -73,7 +73,7 @@ class Exposure:
     observed: NDArray[np.bool_]
     coincident: NDArray[np.bool_]
     dominated: NDArray[np.bool_]
-    pinned: Mapping[str, NDArray[np.bool_]]
+    determined: Mapping[str, NDArray[np.bool_]]
 
     def copying(self, copied: NDArray[np.bool_]) -> Exposure:
         """Return the same where some drawn records stand for prototypes that copy a record."""
@@ -99,7 +99,7 @@ def exposure_of(inputs: MaskingInputs, block: Block, grouping: RecordGroups, set
         # each record has values of its own, and those of a respondent by chance alone; prototypes are added later
         none = np.zeros(grouping.groups, dtype=np.bool_)
         return Exposure(none, none, held.held, none, {})
-    pinned = Determined(inputs.rules, block, grouping, settled)
+    settling = Determined(inputs.rules, block, grouping, settled)
     medoids = np.asarray(settled.exits == Medoid.name)
     dominant, dominated = _dominance(inputs.file, grouping)
     if block.aggregator in AVERAGED:
@@ -108,13 +108,13 @@ def exposure_of(inputs: MaskingInputs, block: Block, grouping: RecordGroups, set
         copied |= held.alone
         copied |= rare & dominated & held.equal[dominant]
         constant = {name: held.unchanged(position) for position, name in enumerate(block.variables)}
-        copied |= pinned.by_lists(rare & ~copied, constant)
+        copied |= settling.by_lists(rare & ~copied, constant)
         observed, coincident = copied, held.held & ~copied
     else:
         copied, observed, coincident = medoids, medoids | held.held, np.zeros_like(medoids)
     unchanged = {
         name: where & held.unchanged(position)
-        for name, where in pinned.by_unmasked(np.ones(grouping.groups, dtype=np.bool_)).items()
+        for name, where in settling.by_unmasked(np.ones(grouping.groups, dtype=np.bool_)).items()
         for position in (block.variables.index(name),)
     }
     kept = {name: where for name, where in unchanged.items() if where.any()}

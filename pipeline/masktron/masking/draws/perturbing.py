@@ -2,8 +2,9 @@
 
 Each record is a group of its own for settle: its drawn values are rounded, then the grid around them is searched,
 then they are moved to the nearest point that the rules admit, with the record's own unmasked fields, missing values
-and disjuncts. What finds nothing near its values is drawn anew, then hunted for, and at last takes the prototype that
-microaggregation finds for the group of the record. The same happens to a record that would come out as it went in.
+and disjuncts. What finds nothing near its values is drawn anew, then searched for, and takes the prototype at last
+that microaggregation finds for the group of the record. The same happens to a record that would come out as it went
+in.
 """
 
 from __future__ import annotations

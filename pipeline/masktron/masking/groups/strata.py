@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from masktron.aggregators.base import ObservedAggregator, variables_of
 from masktron.aggregators.medoid import Medoid
 from masktron.classify.forms import satisfied
+from masktron.classify.forms import variables_of as variables_of_form
 from masktron.constraints import Atom, Form, Linear
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.members import codes_of
@@ -20,7 +21,7 @@ from masktron.masking.file_values import lexeme_codes, pattern_of
 from masktron.masking.groups.unequal_sizes import with_unequal_sizes
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.per_record import Reductions, solved_parts, tying
-from masktron.masking.record_rules import RecordRules
+from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.masking.totals.file_conditions import FileConditions
 from masktron.partitions.kdcut import Cuts
 from masktron.partitions.kinds import Kinds
@@ -166,7 +167,7 @@ def _needs_strata(form: Form, block: Block) -> bool:
     A rule on one variable is a condition on its value, which every observed value satisfies; a rule on variables that
     the medoid replaces together is satisfied by every record.
     """
-    variables = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
+    variables = {*variables_of_form(form)}
     aggregator = aggregator_of(block)
     whole = isinstance(aggregator, Medoid) or (isinstance(aggregator, ObservedAggregator) and len(variables) == 1)
     return not (whole and variables <= set(block.variables))
@@ -180,6 +181,7 @@ class _Fitting:
 
     def __init__(self, rules: RecordRules, partition: Partition) -> None:
         self._rules = rules
+        self._file = rules.file
         self._masked = frozenset(partition.grouped)
         self._partition = partition
 
@@ -189,9 +191,7 @@ class _Fitting:
         return [
             (
                 form,
-                codes_of(
-                    np.stack([lexeme_codes(self._rules.file.columns[name].lexemes) for name in conditions], axis=1)
-                ),
+                codes_of(np.stack([lexeme_codes(self._file.columns[name].lexemes) for name in conditions], axis=1)),
                 reductions.live,
             )
             for block in self._partition.blocks
@@ -201,7 +201,7 @@ class _Fitting:
         ]
 
     def _conditions(self, form: Form) -> list[str]:
-        names = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
+        names = {*variables_of_form(form)}
         return sorted(names - self._masked) if not names.isdisjoint(self._masked) else []
 
     def __call__(self, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -216,14 +216,7 @@ class _Fitting:
         return fine
 
     def _holds(self, form: Form, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
-        names = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
-        source = {name: donors if name in self._masked else hosts for name in names}
-        seen = {name: self._rules.file.seen[name][at] for name, at in source.items()}
-        texts = {name: self._rules.file.texts[name][at] for name, at in source.items()}
-        found = np.zeros(len(donors), dtype=np.bool_)
-        for conjunction in form:
-            holding = np.ones(len(donors), dtype=np.bool_)
-            for atom in conjunction:
-                holding &= satisfied(atom, seen, texts)
-            found |= holding
-        return found
+        source = {name: donors if name in self._masked else hosts for name in variables_of_form(form)}
+        seen = {name: self._file.seen[name][at] for name, at in source.items()}
+        texts = {name: self._file.texts[name][at] for name, at in source.items()}
+        return held_disjuncts(form, len(donors), seen, texts, {}).any(axis=1)

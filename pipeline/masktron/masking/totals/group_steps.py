@@ -65,6 +65,7 @@ class BlockSteps:
         self.masked = masked
         self.moved: set[int] = set()
         self._inputs = inputs
+        self._file = inputs.file
         self._searches = GroupSearches(inputs, masked.block, masked.grouping, masked.aims)
         self._judge = ContextJudge(self._searches.records, Judging(inputs.rules, masked.block))
         self._lexemes = masked.settled.lexemes.copy()
@@ -163,10 +164,10 @@ class BlockSteps:
         """Numbers of the prototype; fields without one, with a missing code or with a category are left out."""
         found: ExactValues = {}
         for name, text in self._texts(group).items():
-            if text is None or name not in self._inputs.file.numeric or np.isnan(parse_number(text)):
+            if text is None or name not in self._file.numeric or np.isnan(parse_number(text)):
                 continue
             value = Fraction(text.strip())
-            if value not in self._inputs.file.codes.get(name, ()):
+            if value not in self._file.codes.get(name, ()):
                 found[name] = value
         return found
 
@@ -193,7 +194,7 @@ class BlockSteps:
         for name, value in after.items():
             if value == before[name]:
                 continue
-            if not grids[name].holds(value) or value in self._inputs.file.codes.get(name, ()):
+            if not grids[name].holds(value) or value in self._file.codes.get(name, ()):
                 return None
             texts[name] = grids[name].lexeme(value)
         return texts if satisfies(self._around(group)[0].rules, after) else None
