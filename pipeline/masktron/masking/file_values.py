@@ -122,6 +122,10 @@ class FileValues:
         distinct, codes = distinct_lexemes(self.texts[name])
         return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
 
+    def missing(self, variables: Sequence[str]) -> NDArray[np.intp]:
+        """Code what is missing and how, shape (n, p): 0 for values; missing codes differ by their lexeme."""
+        return np.stack([_missing(self.columns[name]) for name in variables], axis=1)
+
     def without_codes(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of a field with NaN in the place of those that mean 'missing'."""
         codes = self.codes.get(name, frozenset())
@@ -202,8 +206,7 @@ def _with_codes(column: Column) -> NDArray[np.float64]:
     return values
 
 
-def pattern_of(column: Column) -> NDArray[np.intp]:
-    """Code what is missing and how: 0 for values; missing codes differ by their lexeme."""
+def _missing(column: Column) -> NDArray[np.intp]:
     codes = column.status.astype(np.intp)
     coded = column.status == Status.CODE
     if coded.any():

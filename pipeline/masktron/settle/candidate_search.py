@@ -23,7 +23,7 @@ from masktron.settle.mixed_integer import Problem
 from masktron.settle.projection import conflict, project
 from masktron.settle.residual import Free, residuals
 from masktron.settle.residual_rules import Among, Condition, ResidualRule, satisfies, without
-from masktron.settle.system import Recipe, equalities, recipes
+from masktron.settle.system import equalities, recipes
 
 MAX_PATTERNS = 4
 """Patterns of missing values that are tried for one group."""
@@ -83,12 +83,6 @@ class PrototypePattern:
     solved: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
-    search: Search
-    ways: Sequence[Recipe]
-
-
 @dataclass(slots=True, eq=False)
 class CandidateSearch:
     """Looks for the prototypes of a block.
@@ -111,7 +105,7 @@ class CandidateSearch:
     derived: bool = False
     _spelled: dict[str, dict[Fraction, str]] = field(init=False)
     _rules: dict[object, tuple[ResidualRule, ...]] = field(init=False, default_factory=dict)
-    _cases: dict[object, _Case] = field(init=False, default_factory=dict)
+    _cases: dict[object, Search] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._spelled = {}
@@ -135,33 +129,31 @@ class CandidateSearch:
         patterns = [self._aimed(pattern) for pattern in patterns] if self.derived else patterns
         for pattern in patterns:
             for rank, texts in enumerate(pattern.combinations[:MAX_COMBINATIONS]):
-                case = self._case(pattern, texts, {})
-                for candidate in case.search.near(pattern.target, case.ways, (0.0, NEAR)):
+                for candidate in self._case(pattern, texts, {}).near(pattern.target, (0.0, NEAR)):
                     yield _written(candidate, pattern, texts, _stage(candidate, pattern, rank))
             yield from self._coarser(pattern, (0.0, NEAR))
             yield from self._projected(pattern, coarser=False)
             yield from self._projected(pattern, coarser=True)
-            case = self._first(pattern)
-            for candidate in case.search.near(pattern.target, case.ways, (NEAR, math.inf)):
+            for candidate in self._first(pattern).near(pattern.target, (NEAR, math.inf)):
                 yield _written(candidate, pattern, pattern.combinations[0], candidate.stage)
         for pattern in patterns[:1]:
-            case = self._first(pattern)
-            for candidate in case.search.finer(pattern.target, case.ways):
+            for candidate in self._first(pattern).finer(pattern.target):
                 yield _written(candidate, pattern, pattern.combinations[0], "finer")
 
     def _aimed(self, pattern: PrototypePattern) -> PrototypePattern:
         """Move the target to the solution of the equalities that is nearest to the means."""
         case = self._first(pattern)
-        rules, scale = case.search.rules, self.search.scale
-        solution = aim(pattern.target, pattern.centre, case.ways, scale, lambda values: satisfies(rules, values))
-        return replace(pattern, target=solution)
+        target = aim(
+            pattern.target, pattern.centre, case.ways, case.scale, lambda values: satisfies(case.rules, values)
+        )
+        return replace(pattern, target=target)
 
     def _coarser(self, pattern: PrototypePattern, within: tuple[float, float]) -> Iterator[Prototype]:
         """Yield points whose sums come out exactly in doubles, in whatever order the engine adds."""
         case = self._first(pattern)
-        search = case.search.coarser()
-        if search.grids != case.search.grids:
-            for candidate in search.near(pattern.target, case.ways, within):
+        search = case.coarser()
+        if search.grids != case.grids:
+            for candidate in search.near(pattern.target, within):
                 yield _written(candidate, pattern, pattern.combinations[0], "lattice")
 
     def _projected(self, pattern: PrototypePattern, *, coarser: bool) -> Iterator[Prototype]:
@@ -173,14 +165,12 @@ class CandidateSearch:
             problem = replace(problem, grids=search.grids)
         for solution in project(problem):
             case = self._case(pattern, solution.texts, dict(solution.positions))
-            search = case.search.coarser() if coarser else case.search
-            near = search.near({name: float(value) for name, value in solution.numbers.items()}, case.ways)
+            search = case.coarser() if coarser else case
+            near = search.near({name: float(value) for name, value in solution.numbers.items()})
             for candidate in itertools.islice(near, PROJECTED_POINTS):
                 yield _written(candidate, pattern, solution.texts, _projection(pattern, solution.texts))
 
-    def likeliest(
-        self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None
-    ) -> tuple[Search, Sequence[Recipe]] | None:
+    def likeliest(self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None) -> Search | None:
         """Return what the first case of a pattern asks of any target; None where that depends on the target.
 
         With `positions`, some rules take another disjunct than the one that most records satisfy.
@@ -190,8 +180,7 @@ class CandidateSearch:
         taken = positions or {}
         if any(isinstance(c, Lexical | Untranslated) for rule in rules for c in _chosen(rule, pattern, taken)):
             return None
-        case = self._case(pattern, texts, taken)
-        return case.search, case.ways
+        return self._case(pattern, texts, taken)
 
     def asked(self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None) -> tuple[Condition, ...]:
         """Return the conditions of the case that `likeliest` returns, with those that read solved fields."""
@@ -220,9 +209,7 @@ class CandidateSearch:
             rules=rules,
         )
 
-    def around(
-        self, patterns: Sequence[PrototypePattern], texts: Lexemes, numbers: Mapping[str, Fraction]
-    ) -> tuple[Search, Sequence[Recipe]]:
+    def around(self, patterns: Sequence[PrototypePattern], texts: Lexemes, numbers: Mapping[str, Fraction]) -> Search:
         """Return how to look for other prototypes beside one: its categories stay, and the disjuncts that hold in it.
 
         Parameters
@@ -242,8 +229,7 @@ class CandidateSearch:
             for rule in self._residuals(pattern, categories, {})
         }
         positions = {check: found[0] for check, found in holding.items() if found}
-        case = self._case(pattern, categories, positions)
-        return case.search, case.ways
+        return self._case(pattern, categories, positions)
 
     def conflict(self, patterns: Sequence[PrototypePattern]) -> tuple[int, ...]:
         """Return checks that no prototype of the group can satisfy together; empty where that is not proved."""
@@ -270,19 +256,19 @@ class CandidateSearch:
         free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
         return residuals(self.forms, contexts, free)
 
-    def _first(self, pattern: PrototypePattern) -> _Case:
+    def _first(self, pattern: PrototypePattern) -> Search:
         """The likeliest case of a pattern."""
         return self._case(pattern, pattern.combinations[0], {})
 
-    def _case(self, pattern: PrototypePattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> _Case:
+    def _case(self, pattern: PrototypePattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> Search:
         rules = self._residuals(pattern, texts, {})
         chosen = tuple(condition for rule in rules for condition in _chosen(rule, pattern, positions))
         lexical = any(isinstance(condition, Lexical | Untranslated) for condition in chosen)
         key = (id(rules), chosen, tuple(pattern.target.items()) if lexical else tuple(pattern.target))
         if key not in self._cases:
             grids = self._grids(pattern, chosen)
-            search = replace(self.search, grids=grids, rules=rules)
-            self._cases[key] = _Case(search, recipes(list(pattern.target), equalities(chosen, grids), grids))
+            ways = recipes(list(pattern.target), equalities(chosen, grids), grids)
+            self._cases[key] = replace(self.search, grids=grids, rules=rules, ways=ways)
         return self._cases[key]
 
     def _grids(self, pattern: PrototypePattern, conditions: Iterable[Condition]) -> dict[str, Grid]:

@@ -14,7 +14,6 @@ from masktron.aggregators.mode import Mode
 from masktron.arrays import Floats
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.block.targets import targets
-from masktron.masking.file_values import pattern_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.plan import Block, aggregator_of
 from masktron.settle.lattice import SettleExit
@@ -69,7 +68,7 @@ def aggregates_of(
     values = file.coded(block.variables)
     aggregator = aggregator_of(block)
     medoid = isinstance(aggregator, Medoid)
-    missing = np.stack([pattern_of(file.columns[name]) for name in block.variables], axis=1)
+    missing = file.missing(block.variables)
     # No aggregate stands for these groups. Zeros keep the aggregator from refusing them.
     pooled = grouping.varying(missing) | medoid
     usable = np.where(pooled[grouping.labels, None], 0.0, values)

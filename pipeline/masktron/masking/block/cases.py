@@ -116,9 +116,9 @@ class DisjunctCases:
     def _made(self, choices: Sequence[Mapping[int, int]]) -> Iterator[Case]:
         for positions in choices:
             case = self._search.likeliest(self._pattern, positions)
-            bulk = None if case is None else Bulk.of(*case)
+            bulk = None if case is None else Bulk.of(case)
             if case is not None and bulk is not None:
                 conditions = self._search.asked(self._pattern, positions)
-                nearest = CaseProjection.of(*case, conditions, self._sizes)
+                nearest = CaseProjection.of(case, conditions, self._sizes)
                 if nearest is not None:
                     yield Case(bulk, nearest, self._contexts)

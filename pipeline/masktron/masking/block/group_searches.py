@@ -26,9 +26,8 @@ from masktron.plan import Block
 from masktron.settle.candidate_search import CandidateSearch, PrototypePattern
 from masktron.settle.completion import Completion
 from masktron.settle.grid import grid_of, scales
-from masktron.settle.lattice import Prototype, Search
+from masktron.settle.lattice import Lexemes, Prototype, Search
 from masktron.settle.prototypes import BlockRecords
-from masktron.settle.system import Recipe
 
 
 class GroupSearches:
@@ -92,9 +91,7 @@ class GroupSearches:
         checks = self._rules.rulebook.checks
         return [checks[check].id for check in self.of(group).conflict(self._patterns_of(group))]
 
-    def around(
-        self, group: int, texts: Mapping[str, str | None], numbers: Mapping[str, Fraction]
-    ) -> tuple[Search, Sequence[Recipe]]:
+    def around(self, group: int, texts: Lexemes, numbers: Mapping[str, Fraction]) -> Search:
         """Return how to look for other prototypes of a group beside one, given as lexemes and as numbers."""
         return self.of(group).around(self._patterns_of(group), texts, numbers)
 

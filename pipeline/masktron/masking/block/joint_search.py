@@ -122,13 +122,13 @@ class JointSearch:
             case = search.likeliest(kind.pattern)
             if case is None:
                 continue
-            bulk = Bulk.of(*case)
+            bulk = Bulk.of(case)
             if bulk is None:
-                self._listed(kind, case[0])
+                self._listed(kind, case)
                 continue
             if search.derived:
                 centres = self._columns(patterns.aggregates.centres, groups, kind.pattern)
-                kind = replace(kind, targets=aimed(kind.targets, centres, *case))
+                kind = replace(kind, targets=aimed(kind.targets, centres, case))
             left = self._near(kind, bulk, "rounded", "lattice")
             if left.size:
                 self._project(kind.take(left), search)

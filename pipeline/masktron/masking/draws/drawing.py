@@ -19,7 +19,6 @@ from masktron.arrays import Floats, Labels
 from masktron.config import did_you_mean
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members, codes_of
-from masktron.masking.file_values import pattern_of
 from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.methods.base import Drawn, Method
@@ -124,6 +123,11 @@ class Drawing:
         if attempt not in self._made:
             self._made[attempt] = self._drawn(attempt)
         return self._made[attempt]
+
+    def columns(self, block: Block) -> slice:
+        """Return where the variables of a block stand among those that are drawn."""
+        start = self.variables.index(block.variables[0])
+        return slice(start, start + len(block.variables))
 
     @property
     def made(self) -> tuple[Drawn, ...]:
@@ -252,7 +256,7 @@ def _filled(values: Floats, nominal: NDArray[np.bool_]) -> Floats:
 
 def _strata(inputs: MaskingInputs, blocks: Sequence[Block], variables: Sequence[str], least: int) -> Members:
     """Return the strata: the smallest joins its nearest neighbour until none is too small."""
-    pattern = codes_of(np.stack([pattern_of(inputs.file.columns[name]) for name in variables], axis=1))
+    pattern = codes_of(inputs.file.missing(variables))
     cells = disjuncts_of(inputs.rules, Partition(tuple(blocks))).cells()
     labels = codes_of(np.column_stack([pattern, cells]))
     points = inputs.file.points(variables)

@@ -120,22 +120,19 @@ def perturb(
     InfeasibleError
         The method cannot keep its promise, or a record has no value that the rules admit.
     """
-    runs: list[_DrawnBlock] = []
-    start = 0
-    for block in blocks:
-        columns = slice(start, start + len(block.variables))
-        start = columns.stop
-        draws = functools.partial(_columns, drawing, columns)
-        own = block.drawing(drawing.method.name)
-        hears = untold if told is None else told(block)
-        runs.append(_DrawnBlock(inputs, own, draws, functools.partial(fallback, block), hears))
-    masked = [run.settled() for run in runs]
+    drawn = [
+        _DrawnBlock(
+            inputs, block, drawing, functools.partial(fallback, block), untold if told is None else told(block)
+        )
+        for block in blocks
+    ]
+    masked = [one.settled() for one in drawn]
     if not isinstance(drawing.method.contract, MarkedReplaced):
         for attempt in range(1, REDRAWS + 2):
             unmoved = _unmoved(inputs, masked)
             if not unmoved.size:
                 break
-            masked = [run.anew(unmoved, attempt) for run in runs]
+            masked = [one.anew(unmoved, attempt) for one in drawn]
     return masked
 
 
@@ -183,11 +180,6 @@ def _marked(drawing: Drawing, marked: NDArray[np.bool_]) -> dict[str, NDArray[np
     return {name: np.flatnonzero(column) for name, column in zip(drawing.variables, own.T, strict=True)}
 
 
-def _columns(drawing: Drawing, columns: slice, attempt: int) -> Floats:
-    """Return what was drawn for the variables of a block."""
-    return drawing.draw(attempt).values[:, columns]
-
-
 def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Floats]:
     for one in masked:
         for position, name in enumerate(one.block.variables):
@@ -224,19 +216,22 @@ class _DrawnBlock:
         self,
         inputs: MaskingInputs,
         block: Block,
-        draws: Callable[[int], Floats],
+        drawing: Drawing,
         fallback: Callable[[], MaskedBlock],
         told: Told,
     ) -> None:
         self._inputs = inputs
-        self._block = block
-        self._draws = draws
+        self._block = block.drawing(drawing.method.name)
+        self._drawing = drawing
         self._fallback = functools.cache(fallback)
         self._told = told
         none = np.zeros(inputs.file.n, dtype=np.bool_)
         self._grouping = RecordGroups(np.arange(inputs.file.n, dtype=np.intp), none, none)
-        self._judging = Judging(inputs.rules, block)
-        self._joint = JointSearch(inputs.rules, block, self._grouping, self._judging, none, told)
+        self._judging = Judging(inputs.rules, self._block)
+        self._joint = JointSearch(inputs.rules, self._block, self._grouping, self._judging, none, told)
+
+    def _draws(self, attempt: int) -> Floats:
+        return self._drawing.draw(attempt).values[:, self._drawing.columns(self._block)]
 
     def settled(self) -> MaskedBlock:
         """Settle the first draw; what finds nothing near it is drawn anew."""

@@ -44,10 +44,8 @@ def unchanged_draws(file: FileValues, drawing: Drawing, masked: Sequence[MaskedB
     wanted = to_replace(drawing)
     found = np.ones(file.n, dtype=np.bool_)
     same = [_same(file, drawing, drawn.values) | ~wanted for drawn in drawing.made]
-    start = 0
     for one in masked:
-        columns = slice(start, start + len(one.block.variables))
-        start = columns.stop
+        columns = drawing.columns(one.block)
         drawn = np.logical_or.reduce([cells[:, columns].all(axis=1) for cells in same])
         found &= (drawn & (one.settled.exits != prototype)) | ~wanted[:, columns].any(axis=1)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,7 @@ from masktron.constraints import Atom, Form, Linear
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups, group_records
-from masktron.masking.file_values import lexeme_codes, pattern_of
+from masktron.masking.file_values import lexeme_codes
 from masktron.masking.groups.unequal_sizes import with_unequal_sizes
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.per_record import Reductions, solved_parts, tying
@@ -30,21 +29,15 @@ from masktron.plan import Block, Partition, aggregator_of
 
 
 def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
-    """Partition the records on all variables of a partition."""
-    rules = inputs.rules
-    patterns = codes_of(np.stack([pattern_of(rules.file.columns[name]) for name in partition.variables], axis=1))
-    bonds = [
-        np.zeros(rules.file.n, dtype=np.intp),
-        *(bond for block in partition.blocks for bond in _bonds(rules, block)),
-    ]
-    tallies = FileConditions(rules)
-    parting = [patterns, *tallies.parting(partition.variables)]
-    for block in partition.blocks:
-        limits = limits_of(rules, block)
-        parting += [_parted(rules, block, name) for name in block.ties if name not in limits]
-        if block.one_signed:
-            parting += [np.nan_to_num(np.sign(rules.file.values[name])).astype(np.intp) for name in block.variables]
-    apart = codes_of(np.stack(parting, axis=1))
+    """Partition the records on all variables of a partition.
+
+    Records that nothing bridges are parted, the others are grouped by their distance and by what they have to share.
+    Where totals need it, a group is dissolved then.
+    """
+    rules, file = inputs.rules, inputs.file
+    conditions = FileConditions(rules)
+    patterns = codes_of(file.missing(partition.variables))
+    apart = _apart(rules, partition, [patterns, *conditions.parting(partition.variables)])
     points, cuts = _points(rules, partition), Cuts()
     formed = functools.partial(
         group_records,
@@ -52,22 +45,32 @@ def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
         inputs.k,
         apart=apart,
         patterns=patterns,
-        bonds=codes_of(np.stack(bonds, axis=1)),
+        bonds=_bonds(rules, partition),
         disjuncts=disjuncts_of(rules, partition),
         fits=_Fitting(rules, partition),
     )
-    added = points.shape[1] - (known := rules.file.kinds(partition.grouped)).columns
+    added = points.shape[1] - (known := file.kinds(partition.grouped)).columns
     partitioner = inputs.partitioner.of_kinds(Kinds.joined([known, Kinds.numbers(added)]))
     grouping = formed(partitioner=partitioner.recording(cuts))
-    cut = cuts.largest()
+    cut, spread = cuts.largest(), 0.0
     if cut is not None:
-        if rules.file.n <= AFFORDABLE:
+        if file.n <= AFFORDABLE:
             # the rules move records between groups, which makes up for much of what a cut costs
             whole = formed(partitioner=partitioner.whole())
             cut = replace(cut, excess=_within(points, grouping) - _within(points, whole), measured=True)
-        grouping = replace(grouping, cut=cut, spread=float(np.nansum(np.square(points))))
-    even = with_unequal_sizes(rules, partition, grouping, tallies, apart)
-    return replace(even, cut=grouping.cut, spread=grouping.spread)
+        spread = float(np.nansum(np.square(points)))
+    even = with_unequal_sizes(rules, partition, grouping, conditions, apart)
+    return replace(even, cut=cut, spread=spread)
+
+
+def _apart(rules: RecordRules, partition: Partition, parting: list[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Code what parts records: what is given, unmasked fields that tie masked ones, and signs for geometric means."""
+    for block in partition.blocks:
+        limits = limits_of(rules, block)
+        parting += [_parted(rules, block, name) for name in block.ties if name not in limits]
+        if block.one_signed:
+            parting += [np.nan_to_num(np.sign(rules.file.values[name])).astype(np.intp) for name in block.variables]
+    return codes_of(np.stack(parting, axis=1))
 
 
 def _within(points: NDArray[np.float64], grouping: RecordGroups) -> float:
@@ -83,19 +86,22 @@ def _points(rules: RecordRules, partition: Partition) -> NDArray[np.float64]:
 def _parted(rules: RecordRules, block: Block, name: str) -> NDArray[np.intp]:
     """Code what parts records in an unmasked field: its value, or whether it has one if it ties nothing."""
     if block.solved and name not in tying(block, rules.forms(block)):
-        return pattern_of(rules.file.columns[name])
+        return rules.file.missing([name])[:, 0]
     return lexeme_codes(rules.file.columns[name].lexemes)
 
 
-def _bonds(rules: RecordRules, block: Block) -> Iterator[NDArray[np.intp]]:
-    """Yield what unmasked fields say in the rules: values beside a masked field, else the truth of each atom."""
-    for name in block.ties:
-        yield lexeme_codes(rules.file.columns[name].lexemes)
-    conditions = frozenset(block.conditions)
-    atoms = (atom for form in rules.forms(block) for conjunction in form for atom in conjunction)
-    for atom in dict.fromkeys(atoms):
-        if variables_of(atom) and variables_of(atom) <= conditions:
-            yield satisfied(atom, rules.file.seen, rules.file.texts, domains=rules.domains).astype(np.intp)
+def _bonds(rules: RecordRules, partition: Partition) -> NDArray[np.intp]:
+    """Code what unmasked fields say in the rules: values beside a masked field, else the truth of each atom."""
+    file = rules.file
+    codes = [np.zeros(file.n, dtype=np.intp)]
+    for block in partition.blocks:
+        codes += [lexeme_codes(file.columns[name].lexemes) for name in block.ties]
+        conditions = frozenset(block.conditions)
+        atoms = (atom for form in rules.forms(block) for conjunction in form for atom in conjunction)
+        for atom in dict.fromkeys(atoms):
+            if variables_of(atom) and variables_of(atom) <= conditions:
+                codes.append(satisfied(atom, file.seen, file.texts, domains=rules.domains).astype(np.intp))
+    return codes_of(np.stack(codes, axis=1))
 
 
 def limits_of(rules: RecordRules, block: Block) -> frozenset[str]:

@@ -75,7 +75,7 @@ class BlockSteps:
         }
         self._long = {name for name in self._strides if inputs.file.columns[name].decimals > LONG}
         self._known: dict[Recipe, list[GridMove]] = {}
-        self._beside: dict[tuple[int, tuple[str | None, ...]], tuple[Search, Sequence[Recipe]]] = {}
+        self._beside: dict[tuple[int, tuple[str | None, ...]], Search] = {}
         self._exits = masked.settled.exits.copy()
         variables = masked.block.variables
         self._scale = dict(zip(variables, scales(self._searches.aggregates.values).tolist(), strict=True))
@@ -172,12 +172,12 @@ class BlockSteps:
         return found
 
     def _recipes(self, group: int, values: ExactValues) -> Iterator[Recipe]:
-        for recipe in self._around(group)[1][:RECIPES]:
+        for recipe in self._around(group).ways[:RECIPES]:
             if values.keys() >= {*recipe.free, *(pivot for pivot, _ in recipe.steps)}:
                 yield recipe
 
     def _grids(self, group: int, digits: int) -> Mapping[str, Grid]:
-        grids = self._around(group)[0].grids
+        grids = self._around(group).grids
         return {name: grid.finer(digits) for name, grid in grids.items()} if digits else grids
 
     def _size(self, group: int, name: str, value: Fraction) -> float:
@@ -197,9 +197,9 @@ class BlockSteps:
             if not grids[name].holds(value) or value in self._file.codes.get(name, ()):
                 return None
             texts[name] = grids[name].lexeme(value)
-        return texts if satisfies(self._around(group)[0].rules, after) else None
+        return texts if satisfies(self._around(group).rules, after) else None
 
-    def _around(self, group: int) -> tuple[Search, Sequence[Recipe]]:
+    def _around(self, group: int) -> Search:
         """The search beside the prototype of a group, as it is now."""
         texts = tuple(self._lexemes[group])
         if (group, texts) not in self._beside:
