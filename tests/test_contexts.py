@@ -13,7 +13,7 @@ from cli_runner import write_data, write_rules
 from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.common import open_job
-from masktron.masking.block import aggregates, group_contexts, joint_search
+from masktron.masking.block import group_aggregates, group_contexts, joint_search
 from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.inputs import MaskingInputs
@@ -62,7 +62,7 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
         seen = [tuple(column[at] for column in lexemes) for at in standing]
         assert len(seen) == len({*seen}) and {*seen} == {tuple(column[at] for column in lexemes) for at in members}
     zs = [{inputs.file.texts["Z"][at] for at in np.flatnonzero(labels == group)} for group in range(15)]
-    assert own.alike.tolist() == [len(z) == 1 for z in zs]
+    assert own.uniform.tolist() == [len(z) == 1 for z in zs]
     single = GroupContexts(
         inputs.rules, block, RecordGroups(np.arange(60), np.zeros(60, bool), np.zeros(60, bool)), {"CAP"}
     )
@@ -141,7 +141,7 @@ def test_records_on_their_own_leave_by_projections_and_not_by_hunts(
     n = len(rows)
     noise = np.random.default_rng(3).normal(0, 15, (n, 3))
     moved = inputs.file.coded(block.variables) + noise
-    monkeypatch.setattr(aggregates, "targets", lambda *_: moved)
+    monkeypatch.setattr(group_aggregates, "targets", lambda *_: moved)
     grouping = RecordGroups(np.arange(n), np.zeros(n, bool), np.zeros(n, bool))
     searches = GroupSearches(inputs, block, grouping)
     judging = Judging(inputs.rules, block)

@@ -6,7 +6,7 @@ What all of them share is in `inputs`: the columns of the file, the rules beside
 
 from __future__ import annotations
 
-from masktron.masking.compiling import compile_for, compiles_first
+from masktron.masking.compile_first import compile_for, compiles_first
 from masktron.masking.draws.perturbing import Perturbed
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.run import Masked, mask_records

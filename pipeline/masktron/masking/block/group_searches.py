@@ -16,7 +16,7 @@ from masktron.arrays import Floats
 from masktron.classify.elimination import is_equality
 from masktron.constraints import Form
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.block.aggregates import aggregates_of
+from masktron.masking.block.group_aggregates import aggregates_of
 from masktron.masking.block.patterns import GroupPatterns
 from masktron.masking.file_values import FileValues
 from masktron.masking.inputs import MaskingInputs

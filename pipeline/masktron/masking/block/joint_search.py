@@ -16,8 +16,8 @@ from masktron.arrays import FloatColumns, Floats
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
-from masktron.masking.block.aggregates import Aggregates
 from masktron.masking.block.cases import DisjunctCases, ProjectedTargets, by_distance
+from masktron.masking.block.group_aggregates import Aggregates
 from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.block.patterns import GroupPatterns
 from masktron.masking.groups.strata import limits_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.masking.block.aggregates import Aggregates
+from masktron.masking.block.group_aggregates import Aggregates
 from masktron.masking.file_values import FileValues
 from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block

@@ -1,6 +1,6 @@
 """The stages of one block, from groups to lexemes that the rules accept.
 
-1. Aggregates: what stands for each group before the rules are asked (`aggregates`, `targets`).
+1. Aggregates: what stands for each group before the rules are asked (`group_aggregates`, `targets`).
 2. Patterns: what a prototype may look like, by missing values and categories (`patterns`).
 3. Candidates for many groups at once: rounded, on the lattice around, projected on a case (`joint_search`, `cases`).
 4. Candidates for single groups that are left, the best first (`group_searches`).

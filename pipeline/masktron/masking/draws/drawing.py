@@ -19,6 +19,7 @@ from masktron.arrays import Floats, Labels
 from masktron.config import did_you_mean
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members, codes_of
+from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.methods.base import Drawn, Method
@@ -82,26 +83,27 @@ class Drawing:
             A parameter names a field that is not there, or one without a number in some record; or a field is to be
             kept and masked.
         """
+        file = inputs.file
         variables = tuple(name for block in blocks for name in block.variables)
         named = _named(method)
-        _refuse_unknown(inputs, method, named, variables)
+        _refuse_unknown(file, method, named, variables)
         kept = tuple(dict.fromkeys(named.get(KEEP.name, ())))
         fields = (*variables, *kept)
-        values = inputs.file.coded(fields)
+        values = file.coded(fields)
         for name in kept:
-            if name not in inputs.file.numeric or np.isnan(inputs.file.values[name]).any():
+            if name not in file.numeric or np.isnan(file.values[name]).any():
                 raise UsageError(
                     f"{method.name} looks at {name!r}, which has no number in some record",
-                    where=str(inputs.file.source),
+                    where=str(file.source),
                     hint="name fields that are numbers in every record",
                 )
-        nominal = np.array([name not in inputs.file.numeric and name not in inputs.file.ranks for name in fields])
+        nominal = np.array([name not in file.numeric and name not in file.ranks for name in fields])
         least = max(method.least(len(fields)), ROOM * (len(fields) + 1), ROOM * inputs.k)
-        least = max(method.least(len(fields)), min(least, inputs.file.n))
-        if inputs.file.n < least:
+        least = max(method.least(len(fields)), min(least, file.n))
+        if file.n < least:
             raise InfeasibleError(
-                f"{method.name} needs {least} records for {len(fields)} variables, and there are {inputs.file.n}",
-                where=str(inputs.file.source),
+                f"{method.name} needs {least} records for {len(fields)} variables, and there are {file.n}",
+                where=str(file.source),
                 hint="mask fewer variables, lower k, or take another method",
             )
         strata = _strata(inputs, blocks, variables, least)
@@ -194,7 +196,7 @@ def _named(method: Method) -> dict[str, tuple[str, ...]]:
 
 
 def _refuse_unknown(
-    inputs: MaskingInputs, method: Method, named: Mapping[str, Sequence[str]], variables: Sequence[str]
+    file: FileValues, method: Method, named: Mapping[str, Sequence[str]], variables: Sequence[str]
 ) -> None:
     """Refuse a field that a parameter names and the method cannot see, or must not keep.
 
@@ -204,28 +206,28 @@ def _refuse_unknown(
     """
     for parameter, names in named.items():
         for name in names:
-            if name not in inputs.file.columns:
+            if name not in file.columns:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, a field that the file does not have",
-                    where=str(inputs.file.source),
-                    hint=did_you_mean(name, inputs.file.columns),
+                    where=str(file.source),
+                    hint=did_you_mean(name, file.columns),
                 )
-            if parameter == KEEP.name and name in inputs.file.masked:
+            if parameter == KEEP.name and name in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
-                    where=str(inputs.file.source),
+                    where=str(file.source),
                     hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
                 )
-            if parameter != KEEP.name and name not in inputs.file.masked:
+            if parameter != KEEP.name and name not in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is not masked",
-                    where=str(inputs.file.source),
+                    where=str(file.source),
                     hint=f"--role {name}=confidential; or leave it out of {parameter}",
                 )
-            if name in inputs.file.masked and name not in variables:
+            if name in file.masked and name not in variables:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is masked by groups for its categories",
-                    where=str(inputs.file.source),
+                    where=str(file.source),
                     hint="name numbers, or take a method that masks categories",
                 )
 

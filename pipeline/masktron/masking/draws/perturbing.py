@@ -146,17 +146,17 @@ def perturbed(inputs: MaskingInputs, drawing: Drawing, masked: Sequence[MaskedBl
     masked : sequence of MaskedBlock
         Those that `perturb` returned, in the same order, maybe with values that were moved for the sake of totals.
     """
-    first = drawing.draw(0)
-    numbers = tuple(name for name in drawing.variables if name in inputs.file.numeric)
+    file, first = inputs.file, drawing.draw(0)
+    numbers = tuple(name for name in drawing.variables if name in file.numeric)
     at = [drawing.variables.index(name) for name in numbers]
     known = drawing.known[:, at]
     drawn = np.where(known, first.values[:, at], np.nan)
-    written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((inputs.file.n, 0))]), np.nan)
+    written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((file.n, 0))]), np.nan)
     moved = np.nansum(np.square(written - drawn), axis=0)
-    parts = np.empty(inputs.file.n, dtype=np.intp)
+    parts = np.empty(file.n, dtype=np.intp)
     parts[drawing.strata.order] = drawing.strata.labels
     touched = to_replace(drawing).any(axis=1)
-    rare = np.zeros(inputs.file.n, dtype=np.bool_)
+    rare = np.zeros(file.n, dtype=np.bool_)
     rare[_unmoved(inputs, masked)] = True
     return Perturbed(
         tuple(masked),
@@ -166,7 +166,7 @@ def perturbed(inputs: MaskingInputs, drawing: Drawing, masked: Sequence[MaskedBl
         numbers,
         moment_shift(drawing.values[:, at], drawn, written),
         touched,
-        touched & unchanged_draws(inputs.file, drawing, masked, PROTOTYPE),
+        touched & unchanged_draws(file, drawing, masked, PROTOTYPE),
         touched & rare,
         parts,
         dict(zip(numbers, moved.tolist(), strict=True)),
@@ -192,16 +192,17 @@ def _unmoved(inputs: MaskingInputs, masked: Sequence[MaskedBlock]) -> NDArray[np
 
     A record without any value, or with values that k records have in common, is nobody's.
     """
+    file = inputs.file
     variables = [name for one in masked for name in one.block.variables]
-    codes = np.column_stack([distinct.codes_of(inputs.file.columns[name].held) for name in variables])
+    codes = np.column_stack([distinct.codes_of(file.columns[name].held) for name in variables])
     same = (codes >= 0).any(axis=1)
     for one in masked:
         for position, name in enumerate(one.block.variables):
-            if name in inputs.file.numeric:
-                own, now = inputs.file.values[name], inputs.file.without_codes(name, one.settled.numbers[:, position])
+            if name in file.numeric:
+                own, now = file.values[name], file.without_codes(name, one.settled.numbers[:, position])
                 same &= (own == now) | np.isnan(own)
             else:
-                same &= inputs.file.columns[name].held == one.settled.lexemes[:, position]
+                same &= file.columns[name].held == one.settled.lexemes[:, position]
     records = np.flatnonzero(same)
     if not records.size:
         return records
