@@ -328,6 +328,13 @@ def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, Fie
     )
 
 
+def aggregator_of(block: Block) -> Aggregator:
+    """Return what aggregates a block; derive takes its targets from means."""
+    if block.derived:
+        return Mean()
+    return next(aggregator for aggregator in AGGREGATORS if aggregator.name == block.aggregator)
+
+
 def _aggregator_named(name: str) -> Aggregator:
     for aggregator in AGGREGATORS:
         if aggregator.name == name:

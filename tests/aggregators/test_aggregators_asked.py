@@ -12,7 +12,8 @@ from cli_runner import write_data, write_rules
 from masktron.aggregators import ALL, OFFERED
 from masktron.config import Config
 from masktron.jobs.common import open_job
-from masktron.masking import MaskedBlock, Views, mask_records
+from masktron.masking import MaskedBlock, mask_records
+from masktron.masking.file_values import FileValues
 from masktron.plan import make_plan
 from masktron.roles import resolve_roles
 from masktron.sources.xml.microdata import read_records
@@ -25,14 +26,14 @@ ROWS: list[dict[str, object]] = [
 ]
 
 
-def masked(folder: Path, aggregator: str, *tests: str) -> tuple[tuple[MaskedBlock, ...], Views]:
+def masked(folder: Path, aggregator: str, *tests: str) -> tuple[tuple[MaskedBlock, ...], FileValues]:
     data, rules = write_data(folder / "d.xml", ROWS), write_rules(folder / "r.sch", *tests)
     job = open_job(data, rules)
     records = read_records(data, job.layout)
     config = Config(k=K, ordinal={"S": ("l", "m", "h")}, nominal=("R",))
     plan = make_plan(job.edits, resolve_roles(records, config), config, aggregator=aggregator)
     made = mask_records(records, plan, job.edits, job.rulebook, original=data, max_observed_share=1.0)
-    return made.blocks, Views(records, plan, job.edits, job.rulebook, data)
+    return made.blocks, FileValues.of(records, plan)
 
 
 def numbers(block: MaskedBlock) -> dict[str, NDArray[np.float64]]:
@@ -46,7 +47,7 @@ def numbers(block: MaskedBlock) -> dict[str, NDArray[np.float64]]:
     "name", [one.name for one in ALL if one.observed and one.name not in ("mode", "convex_median")]
 )
 def test_an_order_survives_and_values_are_those_of_the_group(tmp_path: Path, name: str) -> None:
-    (block, *_), views = masked(tmp_path, name, "number(A) <= number(B)")
+    (block, *_), file = masked(tmp_path, name, "number(A) <= number(B)")
     found = numbers(block)
     assert block.block.aggregator == name
     assert (found["A"] <= found["B"]).all()
@@ -54,18 +55,18 @@ def test_an_order_survives_and_values_are_those_of_the_group(tmp_path: Path, nam
         for group in range(block.grouping.groups):
             own = block.grouping.labels == group
             assert own.sum() >= K
-            assert written[own][0] in views.values[variable][own]
+            assert written[own][0] in file.values[variable][own]
     exits = set(block.settled.exits)
     assert exits == ({name} if name in ("median", "medoid") else {"observed"})
 
 
 def test_extremes_are_those_of_the_groups(tmp_path: Path) -> None:
-    (block, *_), views = masked(tmp_path, "minimum", "number(A) + number(B) <= number(C)")
+    (block, *_), file = masked(tmp_path, "minimum", "number(A) + number(B) <= number(C)")
     found = numbers(block)
     assert (found["A"] + found["B"] <= found["C"]).all()
     for group in range(block.grouping.groups):
         own = block.grouping.labels == group
-        assert all(found[name][own][0] == views.values[name][own].min() for name in found)
+        assert all(found[name][own][0] == file.values[name][own].min() for name in found)
 
 
 @pytest.mark.parametrize("aggregator", OFFERED, ids=lambda one: one.name)
@@ -79,7 +80,7 @@ def test_values_of_records_are_counted_as_observed(tmp_path: Path, aggregator: o
 
 
 def test_ordered_categories_take_the_statistic_and_others_their_mode(tmp_path: Path) -> None:
-    blocks, views = masked(tmp_path, "maximum", "number(A) <= number(B)")
+    blocks, file = masked(tmp_path, "maximum", "number(A) <= number(B)")
     by_name = {block.block.variables: block for block in blocks}
     assert by_name[("R",)].block.aggregator == "mode"
     size = by_name[("S",)]
@@ -87,12 +88,12 @@ def test_ordered_categories_take_the_statistic_and_others_their_mode(tmp_path: P
     order = {"l": 0, "m": 1, "h": 2}
     for group in range(size.grouping.groups):
         own = size.grouping.labels == group
-        assert order[size.settled.lexemes[group, 0]] == views.ranks["S"][own].max()
+        assert order[size.settled.lexemes[group, 0]] == file.ranks["S"][own].max()
 
 
 def test_kinds_of_the_coordinates(tmp_path: Path) -> None:
-    _, views = masked(tmp_path, "median", "number(A) <= number(B)")
+    _, file = masked(tmp_path, "median", "number(A) <= number(B)")
     variables = ("R", "A", "S")
-    kinds = views.kinds(variables)
+    kinds = file.kinds(variables)
     assert (kinds.kinds, kinds.widths) == (("nominal", "number", "ordinal"), (3, 1, 1))
-    assert views.points(variables).shape[1] == kinds.columns
+    assert file.points(variables).shape[1] == kinds.columns

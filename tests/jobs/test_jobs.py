@@ -91,7 +91,8 @@ def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
 ) -> None:
     made: list[Partitioner] = []
     monkeypatch.setattr(
-        "masktron.masking.Partitioner", lambda *given, **also: made.append(Partitioner(*given, **also)) or made[-1]
+        "masktron.masking.run.Partitioner",
+        lambda *given, **also: made.append(Partitioner(*given, **also)) or made[-1],
     )
     rows = [{**row, "C": at * 7 % 11} for at, row in enumerate(numbers(90))]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 import masktron
 from cli_runner import write_data, write_rules
-from masktron import masking
 from masktron.constraints import Monomial
 from masktron.errors import InfeasibleError
 from masktron.grouping.record_groups import RecordGroups
+from masktron.masking import run
 from masktron.masking.choice import COPIED_MARGIN, _filled, _means
-from masktron.masking.views import Views
+from masktron.masking.inputs import MaskingInputs
 from masktron.measures.information_loss import information_loss
 from masktron.plan import Block
 from masktron.results import BlockResult
@@ -63,7 +63,7 @@ def candidates(block: BlockResult) -> dict[str, str]:
     return {candidate.aggregator: candidate.verdict for candidate in block.candidates}
 
 
-type Settle = Callable[[Views, Block, RecordGroups], Settled]
+type Settle = Callable[[MaskingInputs, Block, RecordGroups], Settled]
 
 
 @pytest.fixture
@@ -72,14 +72,14 @@ def settled_by(
 ) -> Iterator[Callable[[Callable[[Settle, Block], Settle]], Counter[str]]]:
     """Put something between the choice and settle; counts what is settled by which aggregator."""
     calls: Counter[str] = Counter()
-    settle = masking.settle_block
+    settle = run.settle_block
 
     def between(change: Callable[[Settle, Block], Settle]) -> Counter[str]:
-        def changed(views: Views, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
+        def changed(inputs: MaskingInputs, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             calls[block.aggregator] += 1
-            return change(settle, block)(views, block, grouping, **how)
+            return change(settle, block)(inputs, block, grouping, **how)
 
-        monkeypatch.setattr(masking, "settle_block", changed)
+        monkeypatch.setattr(run, "settle_block", changed)
         return calls
 
     yield between
@@ -136,8 +136,8 @@ def test_less_loss_is_not_bought_with_medoids(tmp_path: Path, settled_by: Any) -
     assert plain.aggregator == "derive", "the case is one where derive loses less"
 
     def medoid(settle: Settle, block: Block) -> Settle:
-        def changed(views: Views, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
-            settled = settle(views, block, grouping, **how)
+        def changed(inputs: MaskingInputs, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
+            settled = settle(inputs, block, grouping, **how)
             exits = settled.exits.copy()
             exits[: 1 if block.aggregator == "derive" else 0] = "medoid"
             return replace(settled, exits=exits)
@@ -185,14 +185,14 @@ def test_candidates_that_ask_the_same_share_groups(
 ) -> None:
     made: list[RecordGroups] = []
     grouped: list[tuple[str, ...]] = []
-    group = masking.group
+    group = run.group
 
-    def counted(views: Views, partition: Any) -> RecordGroups:
-        made.append(group(views, partition))
+    def counted(inputs: MaskingInputs, partition: Any) -> RecordGroups:
+        made.append(group(inputs, partition))
         grouped.append(partition.variables)
         return made[-1]
 
-    monkeypatch.setattr(masking, "group", counted)
+    monkeypatch.setattr(run, "group", counted)
     result = masked(tmp_path, factors(), *tests, **settings)
     names = [block.variables for block in result.blocks]
     assert len(made) == partitions + (0 if settings else len(names) - 1)
@@ -368,16 +368,16 @@ def test_geometric_factors_are_taken_where_they_exist(tmp_path: Path, settled_by
     seen: dict[str, NDArray[np.float64]] = {}
 
     def look(settle: Settle, block: Block) -> Settle:
-        def changed(views: Views, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
+        def changed(inputs: MaskingInputs, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             from masktron.aggregators.mean import Mean
             from masktron.masking.block.targets import targets
 
             if block.aggregator == "derive_geometric":
-                data = views.coded(block.variables)
-                means = Mean().aggregate(data, grouping.labels, views.weights)
-                seen["targets"] = targets(views, block, data, grouping, means)
+                data = inputs.file.coded(block.variables)
+                means = Mean().aggregate(data, grouping.labels, inputs.file.weights)
+                seen["targets"] = targets(inputs, block, data, grouping, means)
                 seen["values"], seen["labels"] = data, grouping.labels
-            return settle(views, block, grouping, **how)
+            return settle(inputs, block, grouping, **how)
 
         return changed
 

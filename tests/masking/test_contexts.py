@@ -13,9 +13,11 @@ from cli_runner import write_data, write_rules
 from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.common import open_job
-from masktron.masking.block import group_contexts, settling
+from masktron.masking.block import group_aggregates, group_contexts, joint_search
 from masktron.masking.block.group_contexts import GroupContexts
-from masktron.masking.views import Views
+from masktron.masking.block.group_searches import GroupSearches
+from masktron.masking.inputs import MaskingInputs
+from masktron.masking.judging import Judging
 from masktron.plan import Block, make_plan
 from masktron.roles import resolve_roles
 from masktron.sources.xml.microdata import read_records
@@ -43,13 +45,13 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     job = open_job(write_data(tmp_path / "d.xml", capped(1)), write_rules(tmp_path / "r.sch", *RULES))
     records = read_records(job.data, job.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    views = Views(records, plan, job.edits, job.rulebook, job.data)
+    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.data)
     (block,) = (one for part in plan.partitions for one in part.blocks if {"CAP", "Z"} <= {*one.conditions})
     labels = np.random.default_rng(2).permutation(np.arange(60) // 4)
     grouping = RecordGroups(labels, np.zeros(15, dtype=np.bool_), np.zeros(15, dtype=np.bool_))
-    own = GroupContexts(views, block, grouping, {"CAP"})
+    own = GroupContexts(inputs.rules, block, grouping, {"CAP"})
     assert own.loose == {"CAP"}, "it differs inside of groups"
-    lexemes = [views.texts[name] for name in block.conditions]
+    lexemes = [inputs.file.texts[name] for name in block.conditions]
     asked = np.array([3, 3, 0, 14])
     which, others = own.others(asked)
     for position, group in enumerate(asked.tolist()):
@@ -59,9 +61,11 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
         assert set(standing) <= {*members.tolist()}
         seen = [tuple(column[at] for column in lexemes) for at in standing]
         assert len(seen) == len({*seen}) and {*seen} == {tuple(column[at] for column in lexemes) for at in members}
-    zs = [{views.texts["Z"][at] for at in np.flatnonzero(labels == group)} for group in range(15)]
-    assert own.alike.tolist() == [len(z) == 1 for z in zs]
-    single = GroupContexts(views, block, RecordGroups(np.arange(60), np.zeros(60, bool), np.zeros(60, bool)), {"CAP"})
+    zs = [{inputs.file.texts["Z"][at] for at in np.flatnonzero(labels == group)} for group in range(15)]
+    assert own.uniform.tolist() == [len(z) == 1 for z in zs]
+    single = GroupContexts(
+        inputs.rules, block, RecordGroups(np.arange(60), np.zeros(60, bool), np.zeros(60, bool)), {"CAP"}
+    )
     assert single.loose == ({"CAP"} if few == 0 else set()), "few values are looked at apart"
     assert len(single.others(np.arange(60))[1]) == 0
 
@@ -74,30 +78,32 @@ def test_groups_lose_no_more_together_than_one_by_one(
     asked = {"k": 4, "roles": {"CAP": "untouched", "Z": "untouched"}, "max_observed_share": 100}
     together = masktron.mask(data, rules, tmp_path / "a.xml", manifest=tmp_path / "a.json", **asked)
     assert together.violations == 0
-    monkeypatch.setattr(settling.JointSearch, "aggregates", lambda *_: None)
+    monkeypatch.setattr(joint_search.JointSearch, "aggregates", lambda *_: None)
     alone = masktron.mask(data, rules, tmp_path / "b.xml", manifest=tmp_path / "b.json", **asked)
     assert alone.violations == 0
     assert together.information_loss == pytest.approx(alone.information_loss, rel=0.02)
     assert [block.copied for block in together.blocks] == [block.copied for block in alone.blocks]
 
 
-def views_of(
+def inputs_of(
     tmp_path: Path, rows: list[dict[str, object]], tests: tuple[str, ...], *untouched: str
-) -> tuple[Views, Block]:
+) -> tuple[MaskingInputs, Block]:
     config = Config(k=2, roles=dict.fromkeys(untouched, "untouched"))
     job = open_job(write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *tests))
     records = read_records(job.data, job.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    views = Views(records, plan, job.edits, job.rulebook, job.data)
+    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.data)
     (block,) = (one for part in plan.partitions for one in part.blocks if one.checks)
-    return views, block
+    return inputs, block
 
 
 def test_sums_over_unmasked_fields_are_the_largest_of_each_group(tmp_path: Path) -> None:
     rows = [{"A": a, "B": a, "CAP": cap, "LOW": low} for a, cap, low in [(5, 9, 1), (7, 8, 4), (2, 5, 2), (9, 40, 7)]]
-    views, block = views_of(tmp_path, rows, ("2 * A <= CAP + 10", "B >= LOW - 1", "A + B <= CAP + 100"), "CAP", "LOW")
+    inputs, block = inputs_of(
+        tmp_path, rows, ("2 * A <= CAP + 10", "B >= LOW - 1", "A + B <= CAP + 100"), "CAP", "LOW"
+    )
     own = GroupContexts(
-        views, block, RecordGroups(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool)), {"CAP"}
+        inputs.rules, block, RecordGroups(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool)), {"CAP"}
     )
     assert own.largest((("CAP", -1.0),), np.array([1, 0, 1])).tolist() == [-5, -8, -5]
     assert own.largest((("CAP", 1.0), ("LOW", -2.0)), np.array([0, 1])).tolist() == [7, 26]
@@ -110,9 +116,9 @@ def test_records_are_of_one_kind_where_unmasked_fields_say_the_same(tmp_path: Pa
         for n in range(100)
     ]
     tests = ("Z = 'x' or A >= 0", "not(N > 50) or A <= 60", "A <= CAP", "A * F <= 300")
-    views, block = views_of(tmp_path, rows, tests, "Z", "N", "CAP", "F")
+    inputs, block = inputs_of(tmp_path, rows, tests, "Z", "N", "CAP", "F")
     grouping = RecordGroups(np.arange(100), np.zeros(100, bool), np.zeros(100, bool))
-    own = GroupContexts(views, block, grouping, {"CAP"})
+    own = GroupContexts(inputs.rules, block, grouping, {"CAP"})
     assert own.loose == {"CAP"}
     kinds = np.stack(own.kinds(np.arange(100)), axis=1)
     said = [(row["Z"] == "x", int(str(row["N"])) > 50, row["F"]) for row in rows]
@@ -131,27 +137,27 @@ def test_records_on_their_own_leave_by_projections_and_not_by_hunts(
         rows.append({"A": a, "B": b, "T": a + b, "CAP": a + 7 * n, "FLOOR": b - n})
     tests = ("A + B = T", "A <= CAP", "B >= FLOOR", "A >= 0", "B = 0 or B > 2", "A - B < 45 or T > 70")
     rows = [row for row in rows if row["B"] not in {1, 2} and (int(str(row["A"])) - int(str(row["B"])) < 45)]
-    views, block = views_of(tmp_path, rows, tests, "CAP", "FLOOR")
+    inputs, block = inputs_of(tmp_path, rows, tests, "CAP", "FLOOR")
     n = len(rows)
     noise = np.random.default_rng(3).normal(0, 15, (n, 3))
-    moved = views.coded(block.variables) + noise
-    monkeypatch.setattr(settling, "targets", lambda *_: moved)
+    moved = inputs.file.coded(block.variables) + noise
+    monkeypatch.setattr(group_aggregates, "targets", lambda *_: moved)
     grouping = RecordGroups(np.arange(n), np.zeros(n, bool), np.zeros(n, bool))
-    task, hunting = settling.task_of(views, block, grouping)
-    judging = settling.Judging(views, block)
-    beginning = settling.JointSearch(views, block, grouping, judging, task.pooled)
-    beginning.aggregates(hunting.cases, hunting.hunt(0))
-    begun = beginning.begun
-    assert begun.done.all()
-    assert {*begun.exits.tolist()} >= {"rounded", "projected"}
-    kept = dict(zip(block.variables, begun.numbers.T, strict=True))
+    searches = GroupSearches(inputs, block, grouping)
+    judging = Judging(inputs.rules, block)
+    joint = joint_search.JointSearch(inputs.rules, block, grouping, judging, searches.aggregates.pooled)
+    joint.aggregates(searches.patterns, searches.of(0))
+    table = joint.table
+    assert table.done.all()
+    assert {*table.exits.tolist()} >= {"rounded", "projected"}
+    kept = dict(zip(block.variables, table.numbers.T, strict=True))
     a, b, t = kept["A"], kept["B"], kept["T"]
-    cap, floor = (views.seen[name] for name in ("CAP", "FLOOR"))
+    cap, floor = (inputs.file.seen[name] for name in ("CAP", "FLOOR"))
     assert (a + b == t).all() and (a <= cap).all() and (b >= floor).all() and (a >= 0).all()
     assert ((b == 0) | (b > 2)).all() and ((a - b < 45) | (t > 70)).all()
-    scale = np.array([hunting.hunt(0).search.scale[name] for name in block.variables])
-    far = np.square((begun.numbers - moved) / scale).sum(axis=1)
-    hunted = [next(hunting.candidates(group)) for group in np.flatnonzero(begun.exits == "projected").tolist()]
-    points = np.array([[float(candidate.lexemes[name] or "") for name in block.variables] for candidate in hunted])
-    alone = np.square((points - moved[begun.exits == "projected"]) / scale).sum(axis=1)
-    assert far[begun.exits == "projected"].mean() <= 1.05 * alone.mean(), "hunts find nothing that is nearer"
+    scale = np.array([searches.of(0).search.scale[name] for name in block.variables])
+    far = np.square((table.numbers - moved) / scale).sum(axis=1)
+    searched = [next(searches.candidates(group)) for group in np.flatnonzero(table.exits == "projected").tolist()]
+    points = np.array([[float(candidate.lexemes[name] or "") for name in block.variables] for candidate in searched])
+    alone = np.square((points - moved[table.exits == "projected"]) / scale).sum(axis=1)
+    assert far[table.exits == "projected"].mean() <= 1.05 * alone.mean(), "searches find nothing that is nearer"

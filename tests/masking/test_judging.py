@@ -13,8 +13,9 @@ from cli_runner import write_data, write_rules
 from masktron.config import Config
 from masktron.jobs.common import open_job
 from masktron.masking import judging
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging, Written
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block, make_plan
 from masktron.roles import resolve_roles
 from masktron.settle.decimals import Decimals
@@ -24,14 +25,14 @@ from masktron.sources.xml.microdata import read_records
 
 def judge_of(
     folder: Path, rows: list[dict[str, object]], *tests: str, binding: str = ""
-) -> tuple[Judging, Block, Views]:
+) -> tuple[Judging, Block, RecordRules]:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests, binding=binding)
     job = open_job(data, rules)
     records = read_records(data, job.layout)
     plan = make_plan(job.edits, resolve_roles(records, Config(k=2)), Config(k=2))
-    views = Views(records, plan, job.edits, job.rulebook, data)
+    rules_of = MaskingInputs.of(records, plan, job.edits, job.rulebook, data).rules
     (block,) = (block for partition in plan.partitions for block in partition.blocks if block.checks)
-    return Judging(views, block), block, views
+    return Judging(rules_of, block), block, rules_of
 
 
 ROWS: list[dict[str, object]] = [{"A": 10 * i, "B": 5 * i, "T": 15 * i, "D": f"{i}.14"} for i in range(12)]
@@ -56,7 +57,7 @@ def numbers(values: NDArray[np.int64], places: int) -> Decimals:
 @pytest.mark.parametrize("binding", ["", "xslt2"])
 def test_columns_say_what_the_engine_says(tmp_path: Path, large: Callable[[], None], binding: str) -> None:
     tests = ("number(A) + number(B) = number(T)", "number(D) <= number(T) or number(A) = 0")
-    own, block, views = judge_of(tmp_path, ROWS, *tests, binding=binding)
+    own, block, rules_of = judge_of(tmp_path, ROWS, *tests, binding=binding)
     rng = np.random.default_rng(3)
     count = 60
     a, b = rng.integers(0, 40, (2, count))
@@ -69,7 +70,7 @@ def test_columns_say_what_the_engine_says(tmp_path: Path, large: Callable[[], No
         "D": decimals.spelled(Grid(2)),
     }
     assert set(block.variables) == set(made)
-    records = rng.integers(0, views.n, count)
+    records = rng.integers(0, rules_of.file.n, count)
     slow = own.many(made, records)
     assert 5 < slow.sum() < count - 5
     large()
@@ -123,13 +124,13 @@ def test_fields_that_are_not_masked_are_those_of_the_record(tmp_path: Path, larg
     records = read_records(data, job.layout)
     config = Config(k=2, roles={"T": "untouched"})
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    views = Views(records, plan, job.edits, job.rulebook, data)
+    rules_of = MaskingInputs.of(records, plan, job.edits, job.rulebook, data).rules
     (block,) = (block for partition in plan.partitions for block in partition.blocks if block.checks)
     large()
     tops = records.columns["T"].values
-    which = np.arange(views.n)
+    which = np.arange(rules_of.file.n)
     made: dict[str, Written] = dict.fromkeys(block.variables, "75")
-    assert (Judging(views, block).many(made, which) == (tops >= 75)).all()
+    assert (Judging(rules_of, block).many(made, which) == (tops >= 75)).all()
 
 
 def test_what_columns_cannot_evaluate_goes_to_the_engine(tmp_path: Path, large: Callable[[], None]) -> None:

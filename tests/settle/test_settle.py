@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -20,10 +20,10 @@ from masktron.constraints import Atom, Form, Linear, Monomial, Product, Range
 from masktron.errors import InfeasibleError
 from masktron.settle.grid import Grid, fraction_digits, grid_of, readable, scales, significant_digits
 from masktron.settle.lattice import MAX_LOOKED, Lexemes, Prototype, Search, ball
-from masktron.settle.prototypes import MAX_ROWS, Task, settle
+from masktron.settle.prototypes import MAX_ROWS, BlockRecords, settle
 from masktron.settle.residual import Free, residual
 from masktron.settle.residual_rules import Condition, ResidualRule
-from masktron.settle.system import MAX_RECIPES, Equality, equalities, recipes
+from masktron.settle.system import MAX_RECIPES, Equality, Recipe, equalities, recipes
 from masktron.sources.lexical import parse_number, reads_alike
 from masktron.sources.records import Column, Field
 
@@ -249,7 +249,7 @@ def test_ranges_are_no_equalities() -> None:
 # search
 
 
-def search(grid: Grid, names: str, *atoms: Atom) -> Search:
+def search(grid: Grid, names: str, *atoms: Atom, ways: Sequence[Recipe] | None = None) -> Search:
     rule = rule_of((atoms,), names)
     return Search(
         grids=dict.fromkeys(names, grid),
@@ -257,6 +257,7 @@ def search(grid: Grid, names: str, *atoms: Atom) -> Search:
         tied=frozenset(names),
         codes={},
         rules=(rule,) if rule else (),
+        ways=recipes(list(names), []) if ways is None else ways,
     )
 
 
@@ -272,8 +273,9 @@ def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, flo
     def adds_up(candidate: dict[str, str]) -> bool:
         return float(candidate["A"]) + float(candidate["B"]) == float(candidate["T"])
 
-    offers = itertools.islice(search(Grid(2), "ABT").near(target, ways), 600)
-    found = next((offer for offer in offers if adds_up(written(offer))), None)
+    offers = itertools.islice(search(Grid(2), "ABT", ways=ways).near(target), 600)
+    # the others are tried last
+    found = next((offer for offer in offers if offer.alike and adds_up(written(offer))), None)
     assert found is not None
     assert found.stage in ("rounded", "lattice")
     assert all(reads_alike(lexeme) for lexeme in written(found).values())
@@ -284,8 +286,10 @@ def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, flo
 def test_products_are_exact_in_doubles(factor: int, ratio: float) -> None:
     target = {"P": float(factor), "Q": ratio, "R": factor * ratio}
     grids = {"P": Grid(0), "Q": Grid(17, digits=9), "R": Grid(17, digits=9)}
-    hunt = Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), {})
-    offers = itertools.islice(hunt.near(target, recipes(["P", "Q", "R"], equalities(asked(PRODUCT)))), 30)
+    ways = recipes(["P", "Q", "R"], equalities(asked(PRODUCT)))
+    offers = itertools.islice(
+        Search(grids, dict.fromkeys("PQR", 1.0), frozenset("PQR"), {}, (), ways).near(target), 30
+    )
     assert any(float(written(o)["P"]) * float(written(o)["Q"]) == float(written(o)["R"]) for o in offers)
 
 
@@ -293,7 +297,7 @@ def test_products_are_exact_in_doubles(factor: int, ratio: float) -> None:
 def test_the_lattice_is_walked_by_distance(a: float, b: float) -> None:
     assume(abs(a % 1 - 0.5) > 1e-6 and abs(b % 1 - 0.5) > 1e-6)
     target = {"A": a, "B": b}
-    offers = list(itertools.islice(search(Grid(0), "AB").near(target, recipes(["A", "B"], [])), 25))
+    offers = list(itertools.islice(search(Grid(0), "AB").near(target), 25))
     distances = [(int(written(o)["A"]) - a) ** 2 + (int(written(o)["B"]) - b) ** 2 for o in offers]
     assert distances == sorted(distances)
     assert len({tuple(o.lexemes.values()) for o in offers}) == 25
@@ -301,27 +305,27 @@ def test_the_lattice_is_walked_by_distance(a: float, b: float) -> None:
 
 def test_what_the_rules_refuse_is_not_offered() -> None:
     hunt = search(Grid(0), "A", Range("A", Fraction(10), None))
-    first = next(hunt.near({"A": 7.2}, recipes(["A"], [])))
+    first = next(hunt.near({"A": 7.2}))
     assert first.lexemes == {"A": "10"}
     assert first.stage == "lattice"
 
 
 def test_decimals_get_finer_when_the_grid_has_no_solution() -> None:
     hunt = search(Grid(1), "A", Range("A", Fraction("0.11"), Fraction("0.13")))
-    assert not list(hunt.near({"A": 0.12}, recipes(["A"], [])))
-    first = next(hunt.finer({"A": 0.12}, recipes(["A"], [])))
+    assert not list(hunt.near({"A": 0.12}))
+    first = next(hunt.finer({"A": 0.12}))
     assert first.lexemes == {"A": "0.12"}
     assert first.stage == "finer"
 
 
 def test_no_prototype_is_a_missing_code() -> None:
     hunt = replace(search(Grid(0), "A"), codes={"A": frozenset({Fraction(-9)})})
-    first = next(hunt.near({"A": -9.1}, recipes(["A"], [])))
+    first = next(hunt.near({"A": -9.1}))
     assert first.lexemes == {"A": "-10"}
 
 
 def test_points_that_engines_read_differently_are_marked() -> None:
-    offers = list(search(Grid(2), "A").near({"A": 1.14}, recipes(["A"], [])))
+    offers = list(search(Grid(2), "A").near({"A": 1.14}))
     assert offers[0].lexemes == {"A": "1.14"}
     assert [offer.alike for offer in offers] == [reads_alike(written(offer)["A"]) for offer in offers]
     assert {offer.alike for offer in offers} == {True, False}
@@ -358,7 +362,7 @@ def test_only_decimals_in_equalities_get_a_coarser_grid() -> None:
 
 def test_differences_that_doubles_get_wrong_are_found_on_coarser_grids() -> None:
     target = {"A": 235.47, "B": -237.28, "T": -1.81}
-    offers = search(Grid(2), "ABT").coarser().near(target, recipes("ABT", equalities(asked(TOTAL))))
+    offers = search(Grid(2), "ABT", ways=recipes("ABT", equalities(asked(TOTAL)))).coarser().near(target)
     values = {name: float(lexeme) for name, lexeme in written(next(offers)).items()}
     assert values["A"] + values["B"] == values["T"]
     assert values["T"] - values["B"] == values["A"]
@@ -367,25 +371,24 @@ def test_differences_that_doubles_get_wrong_are_found_on_coarser_grids() -> None
 # groups
 
 
-def task_of(caps: list[int], values: list[int], k: int) -> Task:
+def block_of(caps: list[int], values: list[int], k: int) -> tuple[BlockRecords, Callable[[int], Iterator[Prototype]]]:
     columns = {"A": column(*map(str, values)), "CAP": column(*map(str, caps))}
     members = np.array_split(np.arange(len(caps)), len(caps) // k)
-    targets = np.array([[np.mean([values[at] for at in group])] for group in members])
-    return Task(
-        variables=("A",),
-        columns=columns,
-        members=tuple(members),
-        conditions=("CAP",),
-        distances=lambda group: np.abs(columns["A"].values[members[group]] - targets[group, 0]),
-        candidates=lambda group: search(Grid(0), "A").near({"A": targets[group, 0]}, recipes(["A"], [])),
-        pooled=np.zeros(len(members), dtype=bool),
-        medians=None,
-    )
+    targets = [float(np.mean([values[at] for at in group])) for group in members]
+    records = BlockRecords(("A",), ("CAP",), columns, tuple(members))
+
+    def candidates(group: int) -> Iterator[Prototype]:
+        yield from search(Grid(0), "A").near({"A": targets[group]})
+        distances = np.abs(columns["A"].values[members[group]] - targets[group])
+        for record in members[group][np.argsort(distances, kind="stable")].tolist():
+            yield records.held_by([record], "medoid")
+
+    return records, candidates
 
 
 @given(st.lists(st.integers(1, 400), min_size=12, max_size=60), st.integers(2, 6), st.randoms(use_true_random=False))
 def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: int, random: Random) -> None:
-    task = task_of(caps, [random.randint(0, cap) for cap in caps], k)
+    records, candidates = block_of(caps, [random.randint(0, cap) for cap in caps], k)
     asked = 0
 
     def judge(rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
@@ -394,10 +397,10 @@ def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: in
         asked += len(rows)
         return np.array([int(row["A"] or 0) <= int(row["CAP"] or 0) for row in rows])
 
-    settled = settle(task, judge)
-    for group, members in enumerate(task.members):
+    settled = settle(records, candidates, judge)
+    for group, members in enumerate(records.members):
         assert int(settled.lexemes[group, 0]) <= min(caps[at] for at in members)
-        first = next(o for o in task.candidates(group))
+        first = next(o for o in candidates(group))
         if int(first.lexemes["A"] or 0) <= min(caps[at] for at in members):
             assert settled.lexemes[group, 0] == first.lexemes["A"], "the first that fits is taken"
 
@@ -411,13 +414,13 @@ def test_contexts_are_not_multiplied_by_candidates() -> None:
         asked += len(rows)
         return np.array([int(row["A"] or 0) <= int(row["CAP"] or 0) - 10**6 + 5 for row in rows])
 
-    settle(task_of(caps, [300] * 2999 + [2], 3000), judge)
+    settle(*block_of(caps, [300] * 2999 + [2], 3000), judge)
     assert asked < 20_000
 
 
 def test_no_candidate_at_all_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="A satisfies the rules with the unmasked CAP"):
-        settle(task_of([1, 2, 3, 4], [1, 2, 3, 4], 2), lambda rows: np.zeros(len(rows), dtype=bool))
+        settle(*block_of([1, 2, 3, 4], [1, 2, 3, 4], 2), lambda rows: np.zeros(len(rows), dtype=bool))
 
 
 def test_a_grid_of_certain_values_is_walked_in_order() -> None:
@@ -433,6 +436,6 @@ def test_a_grid_of_certain_values_is_walked_in_order() -> None:
 
 def test_a_search_among_certain_values_offers_these_only() -> None:
     hunt = replace(search(Grid(0), "AB"), grids={"A": Grid(0).only(["0", "10", "30"]), "B": Grid(0)})
-    offers = list(itertools.islice(hunt.near({"A": 14.0, "B": 2.2}, recipes(["A", "B"], [])), 12))
+    offers = list(itertools.islice(hunt.near({"A": 14.0, "B": 2.2}), 12))
     assert offers[0].lexemes == {"A": "10", "B": "2"}
     assert {offer.lexemes["A"] for offer in offers} <= {"0", "10", "30"}

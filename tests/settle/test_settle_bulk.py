@@ -140,7 +140,8 @@ def searched(grids: dict[str, Grid], *atoms: Atom, codes: dict[str, frozenset[Fr
 
 def bulk_of(search: Search) -> Bulk | None:
     conditions = tuple(c for rule in search.rules for c in rule.disjuncts[0].conditions)
-    return Bulk.of(search, recipes(list(search.grids), equalities(conditions, search.grids), search.grids))
+    ways = recipes(list(search.grids), equalities(conditions, search.grids), search.grids)
+    return Bulk.of(replace(search, ways=ways))
 
 
 def written(search: Search, offers: Offers) -> list[tuple[int, dict[str, str]]]:
@@ -177,7 +178,7 @@ def test_candidates_are_those_of_the_search_of_one_group(
     found = {"rounded": bulk.rounded(columns), "lattice": bulk.around(columns, 0, FEW_LOOKED * len(ways))}
     for group, target in enumerate(targets):
         one = dict(zip(search.grids, target, strict=False))
-        alone = [c for c in search.near(one, ways, (0.0, bulk.within)) if c.alike]
+        alone = [c for c in replace(search, ways=ways).near(one, (0.0, bulk.within)) if c.alike]
         rounded = [dict(c.lexemes) for c in alone if c.stage == "rounded"]
         for stage, offers in found.items():
             own = of_group(search, offers, group)
@@ -266,7 +267,7 @@ def test_targets_move_to_the_solution_nearest_to_the_means(rows: list[tuple[floa
     conditions = tuple(c for rule in search.rules for c in rule.disjuncts[0].conditions)
     ways = recipes(list(search.grids), equalities(conditions, search.grids), search.grids)
     columns = {name: np.array([row[at] for row in rows]) for at, name in enumerate("PQR")}
-    moved = aimed(columns, columns, search, ways)
+    moved = aimed(columns, columns, replace(search, ways=ways))
     for at, row in enumerate(rows):
         one = dict(zip("PQR", row, strict=True))
         alone = aim(one, one, ways, search.scale, lambda values: satisfies(search.rules, values))
@@ -278,4 +279,4 @@ def test_targets_move_to_the_solution_nearest_to_the_means(rows: list[tuple[floa
 def test_linear_equalities_leave_targets_where_they_are() -> None:
     targets = {name: np.array([1.5, 2.5]) for name in "ABT"}
     conditions = tuple(c for rule in CASES[0].rules for c in rule.disjuncts[0].conditions)
-    assert aimed(targets, targets, CASES[0], recipes("ABT", equalities(conditions))) == targets
+    assert aimed(targets, targets, replace(CASES[0], ways=recipes("ABT", equalities(conditions)))) == targets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -37,10 +38,9 @@ def search_of(conditions: Sequence[NumberComparison], grids: dict[str, Grid], sc
 
 
 def nearest_of(conditions: Sequence[NumberComparison], grids: dict[str, Grid], size: float = 100.0) -> CaseProjection:
-    search = search_of(conditions, grids)
-    found = CaseProjection.of(
-        search, recipes(list(grids), equalities(conditions, grids), grids), conditions, dict.fromkeys(grids, size)
-    )
+    ways = recipes(list(grids), equalities(conditions, grids), grids)
+    search = replace(search_of(conditions, grids), ways=ways)
+    found = CaseProjection.of(search, conditions, dict.fromkeys(grids, size))
     assert found is not None
     return found
 
@@ -131,7 +131,7 @@ def test_what_excludes_each_other_has_no_point() -> None:
     points, found = nearest.project(targets, {}, wide=True)
     assert found.tolist() == [False, False]
     assert np.isnan([points["A"], points["B"]]).all()
-    assert CaseProjection.of(search_of([], {"A": Grid(0)}), [], [], {"A": 1.0}) is None
+    assert CaseProjection.of(search_of([], {"A": Grid(0)}), [], {"A": 1.0}) is None
 
 
 def test_wide_projections_may_not_exist_where_narrow_ones_do() -> None:

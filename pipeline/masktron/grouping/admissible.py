@@ -64,7 +64,7 @@ def group_admissible(
     Two ways are gone, and the one that leaves fewer records alone is taken, else the one with less spread:
 
     * *strata first*: records are split by the first disjunct that holds for each rule, and each stratum is
-      partitioned, by MDAV as a rule; records of small strata take their nearest admissible company, of whatever
+      partitioned, by MDAV as a rule; records of small strata take their nearest admissible group, of whatever
       stratum. Good where strata are large.
     * *groups first*: one partition of all records; groups that are not admissible exchange records with their
       neighbours, and what cannot be repaired is broken up. Good where many rules cut the records into many strata:
@@ -223,7 +223,7 @@ def _attached(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Di
             centres[group] += (points[record] - centres[group]) / sizes[group]
             counts[group] += disjuncts.holds[record]
             break
-    return _companies(points, labels, k, disjuncts)
+    return _formed(points, labels, k, disjuncts)
 
 
 def _cheapest_first(groups: NDArray[np.intp], cost: NDArray[np.float64]) -> Iterator[int]:
@@ -235,7 +235,7 @@ def _cheapest_first(groups: NDArray[np.intp], cost: NDArray[np.float64]) -> Iter
         yield from groups[np.argsort(cost, kind="stable")[1:]].tolist()
 
 
-def _companies(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Disjuncts) -> Labels:
+def _formed(points: NDArray[np.float64], labels: Labels, k: int, disjuncts: Disjuncts) -> Labels:
     """Form groups among the records that are left."""
     free = labels < 0
     groups = int(labels.max()) + 1

@@ -12,7 +12,7 @@ from masktron.grouping.fitting import Fitting
 from masktron.grouping.members import Members, codes_of
 
 HARD = 300
-"""More leftover records than this are no exceptions: they do not choose their company, which takes long."""
+"""More leftover records than this are no exceptions: they do not choose their groups, which takes long."""
 DONORS = 24
 """Records, nearest first, that are tried as the witness of a mixed group."""
 
@@ -61,7 +61,7 @@ class GroupBuilder:
         self.astray = np.empty(0, dtype=np.intp)
 
     def build(self, first: NDArray[np.intp]) -> None:
-        """Form all groups, after the records `first` have chosen their company."""
+        """Form all groups, after the records `first` have chosen their groups."""
         self._reserve(first)
         own = Members.of(np.where(self.labels < 0, self.apart, -1))
         for code in np.flatnonzero(own.sizes >= self.k).tolist():
@@ -79,15 +79,15 @@ class GroupBuilder:
         self.mixed += [True] * (int(labels.max()) + 1)
 
     def _reserve(self, first: NDArray[np.intp]) -> None:
-        """Let records that are hard to place choose a company with a witness, those with the fewest hosts first."""
+        """Let records that are hard to place choose a group with a witness, those with the fewest hosts first."""
         everybody = np.arange(len(self.points))
         scarce = [int(self.fits.donors(record, everybody).sum()) for record in first.tolist()]
         for position in np.argsort(scarce, kind="stable"):
             seed = int(first[position])
-            if self.labels[seed] < 0 and (found := self._mixed_company(seed)).size:
+            if self.labels[seed] < 0 and (found := self._nearest_mixed(seed)).size:
                 self._add(found, mixed=True)
 
-    def _mixed_company(self, seed: int) -> NDArray[np.intp]:
+    def _nearest_mixed(self, seed: int) -> NDArray[np.intp]:
         """Return k records with a witness: as few different bonds as possible meet, then the nearest."""
         free = np.flatnonzero(self.labels < 0)
         distance = squares(self.points[free] - self.points[seed])
@@ -133,7 +133,7 @@ class GroupBuilder:
         left = self._pooled(left, codes_of(np.stack([self.bonds, self.patterns], axis=1)))
         left = self._pooled(left, self.bonds)
         for seed in left.tolist() if len(left) <= HARD else ():
-            if self.labels[seed] < 0 and (found := self._mixed_company(seed)).size:
+            if self.labels[seed] < 0 and (found := self._nearest_mixed(seed)).size:
                 self._add(found, mixed=True)
         left = self.astray = self._joined(left[self.labels[left] < 0])
         left = self._pooled(left, self.patterns)

@@ -1,4 +1,4 @@
-"""The nearest company of a record: those with whom it can form a group."""
+"""The nearest admissible group of a record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.grouping.disjuncts import Disjuncts
 
 CASES = 200
-"""Choices of disjuncts that are looked at, nearest company first, before the search turns greedy."""
+"""Choices of disjuncts that are looked at, nearest group first, before the search turns greedy."""
 
 
 def nearest_group(
@@ -21,12 +21,12 @@ def nearest_group(
 
     The search is best first over the choices of one disjunct per rule that the record satisfies. A node is a set of
     records, and its bound the sum over the k - 1 nearest of them. If those share a disjunct for every rule, they are
-    the company; else the node has one child for each disjunct of a rule that they do not share.
+    the group; else the node has one child for each disjunct of a rule that they do not share.
 
-    Theorem: without bounds of unmasked fields, and within `CASES` nodes, the company is the nearest, and there is
-    none only if there is no admissible group of k free records with this one. Proof: an admissible company shares,
+    Theorem: without bounds of unmasked fields, and within `CASES` nodes, the group is the nearest, and there is
+    none only if there is no admissible group of k free records with this one. Proof: an admissible group shares,
     for each rule, a disjunct that the record satisfies, so it lies within one child of each node that holds it,
-    and at least one node on the heap holds it. The bound of that node is not above the sum of the company, since it
+    and at least one node on the heap holds it. The bound of that node is not above the sum of that group, since it
     minimises over more records; the first node whose nearest records are admissible therefore has the least sum.
 
     Parameters

@@ -1,12 +1,12 @@
 """Groups of at least k records in which the rules survive aggregation, and mixed groups for what is left.
 
 An aggregator keeps a rule if all records of a group satisfy the same disjunct of it. Some differences cannot be
-bridged at all: another pattern of missing values, another sign under the geometric mean, another value of an
-unmasked field that an equality ties to a masked one. They part the records first; in each part, `group_alike` forms
-admissible groups. What finds none goes into *mixed* groups, for which no aggregator vouches: settle checks them one
-by one. So that it can find something, a mixed group has a *witness* wherever that is possible: a record whose values
-satisfy the rules beside the unmasked fields of every member. Where records end in a group without one, all is done
-again, and they choose their company before all others.
+bridged at all: another pattern of missing values, another sign under the geometric mean, another value of an unmasked
+field that an equality ties to a masked one. They part the records first; in each part, `group_admissible` forms
+groups. What finds none goes into *mixed* groups, for which no aggregator vouches: settle checks them one by one. So
+that it can find something, a mixed group has a *witness* wherever that is possible: a record whose values satisfy the
+rules beside the unmasked fields of every member. Where records end in a group without one, all is done again, and
+they choose their groups before all others.
 
 The split by antecedents is that of Torra, Cano and Navarro-Arribas (2009), section 3.4.
 """
@@ -97,9 +97,9 @@ def group_records(
     """Partition records into groups of at least k.
 
     Theorem: the records of a group that is not mixed have one code of `apart`, share a disjunct of every rule, and
-    have the same limits from unmasked fields in these. Proof: groups that are not mixed come from `group_alike` over
-    the records of one code, which forms admissible groups only; those with different limits are marked as mixed, and
-    so is every group that a record joins later.
+    have the same limits from unmasked fields in these. Proof: groups that are not mixed come from
+    `group_admissible` over the records of one code, which forms admissible groups only; those with different
+    limits are marked as mixed, and so is every group that a record joins later.
 
     Parameters
     ----------

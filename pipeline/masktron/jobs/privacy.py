@@ -32,7 +32,7 @@ def _notes(masked: MaskedBlock, original: Mapping[str, Column], written: Mapping
             f"{groups} groups, whose aggregates are nearly its values"
         )
     for name in names:
-        where = exposure.pinned.get(name)
+        where = exposure.determined.get(name)
         unmasked = ", ".join(masked.block.conditions)
         whole = published_as_it_was(original[name], written[name])
         if where is not None and whole:

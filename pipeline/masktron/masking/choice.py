@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.disclosure.exposure import Exposure, exposure_of
+from masktron.masking.file_values import FileValues
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.per_record import refuse_torn
-from masktron.masking.views import Views
 from masktron.measures.information_loss import information_loss
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled, numbers_of
@@ -42,7 +43,7 @@ WORTHWHILE = 0.01
 
 type GroupBlock = Callable[[Block], RecordGroups]
 """Groups for the candidate that a block has in use."""
-type SettleBlock = Callable[[Views, Block, RecordGroups], Settled]
+type SettleBlock = Callable[[MaskingInputs, Block, RecordGroups], Settled]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,12 +59,12 @@ class _Attempt:
     mixed: float
 
 
-def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock) -> MaskedBlock:
+def choose(inputs: MaskingInputs, block: Block, *, group: GroupBlock, settle: SettleBlock) -> MaskedBlock:
     """Try the candidates of a block and take the best.
 
     Parameters
     ----------
-    views : Views
+    inputs : MaskingInputs
     block : Block
     group : callable
         Partitions the records for a candidate; may raise InfeasibleError.
@@ -77,8 +78,8 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
     """
     if len(block.candidates) == 1:
         grouping = group(block)
-        settled = settle(views, block, grouping)
-        return MaskedBlock(block, grouping, settled, exposure_of(views, block, grouping, settled))
+        settled = settle(inputs, block, grouping)
+        return MaskedBlock(block, grouping, settled, exposure_of(inputs, block, grouping, settled))
     options = [block.choosing(position) for position in range(len(block.candidates))]
     attempts: dict[int, _Attempt] = {}
     verdicts: dict[int, str] = {}
@@ -89,14 +90,14 @@ def choose(views: Views, block: Block, *, group: GroupBlock, settle: SettleBlock
             continue
         try:
             if len(options) > 1 and options[-1].solved and not option.solved:
-                refuse_torn(views, option)
+                refuse_torn(inputs.rules, option, inputs.k)
             grouping = group(option)
             # Solved variables are not constant in a group, so that its means bound nothing.
-            least = _least_loss(views, option, grouping) if attempts and not option.solved else 0.0
+            least = _least_loss(inputs.file, option, grouping) if attempts and not option.solved else 0.0
             if any(_beyond_reach(attempt, least) for attempt in attempts.values()):
                 verdicts[option.chosen] = f"not settled: its groups lose at least {least:.3f} %"
                 continue
-            attempt = _attempt(views, option, grouping, settle(views, option, grouping))
+            attempt = _attempt(inputs, option, grouping, settle(inputs, option, grouping))
             _refuse_useless(attempt)
             attempts[option.chosen] = attempt
         except InfeasibleError as error:
@@ -155,38 +156,40 @@ def _beyond_reach(attempt: _Attempt, least: float) -> bool:
     return attempt.copied <= COPIED_MARGIN and least >= (1.0 - WORTHWHILE) * attempt.loss
 
 
-def _attempt(views: Views, option: Block, grouping: RecordGroups, settled: Settled) -> _Attempt:
-    exposure = exposure_of(views, option, grouping, settled)
-    copied = float(grouping.sizes[exposure.copied].sum()) / views.n
-    mixed = float(grouping.sizes[grouping.mixed].sum()) / views.n
-    loss = _loss(views, option, grouping, settled)
+def _attempt(inputs: MaskingInputs, option: Block, grouping: RecordGroups, settled: Settled) -> _Attempt:
+    exposure = exposure_of(inputs, option, grouping, settled)
+    copied = float(grouping.sizes[exposure.copied].sum()) / inputs.file.n
+    mixed = float(grouping.sizes[grouping.mixed].sum()) / inputs.file.n
+    loss = _loss(inputs.file, option, grouping, settled)
     return _Attempt(option, grouping, settled, exposure, loss, copied, mixed)
 
 
-def _numbers(views: Views, block: Block) -> tuple[list[int], NDArray[np.float64]]:
+def _numbers(file: FileValues, block: Block) -> tuple[list[int], NDArray[np.float64]]:
     """Positions of the numeric variables in the block, and their values, shape (n, p)."""
-    at = [position for position, name in enumerate(block.variables) if name in views.numeric]
-    none = np.empty((views.n, 0))
-    return at, np.column_stack([none, *(views.values[block.variables[position]] for position in at)])
+    at = [position for position, name in enumerate(block.variables) if name in file.numeric]
+    none = np.empty((file.n, 0))
+    return at, np.column_stack([none, *(file.values[block.variables[position]] for position in at)])
 
 
-def _loss(views: Views, block: Block, grouping: RecordGroups, settled: Settled) -> float:
+def _loss(file: FileValues, block: Block, grouping: RecordGroups, settled: Settled) -> float:
     """Information loss of the prototypes as written.
 
     A value that a record loses to another pattern of missing values counts as if the mean of the file had replaced
     it: the measure leaves such cells out, so that losing them would pay.
     """
-    at, original = _numbers(views, block)
-    written = [_written(views, block.variables[position], settled, position, grouping) for position in at]
-    masked = np.column_stack([np.empty((views.n, 0)), *written])
+    at, original = _numbers(file, block)
+    written = [_written(file, block.variables[position], settled, position, grouping) for position in at]
+    masked = np.column_stack([np.empty((file.n, 0)), *written])
     return information_loss(original, _filled(masked, original))
 
 
-def _written(views: Views, name: str, settled: Settled, position: int, grouping: RecordGroups) -> NDArray[np.float64]:
+def _written(
+    file: FileValues, name: str, settled: Settled, position: int, grouping: RecordGroups
+) -> NDArray[np.float64]:
     """Numbers of a variable as written, record by record; NaN where missing."""
     if position in settled.own:
-        return views.without_codes(name, numbers_of(settled.own[position]))
-    numbers: NDArray[np.float64] = views.without_codes(name, settled.numbers[:, position])[grouping.labels]
+        return file.without_codes(name, numbers_of(settled.own[position]))
+    numbers: NDArray[np.float64] = file.without_codes(name, settled.numbers[:, position])[grouping.labels]
     return numbers
 
 
@@ -216,9 +219,9 @@ def _means(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.
     return restored
 
 
-def _least_loss(views: Views, block: Block, grouping: RecordGroups) -> float:
+def _least_loss(file: FileValues, block: Block, grouping: RecordGroups) -> float:
     """Loss of the means of the groups: that of any prototypes of this partition is no smaller."""
-    _, original = _numbers(views, block)
+    _, original = _numbers(file, block)
     return information_loss(original, _means(original, grouping.labels)[grouping.labels])
 
 

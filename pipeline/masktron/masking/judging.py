@@ -18,7 +18,7 @@ from masktron.evaluation.findings import Verdict
 from masktron.evaluation.recommended import reads_of
 from masktron.kernels.distinct import factorized
 from masktron.kernels.mdav import TREE_FROM
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.settle.decimals import Spelled
 from masktron.settle.lattice import Lexemes
@@ -45,8 +45,8 @@ type Written = Spelled | NDArray[np.object_] | str | None
 class Judging:
     """Judges records of a block."""
 
-    def __init__(self, views: Views, block: Block) -> None:
-        self._views = views
+    def __init__(self, rules: RecordRules, block: Block) -> None:
+        self._rules = rules
         self._block = block
         self._own = list(block.checks)
         self._alike = functools.cache(_is_read_alike)
@@ -55,7 +55,7 @@ class Judging:
         """Judge records given as lexemes by field name; shape (rows,)."""
         if not self._own:
             return np.ones(len(rows), dtype=np.bool_)
-        if self._views.rulebook.version != "1.0":
+        if self._rules.rulebook.version != "1.0":
             return self._accepted("auto", rows)
         # the standard and both engines have to accept a prototype; they differ in how they read and write numbers
         fine = self._accepted("unaided", rows)
@@ -74,7 +74,7 @@ class Judging:
     @functools.cached_property
     def _writes_numbers(self) -> bool:
         """Whether engines may differ on a rule of XPath 1.0, whatever numbers its fields have."""
-        reads = reads_of(self._views.rulebook)
+        reads = reads_of(self._rules.rulebook)
         return any(reads[check] is Reads.MORE for check in self._own)
 
     def many(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -100,14 +100,14 @@ class Judging:
         return np.concatenate(parts)
 
     def _part(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
-        program = self._program if self._views.n >= TREE_FROM and len(records) >= MANY else None
+        program = self._program if self._rules.file.n >= TREE_FROM and len(records) >= MANY else None
         if program is None:
             return self._slowly(made, records)
         used = frozenset().union(*(program.reads(check) for check in self._own))
         outcome = program.evaluate(self._batch(made, records, used))
         fine = (outcome.failed[:, self._own] == 0).all(axis=1)
         open_ = outcome.unsure[:, self._own].any(axis=1)
-        if self._views.rulebook.version == "1.0":
+        if self._rules.rulebook.version == "1.0":
             open_ |= fine & ~self._read_alike(made, records) if not self._writes_numbers else fine
         left = np.flatnonzero(fine & open_)
         fine[left] = self._slowly({name: taken(own, left) for name, own in made.items()}, records[left])
@@ -120,18 +120,18 @@ class Judging:
         from masktron.evaluation.runner import engines_of  # noqa: PLC0415
         from masktron.evaluation.tiers import Tier, assign  # noqa: PLC0415
 
-        views = self._views
-        engines = engines_of(views.rulebook, views.layout, "auto")
-        outside = {f"@{name}" for name, _ in views.layout.root_attributes}
-        _, tiers = assign(views.rulebook, views.layout, engines, outside, compile_program)
+        rules = self._rules
+        engines = engines_of(rules.rulebook, rules.file.layout, "auto")
+        outside = {f"@{name}" for name, _ in rules.file.layout.root_attributes}
+        _, tiers = assign(rules.rulebook, rules.file.layout, engines, outside, compile_program)
         if any(tiers[check].tier is not Tier.COLUMNS for check in self._own):
             return None
-        return compile_program(views.rulebook, views.layout, self._own)[0]  # and no rule of another block
+        return compile_program(rules.rulebook, rules.file.layout, self._own)[0]  # and no rule of another block
 
     def _slowly(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Let the engine judge each record."""
         texts = {name: _texts(own, len(records)) for name, own in made.items()}
-        others = {name: column.lexemes for name, column in self._views.columns.items() if name not in texts}
+        others = {name: column.lexemes for name, column in self._rules.file.columns.items() if name not in texts}
         parts = [np.empty(0, dtype=np.bool_)]
         for start in range(0, len(records), MAX_ROWS):
             rows = [
@@ -142,15 +142,15 @@ class Judging:
         return np.concatenate(parts)
 
     def _accepted(self, choice: EngineChoice, rows: Sequence[Lexemes]) -> NDArray[np.bool_]:
-        views = self._views
-        verdicts = views.engine(self._block.checks, choice).verdicts(chunk_document(views.layout, rows))
+        rules = self._rules
+        verdicts = rules.engine(self._block.checks, choice).verdicts(chunk_document(rules.file.layout, rows))
         return np.asarray((verdicts[:, self._own] < Verdict.FAILS).all(axis=1))
 
     def _read_alike(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Tell in which records every engine reads the same numbers from the fields of the block."""
         fine = np.ones(len(records), dtype=np.bool_)
         for name in (*self._block.variables, *self._block.conditions):
-            own = made[name] if name in made else self._views.columns[name].lexemes[records]
+            own = made[name] if name in made else self._rules.file.columns[name].lexemes[records]
             if isinstance(own, Spelled):
                 fine &= own.alike
             elif own is None or isinstance(own, str):
@@ -166,10 +166,12 @@ class Judging:
         parts: list[NDArray[np.uint8]] = []
         cells: list[Cells] = []
         base = 0
-        for position, field in enumerate(self._views.layout.fields):
+        for position, field in enumerate(self._rules.file.layout.fields):
             own = None
             if position in used:
-                own = made[field.name] if field.name in made else self._views.columns[field.name].lexemes[records]
+                own = (
+                    made[field.name] if field.name in made else self._rules.file.columns[field.name].lexemes[records]
+                )
             octets, placed = _cells(own, len(records), base)
             parts.append(octets)
             cells.append(placed)
@@ -177,7 +179,16 @@ class Judging:
         nothing = np.zeros(len(records), dtype=np.int64)
         plain = np.zeros(len(records), dtype=np.bool_)
         return Batch(
-            self._views.layout, "utf-8", np.concatenate(parts), 0, 0, nothing, nothing, nothing, plain, tuple(cells)
+            self._rules.file.layout,
+            "utf-8",
+            np.concatenate(parts),
+            0,
+            0,
+            nothing,
+            nothing,
+            nothing,
+            plain,
+            tuple(cells),
         )
 
 

@@ -20,7 +20,7 @@ from masktron.classify.forms import is_about_missing
 from masktron.classify.relations import polynomial_of
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product
 from masktron.errors import InfeasibleError
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules
 from masktron.partitions.mdav import standardise
 from masktron.plan import Block
 
@@ -52,10 +52,10 @@ class Reduction:
 class Reductions:
     """Finds the reduction for a group of records; those with the same equalities share it."""
 
-    def __init__(self, views: Views, block: Block) -> None:
-        self._views = views
+    def __init__(self, rules: RecordRules, block: Block) -> None:
+        self._rules = rules
         self._block = block
-        self._forms = dict(zip(block.checks, views.forms(block), strict=True))
+        self._forms = dict(zip(block.checks, rules.forms(block), strict=True))
         self._of = functools.cache(self._reduced)
 
     def group(self, members: NDArray[np.intp]) -> Reduction:
@@ -65,7 +65,7 @@ class Reductions:
         """
         active: list[Solved] = []
         for check in dict.fromkeys(one.check for one in self._block.solved):
-            holds = self._views.satisfied_by(self._forms[check])[members].all(axis=0)
+            holds = self._rules.satisfied_by(self._forms[check])[members].all(axis=0)
             own = [one for one in self._block.solved if one.check == check]
             places = {one.disjunct for one in own}
             shared = np.flatnonzero(holds).tolist()
@@ -81,9 +81,9 @@ class Reductions:
     @property
     def live(self) -> NDArray[np.bool_]:
         """Records that `all` is true of, shape (n,)."""
-        fine = np.ones(self._views.n, dtype=np.bool_)
+        fine = np.ones(self._rules.file.n, dtype=np.bool_)
         for one in self._together if self.all.elimination is not None else ():
-            fine &= self._views.satisfied_by(self._forms[one.check])[:, one.disjunct]
+            fine &= self._rules.satisfied_by(self._forms[one.check])[:, one.disjunct]
         return fine
 
     @property
@@ -123,27 +123,27 @@ def _is_inequality(atom: Atom) -> bool:
     return isinstance(atom, Linear | Product | Polynomial) and atom.relation != "="
 
 
-def solved_parts(views: Views, block: Block) -> NDArray[np.float64]:
+def solved_parts(rules: RecordRules, block: Block) -> NDArray[np.float64]:
     """Return what grouping can lose of the solved variables, as coordinates, shape (n, d).
 
     Theorem: where the solution of a variable is linear, its squared deviation in a record is that of the grouped
     part of the solution, so that the distance of records in that part, in units of the variable's own spread, is
     what they lose of the variable if they share a prototype. Proof: the unmasked part is the same before and after.
     """
-    elimination = Reductions(views, block).all.elimination
-    columns = [np.empty((views.n, 0))]
+    elimination = Reductions(rules, block).all.elimination
+    columns = [np.empty((rules.file.n, 0))]
     for name, solution in () if elimination is None else elimination.solutions.items():
         own = [(powers[0][0], c) for powers, c in solution.terms if powers and powers[0][0] in block.grouped]
-        unit = float(np.nanstd(views.values[name])) if not np.isnan(views.values[name]).all() else 0.0
+        unit = float(np.nanstd(rules.file.values[name])) if not np.isnan(rules.file.values[name]).all() else 0.0
         if is_linear(solution) and own and np.isfinite(unit) and unit > 0:
-            part = np.sum([float(c) * views.values[other] for other, c in own], axis=0)
+            part = np.sum([float(c) * rules.file.values[other] for other, c in own], axis=0)
             spread = float(np.nanstd(part)) if not np.isnan(part).all() else 0.0
             if np.isfinite(spread):
                 columns.append(standardise(part[:, None]) * (spread / unit))
     return np.concatenate(columns, axis=1)
 
 
-def refuse_torn(views: Views, block: Block) -> None:
+def refuse_torn(rules: RecordRules, block: Block, k: int) -> None:
     """Stop before groups are formed, where an equality leaves no group of k for one prototype.
 
     Theorem: if a rule is one equality ``f(masked) = g(unmasked)``, the records of a group with one prototype have one
@@ -156,16 +156,16 @@ def refuse_torn(views: Views, block: Block) -> None:
     InfeasibleError
         Naming the fields on both sides.
     """
-    for check, form in zip(block.checks, views.forms(block), strict=True):
+    for check, form in zip(block.checks, rules.forms(block), strict=True):
         places = [at for at, conjunction in enumerate(form) if not is_about_missing(conjunction)]
-        if len(places) != 1 or not views.satisfied_by(form)[:, places[0]].all():
+        if len(places) != 1 or not rules.satisfied_by(form)[:, places[0]].all():
             continue
         for atom in form[places[0]]:
             if is_equality(atom):
-                _refuse_lonely(views, block, check, atom)
+                _refuse_lonely(rules, block, check, atom, k)
 
 
-def _refuse_lonely(views: Views, block: Block, check: int, atom: Linear | Product | Polynomial) -> None:
+def _refuse_lonely(rules: RecordRules, block: Block, check: int, atom: Linear | Product | Polynomial, k: int) -> None:
     masked = frozenset(block.variables)
     terms = polynomial_of(atom).terms
     reading = [{name for name, _ in powers} for powers, _ in terms]
@@ -173,19 +173,22 @@ def _refuse_lonely(views: Views, block: Block, check: int, atom: Linear | Produc
         return
     unmasked = [(powers, c) for powers, c in terms if powers and not {name for name, _ in powers} & masked]
     parts = np.array(
-        [float(c) * np.prod([views.seen[name] ** float(p) for name, p in powers], axis=0) for powers, c in unmasked]
+        [
+            float(c) * np.prod([rules.file.seen[name] ** float(p) for name, p in powers], axis=0)
+            for powers, c in unmasked
+        ]
     )
     if not np.isfinite(parts).all():
         return
     ordered = np.sort(parts.sum(axis=0))
     steps = np.flatnonzero(np.diff(ordered) > APART * np.abs(parts).max()) + 1
     sizes = np.diff([0, *steps.tolist(), len(ordered)])
-    if sizes.min() < views.k:
+    if sizes.min() < k:
         own = ", ".join(sorted(masked & variables_of(atom)))
         others = ", ".join(sorted(variables_of(atom) - masked))
         raise InfeasibleError(
-            f"{views.rulebook.checks[check].id} fixes {own} by the unmasked {others}, and fewer than k = {views.k} "
+            f"{rules.rulebook.checks[check].id} fixes {own} by the unmasked {others}, and fewer than k = {k} "
             "records share what it says",
-            where=str(views.source),
+            where=str(rules.file.source),
             hint=f"mask {others} as well, or give {own} the role untouched",
         )

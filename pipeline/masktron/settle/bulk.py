@@ -112,19 +112,18 @@ class Bulk:
     within: float
 
     @classmethod
-    def of(cls, search: Search, ways: Sequence[Recipe]) -> Bulk | None:
+    def of(cls, search: Search) -> Bulk | None:
         """Prepare a search; None where it has to be made group by group."""
-        names = {name for way in ways for name in (*way.free, *(pivot for pivot, _ in way.steps))}
+        names = {name for way in search.ways for name in (*way.free, *(pivot for pivot, _ in way.steps))}
         if any(search.grids[name].among or search.grids[name].binary for name in names):
             return None
-        tried = ways[: search.recipes]
         found = []
-        for way in tried:
+        for way in search.ways:
             steps = [_Step.of(pivot, equality, search.grids[pivot]) for pivot, equality in way.steps]
             if None not in steps:
                 found.append((way, [step for step in steps if step is not None]))
         # What is left out may come nearer.
-        return cls(search, found, NEAR if len(found) == len(tried) else CLOSE) if found else None
+        return cls(search, found, NEAR if len(found) == len(search.ways) else CLOSE) if found else None
 
     def rounded(self, targets: FloatColumns) -> Offers:
         """Return the rounded aggregates of groups, one for each recipe; what is close comes first.
@@ -242,30 +241,22 @@ def _chunks(targets: FloatColumns) -> Iterator[tuple[int, dict[str, NDArray[np.f
 
 
 def _joined(parts: Sequence[Offers]) -> Offers:
-    def column(name: str) -> Decimals:
-        own = [part.numbers[name] for part in parts]
-        return Decimals(
-            np.concatenate([one.mantissa for one in own]),
-            np.concatenate([one.places for one in own]),
-            np.concatenate([one.known for one in own]),
-        )
-
-    return Offers(np.concatenate([part.owners for part in parts]), {name: column(name) for name in parts[0].numbers})
+    numbers = {name: Decimals.joined([part.numbers[name] for part in parts]) for name in parts[0].numbers}
+    return Offers(np.concatenate([part.owners for part in parts]), numbers)
 
 
 def aimed(
     targets: FloatColumns,
     centres: FloatColumns,
     search: Search,
-    ways: Sequence[Recipe],
 ) -> dict[str, NDArray[np.float64]]:
     """Move the targets of many groups as `masktron.settle.aim.aim` does that of one, in doubles."""
-    if all(equality.linear for recipe in ways for _, equality in recipe.steps):
+    if all(equality.linear for recipe in search.ways for _, equality in recipe.steps):
         return dict(targets)
     count = len(next(iter(targets.values())))
     best = np.full(count, np.inf)
     moved = {name: values.copy() for name, values in targets.items()}
-    for recipe in ways:
+    for recipe in search.ways:
         with np.errstate(all="ignore"):
             values = {name: targets[name] for name in recipe.free}
             for pivot, equality in recipe.steps:

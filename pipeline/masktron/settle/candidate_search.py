@@ -1,4 +1,4 @@
-"""The hunt for the prototype of a group: its cases, in order of plausibility.
+"""The search for the prototype of a group: its cases, in order of plausibility.
 
 A *case* fixes what is not a number: the pattern of missing values, the categories, and for each rule the disjunct
 whose equalities are solved. The likeliest case is searched first, near the aggregate; then other combinations of
@@ -23,7 +23,7 @@ from masktron.settle.mixed_integer import Problem
 from masktron.settle.projection import conflict, project
 from masktron.settle.residual import Free, residuals
 from masktron.settle.residual_rules import Among, Condition, ResidualRule, satisfies, without
-from masktron.settle.system import Recipe, equalities, recipes
+from masktron.settle.system import equalities, recipes
 
 MAX_PATTERNS = 4
 """Patterns of missing values that are tried for one group."""
@@ -83,12 +83,6 @@ class PrototypePattern:
     solved: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
-    search: Search
-    ways: Sequence[Recipe]
-
-
 @dataclass(slots=True, eq=False)
 class CandidateSearch:
     """Looks for the prototypes of a block.
@@ -111,7 +105,7 @@ class CandidateSearch:
     derived: bool = False
     _spelled: dict[str, dict[Fraction, str]] = field(init=False)
     _rules: dict[object, tuple[ResidualRule, ...]] = field(init=False, default_factory=dict)
-    _cases: dict[object, _Case] = field(init=False, default_factory=dict)
+    _cases: dict[object, Search] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._spelled = {}
@@ -135,42 +129,32 @@ class CandidateSearch:
         patterns = [self._aimed(pattern) for pattern in patterns] if self.derived else patterns
         for pattern in patterns:
             for rank, texts in enumerate(pattern.combinations[:MAX_COMBINATIONS]):
-                case = self._case(pattern, texts, {})
-                for candidate in case.search.near(pattern.target, case.ways, (0.0, NEAR)):
+                for candidate in self._case(pattern, texts, {}).near(pattern.target, (0.0, NEAR)):
                     yield _written(candidate, pattern, texts, _stage(candidate, pattern, rank))
             yield from self._coarser(pattern, (0.0, NEAR))
             yield from self._projected(pattern, coarser=False)
             yield from self._projected(pattern, coarser=True)
-            texts = pattern.combinations[0]
-            case = self._case(pattern, texts, {})
-            for candidate in case.search.near(pattern.target, case.ways, (NEAR, math.inf)):
-                yield _written(candidate, pattern, texts, candidate.stage)
+            for candidate in self._first(pattern).near(pattern.target, (NEAR, math.inf)):
+                yield _written(candidate, pattern, pattern.combinations[0], candidate.stage)
         for pattern in patterns[:1]:
-            texts = pattern.combinations[0]
-            case = self._case(pattern, texts, {})
-            for candidate in case.search.finer(pattern.target, case.ways):
-                yield _written(candidate, pattern, texts, "finer")
+            for candidate in self._first(pattern).finer(pattern.target):
+                yield _written(candidate, pattern, pattern.combinations[0], "finer")
 
     def _aimed(self, pattern: PrototypePattern) -> PrototypePattern:
         """Move the target to the solution of the equalities that is nearest to the means."""
-        case = self._case(pattern, pattern.combinations[0], {})
-        solution = aim(
-            pattern.target,
-            pattern.centre,
-            case.ways,
-            self.search.scale,
-            lambda values: satisfies(case.search.rules, values),
+        case = self._first(pattern)
+        target = aim(
+            pattern.target, pattern.centre, case.ways, case.scale, lambda values: satisfies(case.rules, values)
         )
-        return replace(pattern, target=solution)
+        return replace(pattern, target=target)
 
     def _coarser(self, pattern: PrototypePattern, within: tuple[float, float]) -> Iterator[Prototype]:
         """Yield points whose sums come out exactly in doubles, in whatever order the engine adds."""
-        texts = pattern.combinations[0]
-        case = self._case(pattern, texts, {})
-        search = case.search.coarser()
-        if search.grids != case.search.grids:
-            for candidate in search.near(pattern.target, case.ways, within):
-                yield _written(candidate, pattern, texts, "lattice")
+        case = self._first(pattern)
+        search = case.coarser()
+        if search.grids != case.grids:
+            for candidate in search.near(pattern.target, within):
+                yield _written(candidate, pattern, pattern.combinations[0], "lattice")
 
     def _projected(self, pattern: PrototypePattern, *, coarser: bool) -> Iterator[Prototype]:
         problem = self.problem(pattern)
@@ -181,14 +165,12 @@ class CandidateSearch:
             problem = replace(problem, grids=search.grids)
         for solution in project(problem):
             case = self._case(pattern, solution.texts, dict(solution.positions))
-            search = case.search.coarser() if coarser else case.search
-            near = search.near({name: float(value) for name, value in solution.numbers.items()}, case.ways)
+            search = case.coarser() if coarser else case
+            near = search.near({name: float(value) for name, value in solution.numbers.items()})
             for candidate in itertools.islice(near, PROJECTED_POINTS):
                 yield _written(candidate, pattern, solution.texts, _projection(pattern, solution.texts))
 
-    def likeliest(
-        self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None
-    ) -> tuple[Search, Sequence[Recipe]] | None:
+    def likeliest(self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None) -> Search | None:
         """Return what the first case of a pattern asks of any target; None where that depends on the target.
 
         With `positions`, some rules take another disjunct than the one that most records satisfy.
@@ -198,12 +180,11 @@ class CandidateSearch:
         taken = positions or {}
         if any(isinstance(c, Lexical | Untranslated) for rule in rules for c in _chosen(rule, pattern, taken)):
             return None
-        case = self._case(pattern, texts, taken)
-        return case.search, case.ways
+        return self._case(pattern, texts, taken)
 
     def asked(self, pattern: PrototypePattern, positions: Mapping[int, int] | None = None) -> tuple[Condition, ...]:
         """Return the conditions of the case that `likeliest` returns, with those that read solved fields."""
-        rules = self._remaining(pattern, pattern.combinations[0], {})
+        rules = self._remaining(pattern, _contexts(pattern, pattern.combinations[0]), {})
         return tuple(condition for rule in rules for condition in _chosen(rule, pattern, positions or {}))
 
     def choices(self, pattern: PrototypePattern) -> list[dict[int, int]]:
@@ -228,9 +209,7 @@ class CandidateSearch:
             rules=rules,
         )
 
-    def around(
-        self, patterns: Sequence[PrototypePattern], texts: Lexemes, numbers: Mapping[str, Fraction]
-    ) -> tuple[Search, Sequence[Recipe]]:
+    def around(self, patterns: Sequence[PrototypePattern], texts: Lexemes, numbers: Mapping[str, Fraction]) -> Search:
         """Return how to look for other prototypes beside one: its categories stay, and the disjuncts that hold in it.
 
         Parameters
@@ -250,8 +229,7 @@ class CandidateSearch:
             for rule in self._residuals(pattern, categories, {})
         }
         positions = {check: found[0] for check, found in holding.items() if found}
-        case = self._case(pattern, categories, positions)
-        return case.search, case.ways
+        return self._case(pattern, categories, positions)
 
     def conflict(self, patterns: Sequence[PrototypePattern]) -> tuple[int, ...]:
         """Return checks that no prototype of the group can satisfy together; empty where that is not proved."""
@@ -261,32 +239,36 @@ class CandidateSearch:
     def _residuals(
         self, pattern: PrototypePattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
     ) -> tuple[ResidualRule, ...]:
-        contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
+        """Return what the rules ask of the prototype alone; remembered, since groups often share it."""
+        contexts = _contexts(pattern, texts)
         key = (tuple(tuple(sorted(c.items())) for c in contexts), tuple(pattern.target), _items(options))
         if key not in self._rules:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
-            self._rules[key] = without(self._remaining(pattern, texts, options), pattern.solved)
+            self._rules[key] = without(self._remaining(pattern, contexts, options), pattern.solved)
         return self._rules[key]
 
     def _remaining(
-        self, pattern: PrototypePattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
+        self, pattern: PrototypePattern, contexts: Sequence[Lexemes], options: Mapping[str, Mapping[str, float]]
     ) -> tuple[ResidualRule, ...]:
-        contexts = [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
         numbers = frozenset(pattern.target) | pattern.solved
         free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
         return residuals(self.forms, contexts, free)
 
-    def _case(self, pattern: PrototypePattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> _Case:
+    def _first(self, pattern: PrototypePattern) -> Search:
+        """The likeliest case of a pattern."""
+        return self._case(pattern, pattern.combinations[0], {})
+
+    def _case(self, pattern: PrototypePattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> Search:
         rules = self._residuals(pattern, texts, {})
         chosen = tuple(condition for rule in rules for condition in _chosen(rule, pattern, positions))
         lexical = any(isinstance(condition, Lexical | Untranslated) for condition in chosen)
         key = (id(rules), chosen, tuple(pattern.target.items()) if lexical else tuple(pattern.target))
         if key not in self._cases:
             grids = self._grids(pattern, chosen)
-            search = replace(self.search, grids=grids, rules=rules)
-            self._cases[key] = _Case(search, recipes(list(pattern.target), equalities(chosen, grids), grids))
+            ways = recipes(list(pattern.target), equalities(chosen, grids), grids)
+            self._cases[key] = replace(self.search, grids=grids, rules=rules, ways=ways)
         return self._cases[key]
 
     def _grids(self, pattern: PrototypePattern, conditions: Iterable[Condition]) -> dict[str, Grid]:
@@ -311,6 +293,11 @@ class CandidateSearch:
         texts = [spelled.get(v) or grid.lexeme(v) for v in values if v in spelled or grid.holds(v)]
         narrow = grid.only(texts) if texts else grid
         return narrow if narrow.among else grid
+
+
+def _contexts(pattern: PrototypePattern, texts: Mapping[str, str]) -> list[dict[str, str | None]]:
+    """What is known of the records of a group beside the numbers of their prototype."""
+    return [{**context, **pattern.kept, **texts} for context in pattern.contexts[:MAX_CONTEXTS]]
 
 
 def _fitting(atom: Lexical | Untranslated, grid: Grid, target: float) -> list[Fraction]:

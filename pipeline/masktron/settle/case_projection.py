@@ -95,17 +95,13 @@ class CaseProjection:
     _scale: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, search: Search, ways: Sequence[Recipe], conditions: Iterable[Condition], sizes: Mapping[str, float]
-    ) -> CaseProjection | None:
+    def of(cls, search: Search, conditions: Iterable[Condition], sizes: Mapping[str, float]) -> CaseProjection | None:
         """Prepare the projection; None where no condition compares numbers.
 
         Parameters
         ----------
         search : Search
-            Its grids and units.
-        ways : sequence of Recipe
-            How equalities are solved; room is left for the rounding of the first.
+            Its grids, its units, and how equalities are solved; room is left for the rounding of the first way.
         conditions : iterable of Condition
             Of one disjunct of every rule; those that are no comparisons are left to the judge.
         sizes : mapping of field name to float
@@ -118,7 +114,7 @@ class CaseProjection:
         comparisons.sort(key=lambda c: c.relation != "=")
         equal = sum(c.relation == "=" for c in comparisons)
         steps = {name: search.grids[name].step(size) for name, size in sizes.items()}
-        rooms = [_room(c, ways[0], steps, search.grids) if c.linear else None for c in comparisons[equal:]]
+        rooms = [_room(c, search.ways[0], steps, search.grids) if c.linear else None for c in comparisons[equal:]]
         scale = np.array([search.scale[name] for name in sizes])
         return cls(tuple(sizes), tuple(comparisons), equal, (*[None] * equal, *rooms), scale)
 

@@ -77,6 +77,12 @@ class Decimals:
                 return cls(mantissa, digits, np.ones((), dtype=np.bool_))
         return None
 
+    @classmethod
+    def joined(cls, parts: Sequence[Decimals]) -> Self:
+        """Put one-dimensional numbers one after the other."""
+        mantissa, places = (np.concatenate(own) for own in zip(*((p.mantissa, p.places) for p in parts), strict=True))
+        return cls(mantissa, places, np.concatenate([part.known for part in parts]))
+
     def doubles(self) -> NDArray[np.float64]:
         """Return the numbers as doubles, correctly rounded; NaN where they are not known."""
         return np.where(self.known, self.mantissa / _DOUBLE_POWERS[self.places], np.nan)

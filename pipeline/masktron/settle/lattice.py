@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from masktron.arrays import FloatColumns
 from masktron.settle.grid import Grid, readable
 from masktron.settle.residual_rules import ResidualRule, satisfied_columns, satisfies
-from masktron.settle.system import MAX_RECIPES, Recipe
+from masktron.settle.system import Recipe
 from masktron.sources.lexical import reads_alike
 
 type Lexemes = Mapping[str, str | None]
@@ -74,10 +74,8 @@ class Search:
         Numbers that mean 'missing', which no prototype may have.
     rules : sequence of ResidualRule
         What the rules ask of the numbers; a necessary condition only.
-    points : int
-        Points of the lattice that are offered.
-    recipes : int
-        Recipes that are tried.
+    ways : sequence of Recipe
+        How the equalities are solved.
     """
 
     grids: Mapping[str, Grid]
@@ -85,28 +83,23 @@ class Search:
     tied: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
     rules: Sequence[ResidualRule] = ()
-    points: int = MAX_POINTS
-    recipes: int = MAX_RECIPES
+    ways: Sequence[Recipe] = ()
 
-    def near(
-        self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float] = (0.0, math.inf)
-    ) -> Iterator[Prototype]:
+    def near(self, target: Mapping[str, float], within: tuple[float, float] = (0.0, math.inf)) -> Iterator[Prototype]:
         """Yield the rounded points of all recipes, then the lattices around them, each nearest first.
 
         Parameters
         ----------
         target : mapping of field name to float
             The aggregate of the group; only fields that have a value in it.
-        ways : sequence of Recipe
         within : (float, float)
             Squared distances to yield, the first not included unless it is 0.
         """
-        ways = ways[: self.recipes]
         seen: set[tuple[str | None, ...]] = set()  # recipes share points
         for candidate in itertools.chain(
-            self._rounded(target, ways, within),
-            self._around(target, ways, "lattice", within, FEW_LOOKED),
-            self._around(target, ways, "lattice", within, MAX_LOOKED),
+            self._rounded(target, within),
+            self._around(target, "lattice", within, FEW_LOOKED),
+            self._around(target, "lattice", within, MAX_LOOKED),
         ):
             key = tuple(candidate.lexemes[name] for name in target)
             if key not in seen:
@@ -118,25 +111,23 @@ class Search:
         shifts = [(values - targets[name]) / self.scale[name] for name, values in points.items()]
         return np.asarray(np.square(shifts).sum(axis=0))
 
-    def finer(self, target: Mapping[str, float], ways: Sequence[Recipe]) -> Iterator[Prototype]:
+    def finer(self, target: Mapping[str, float]) -> Iterator[Prototype]:
         """Yield the points of finer grids, as far as there are any."""
         for digits in range(1, FINER + 1):
             grids = {name: grid.finer(digits) for name, grid in self.grids.items()}
             if grids == self.grids:
                 break
             within = 0.0, math.inf
-            yield from replace(self, grids=grids)._around(target, ways[: self.recipes], "finer", within, MAX_LOOKED)
+            yield from replace(self, grids=grids)._around(target, "finer", within, MAX_LOOKED)
 
     def coarser(self) -> Search:
         """Return the search on numbers that doubles hold exactly, for the fields that stand in equalities."""
         return replace(self, grids={n: g.coarser() if n in self.tied else g for n, g in self.grids.items()})
 
-    def _rounded(
-        self, target: Mapping[str, float], ways: Sequence[Recipe], within: tuple[float, float]
-    ) -> Iterator[Prototype]:
+    def _rounded(self, target: Mapping[str, float], within: tuple[float, float]) -> Iterator[Prototype]:
         """Yield what is close enough at once, in the order of the recipes, and then the rest, nearest first."""
         later: list[tuple[float, dict[str, Fraction]]] = []
-        for recipe in ways:
+        for recipe in self.ways:
             point = _Walk(self.grids, recipe, target).point((0,) * len(recipe.free))
             distance = math.inf if point is None else self._distance(point, target)
             if point is None or not _inside(distance, within):
@@ -151,15 +142,14 @@ class Search:
     def _around(
         self,
         target: Mapping[str, float],
-        ways: Sequence[Recipe],
         stage: SettleExit,
         within: tuple[float, float],
         looked: int,
     ) -> Iterator[Prototype]:
         """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
-        walks = [_Walk(self.grids, recipe, target) for recipe in ways]
+        walks = [_Walk(self.grids, recipe, target) for recipe in self.ways]
         found = heapq.merge(*(self._sorted(walk, at, within, looked) for at, walk in enumerate(walks)))
-        for _, at, offsets in itertools.islice(found, self.points):
+        for _, at, offsets in itertools.islice(found, MAX_POINTS):
             if any(offsets) or stage == "finer":
                 yield from self._written(walks[at].point(offsets), stage)
 
@@ -184,7 +174,7 @@ class Search:
                 self.rules, {name: column[fine] for name, column in columns.items()}, int(fine.sum())
             )
         rows = np.flatnonzero(fine)
-        for row in rows[np.argsort(distance[rows], kind="stable")][: self.points].tolist():
+        for row in rows[np.argsort(distance[rows], kind="stable")][:MAX_POINTS].tolist():
             yield float(distance[row]), at, tuple(offsets[row].tolist())
 
     def _written(self, values: Mapping[str, Fraction] | None, stage: SettleExit) -> Iterator[Prototype]:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
 from masktron.kernels.distinct import factorized
 from masktron.progress import Told, untold
@@ -46,50 +47,84 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """One block to settle.
+class BlockRecords:
+    """The records of a block, group by group, into which prototypes are written.
 
     Attributes
     ----------
     variables : tuple of str
-        Fields that the prototype replaces.
+        Fields that a prototype replaces.
+    conditions : tuple of str
+        Unmasked fields that the rules read.
     columns : mapping of field name to Column
         All fields of the file, for the records to mask.
     members : sequence of ndarray of intp
         Records of each group.
-    conditions : tuple of str
-        Unmasked fields that the rules read.
-    distances : callable
-        Of a group: from each of its members to their mean; the medoid is the nearest.
-    candidates : callable
-        Candidates for the prototype of a group, the best first.
-    conflict : callable
-        Ids of rules that no prototype of a group can satisfy together; empty where that is not proved.
-    medians : callable or None
-        Of a group: the records that hold the lower median of each variable, shape (p,), where that is a way out.
-    observed : str or None
-        Exit of groups whose aggregator takes observed values; then `choices` holds the records, shape (groups, p).
     completion : callable or None
         Of a group: what gives the solved variables of each of its records; None where the prototype says all.
-    resort : callable or None
-        Of a group: what comes after all candidates, in the place of the median and the medoid.
-    pooled : ndarray of bool, shape (groups,)
-        Groups that hold several patterns of missing values, so that no aggregator stands for them.
     """
 
     variables: tuple[str, ...]
+    conditions: tuple[str, ...]
     columns: Mapping[str, Column]
     members: Sequence[NDArray[np.intp]]
-    conditions: tuple[str, ...]
-    distances: Callable[[int], NDArray[np.float64]]
-    candidates: Callable[[int], Iterator[Prototype]]
-    pooled: NDArray[np.bool_]
-    medians: Callable[[int], NDArray[np.intp]] | None
-    conflict: Callable[[int], Sequence[str]] = lambda group: ()
-    observed: SettleExit | None = None
-    choices: NDArray[np.intp] | None = None
     completion: Callable[[int], Completion | None] | None = None
-    resort: Callable[[int], Iterator[Prototype]] | None = None
+
+    def held_by(self, records: Iterable[int], stage: SettleExit) -> Prototype:
+        """Return the prototype of values that records hold, one record for each variable."""
+        lexemes = {name: self.columns[name].lexemes[at] for name, at in zip(self.variables, records, strict=True)}
+        return Prototype(lexemes, stage)
+
+    def contexts(self, group: int) -> list[int]:
+        """Return a record for each combination of the unmasked fields in a group."""
+        fields = [self.columns[name].lexemes for name in self.conditions]
+        seen = {tuple(lexemes[at] for lexemes in fields): int(at) for at in self.members[group][::-1]}
+        return list(seen.values())[::-1]
+
+    def row(self, group: int, prototype: Prototype, record: int) -> dict[str, str | None] | None:
+        """Write a prototype into a record; None where a solved variable of the record has no value then."""
+        row = {name: column.lexemes[record] for name, column in self.columns.items()} | dict(prototype.lexemes)
+        completion = self.completion(group) if self.completion else None
+        if completion is None:
+            return row
+        solved = completion(row)
+        return None if solved is None else row | solved
+
+    def completed(
+        self, chosen: Mapping[int, Prototype], lexemes: NDArray[np.object_]
+    ) -> dict[int, NDArray[np.object_]]:
+        """Complete the records of all groups that have solved variables, by the position of the variable."""
+        if self.completion is None:
+            return {}
+        completed = [(group, found) for group in sorted(chosen) if (found := self.completion(group)) is not None]
+        labels = np.empty(sum(map(len, self.members)), dtype=np.intp)
+        for group, members in enumerate(self.members):
+            labels[members] = group
+        places = {name: self.variables.index(name) for _, found in completed for name in found.variables}
+        own = {name: lexemes[labels, position] for name, position in places.items()}
+        for group, found in completed:
+            for record in self.members[group].tolist():
+                row = self.row(group, chosen[group], record)
+                if row is None:
+                    raise AssertionError(f"record {record} of group {group} was accepted and cannot be completed")
+                for name in found.variables:
+                    own[name][record] = row[name]
+        return {places[name]: column for name, column in own.items()}
+
+    def refusal(self, group: int, rules: Sequence[str]) -> InfeasibleError:
+        """Return the error that a group has no prototype, with rules that are known to exclude each other."""
+        fields = ", ".join(self.variables)
+        tied = f" with the unmasked {', '.join(self.conditions)}" if self.conditions else ""
+        proof = f"; {', '.join(rules)} cannot hold {'together ' if len(rules) > 1 else ''}there" if rules else ""
+        return InfeasibleError(
+            f"no value for {fields} satisfies the rules{tied} in a group of {len(self.members[group])} "
+            f"records{proof}",
+            hint=(
+                f"mask {', '.join(self.conditions)} as well, or give {fields} the role untouched"
+                if self.conditions
+                else "let a rule go with --allow, or give one of the fields the role untouched"
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,31 +162,50 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Begun:
-    """Prototypes that were found for many groups at once.
+class PrototypeTable:
+    """The prototypes of all groups while they are being found; its arrays are written in place.
 
     Attributes
     ----------
     lexemes, exits, numbers
         As in `Settled`.
     done : ndarray of bool, shape (groups,)
-        Groups that have one; the others are looked at one by one.
+        Groups that have a prototype.
     """
 
     lexemes: NDArray[np.object_]
     exits: NDArray[np.str_]
-    numbers: NDArray[np.float64]
+    numbers: Floats
     done: NDArray[np.bool_]
 
     @classmethod
-    def empty(cls, groups: int, variables: int) -> Begun:
-        """Return the beginning without a prototype."""
+    def empty(cls, groups: int, variables: int) -> PrototypeTable:
+        """Return the table without a prototype."""
         return cls(
             np.empty((groups, variables), dtype=np.object_),
             np.empty(groups, dtype=f"<U{max(map(len, EXITS))}"),
             np.full((groups, variables), np.nan),
             np.zeros(groups, dtype=np.bool_),
         )
+
+    @property
+    def found(self) -> int:
+        """Number of groups that have a prototype."""
+        return int(self.done.sum())
+
+    def close(self, groups: NDArray[np.intp], stage: str) -> None:
+        """Say how groups were settled whose prototypes have been written."""
+        self.done[groups] = True
+        self.exits[groups] = stage
+
+    def write(self, variables: Sequence[str], chosen: Mapping[int, Prototype]) -> None:
+        """Write the prototypes of single groups."""
+        for group, prototype in chosen.items():
+            self.lexemes[group] = [prototype.lexemes.get(name) for name in variables]
+            self.exits[group] = prototype.stage
+        groups = np.fromiter(chosen, dtype=np.intp, count=len(chosen))
+        self.numbers[groups] = numbers_of(self.lexemes[groups])
+        self.done[groups] = True
 
 
 def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
@@ -163,67 +217,65 @@ def numbers_of(lexemes: NDArray[np.object_]) -> NDArray[np.float64]:
     return read
 
 
-def settle(task: Task, judge: Judge, begun: Begun | None = None, told: Told = untold) -> Settled:
-    """Find a prototype for every group that has none yet; `told` hears how many groups have one.
+def settle(
+    records: BlockRecords,
+    candidates: Callable[[int], Iterator[Prototype]],
+    judge: Judge,
+    table: PrototypeTable | None = None,
+    *,
+    conflict: Callable[[int], Sequence[str]] = lambda group: (),
+    told: Told = untold,
+) -> Settled:
+    """Find a prototype for every group that has none yet.
+
+    Parameters
+    ----------
+    records : BlockRecords
+    candidates : callable
+        Candidates for the prototype of a group, the best first.
+    judge : Judge
+    table : PrototypeTable, optional
+        Prototypes that were found for many groups at once; the others are written into it.
+    conflict : callable, optional
+        Ids of rules that no prototype of a group can satisfy together; empty where that is not proved.
+    told : callable, optional
+        Hears how many groups have a prototype.
 
     Raises
     ------
     InfeasibleError
         No candidate of a group satisfies the rules: the error names the fields.
     """
-    if begun is None:
-        begun = Begun.empty(len(task.members), len(task.variables))
+    groups = len(records.members)
+    table = PrototypeTable.empty(groups, len(records.variables)) if table is None else table
     chosen: dict[int, Prototype] = {}
-    contexts = Contexts(task, judge)
-    pending = {group: _candidates(task, group) for group in np.flatnonzero(~begun.done).tolist()}
+    judged = ContextJudge(records, judge)
+    pending = {group: candidates(group) for group in np.flatnonzero(~table.done).tolist()}
     for batch in itertools.chain(BATCHES, itertools.repeat(BATCHES[-1])):
         if not pending:
             break
-        for groups in itertools.batched(pending, max(1, MAX_OFFERS // batch)):
-            offers = {group: list(itertools.islice(pending[group], batch)) for group in groups}
-            _refuse_exhausted(task, offers)
-            chosen.update(contexts.accepted(offers))
-            told(int(begun.done.sum()) + len(chosen), len(task.members))
+        for some in itertools.batched(pending, max(1, MAX_OFFERS // batch)):
+            offers = {group: list(itertools.islice(pending[group], batch)) for group in some}
+            for group, own in offers.items():
+                if not own:
+                    raise records.refusal(group, conflict(group))
+            chosen.update(judged.accepted(offers))
+            told(table.found + len(chosen), groups)
         pending = {group: source for group, source in pending.items() if group not in chosen}
-    return _collect(task, chosen, begun)
+    table.write(records.variables, chosen)
+    return Settled(table.lexemes, table.exits, records.completed(chosen, table.lexemes), table.numbers)
 
 
-def _candidates(task: Task, group: int) -> Iterator[Prototype]:
-    pooled = task.pooled[group]
-    if task.observed is not None and task.choices is not None and not pooled:
-        yield _observed(task, task.choices[group], task.observed)
-    yield from task.candidates(group)
-    if task.resort is not None:
-        yield from task.resort(group)
-        return
-    if task.medians is not None and not pooled:
-        yield _observed(task, task.medians(group), "median")
-    for record in _by_distance(task, group):
-        yield _observed(task, np.full(len(task.variables), record), "medoid")
-
-
-def _observed(task: Task, records: NDArray[np.intp], stage: SettleExit) -> Prototype:
-    return Prototype(
-        {name: task.columns[name].lexemes[at] for name, at in zip(task.variables, records, strict=True)}, stage
-    )
-
-
-def _by_distance(task: Task, group: int) -> NDArray[np.intp]:
-    """Members of a group, the nearest to their mean first: the first is the medoid."""
-    members = task.members[group]
-    return members[np.lexsort((members, task.distances(group)))]
-
-
-class Contexts:
-    """The records that stand for a group before the judge: one for each combination of the unmasked fields.
+class ContextJudge:
+    """Judges prototypes in the records that stand for their group: one for each combination of the unmasked fields.
 
     The one that refused most candidates of the group is asked first: it is likely to refuse the others too.
     """
 
-    def __init__(self, task: Task, judge: Judge) -> None:
-        self._task = task
+    def __init__(self, records: BlockRecords, judge: Judge) -> None:
+        self._records = records
         self._judge = judge
-        self._records: dict[int, list[int]] = {}
+        self._contexts: dict[int, list[int]] = {}
         self._refused: dict[int, Counter[int]] = {}
 
     def accepted(self, offers: Mapping[int, Sequence[Prototype]]) -> dict[int, Prototype]:
@@ -265,17 +317,14 @@ class Contexts:
         records.insert(0, hardest)
 
     def _of(self, group: int) -> list[int]:
-        if group not in self._records:
-            task, members = self._task, self._task.members[group]
-            fields = [task.columns[name].lexemes for name in task.conditions]
-            seen = {tuple(lexemes[record] for lexemes in fields): int(record) for record in members[::-1]}
-            self._records[group] = list(seen.values())[::-1]
-        return self._records[group]
+        if group not in self._contexts:
+            self._contexts[group] = self._records.contexts(group)
+        return self._contexts[group]
 
     def _verdicts(self, trials: Sequence[tuple[int, Prototype, list[int]]]) -> list[NDArray[np.bool_]]:
         """Judge candidates in some contexts, a bounded number of rows at a time."""
         rows = (
-            _row(self._task, group, candidate, record) for group, candidate, records in trials for record in records
+            self._records.row(group, candidate, record) for group, candidate, records in trials for record in records
         )
         parts = [self._judged(slab) for slab in itertools.batched(rows, MAX_ROWS)]
         fine = np.concatenate([np.empty(0, dtype=np.bool_), *parts])
@@ -287,60 +336,3 @@ class Contexts:
         if fine.any():
             fine[fine] = self._judge([row for row in rows if row is not None])
         return fine
-
-
-def _row(task: Task, group: int, candidate: Prototype, record: int) -> Lexemes | None:
-    """Write a prototype into a record; None where a solved variable of the record has no value then."""
-    row = {name: column.lexemes[record] for name, column in task.columns.items()} | dict(candidate.lexemes)
-    completion = task.completion(group) if task.completion else None
-    if completion is None:
-        return row
-    solved = completion(row)
-    return None if solved is None else row | solved
-
-
-def _refuse_exhausted(task: Task, offers: Mapping[int, Sequence[object]]) -> None:
-    for group, candidates in offers.items():
-        if not candidates:
-            fields = ", ".join(task.variables)
-            tied = f" with the unmasked {', '.join(task.conditions)}" if task.conditions else ""
-            rules = task.conflict(group)
-            proof = f"; {', '.join(rules)} cannot hold {'together ' if len(rules) > 1 else ''}there" if rules else ""
-            raise InfeasibleError(
-                f"no value for {fields} satisfies the rules{tied} in a group of {len(task.members[group])} "
-                f"records{proof}",
-                hint=(
-                    f"mask {', '.join(task.conditions)} as well, or give {fields} the role untouched"
-                    if task.conditions
-                    else "let a rule go with --allow, or give one of the fields the role untouched"
-                ),
-            )
-
-
-def _collect(task: Task, chosen: Mapping[int, Prototype], begun: Begun) -> Settled:
-    for group, candidate in chosen.items():
-        begun.lexemes[group] = [candidate.lexemes.get(name) for name in task.variables]
-        begun.exits[group] = candidate.stage
-    found = np.fromiter(chosen, dtype=np.intp, count=len(chosen))
-    begun.numbers[found] = numbers_of(begun.lexemes[found])
-    return Settled(begun.lexemes, begun.exits, _own(task, chosen, begun.lexemes), begun.numbers)
-
-
-def _own(task: Task, chosen: Mapping[int, Prototype], lexemes: NDArray[np.object_]) -> dict[int, NDArray[np.object_]]:
-    """Complete the records of all groups that have solved variables."""
-    if task.completion is None:
-        return {}
-    completed = [(group, found) for group in sorted(chosen) if (found := task.completion(group)) is not None]
-    labels = np.empty(sum(map(len, task.members)), dtype=np.intp)
-    for group, members in enumerate(task.members):
-        labels[members] = group
-    places = {name: task.variables.index(name) for _, found in completed for name in found.variables}
-    own = {name: lexemes[labels, position] for name, position in places.items()}
-    for group, found in completed:
-        for record in task.members[group].tolist():
-            row = _row(task, group, chosen[group], record)
-            if row is None:
-                raise AssertionError(f"record {record} of group {group} was accepted and cannot be completed")
-            for name in found.variables:
-                own[name][record] = row[name]
-    return {places[name]: column for name, column in own.items()}

@@ -21,16 +21,16 @@ type Records = NDArray[np.intp]
 type Weights = NDArray[np.float64] | None
 
 
-def blind_groups(views: Any, partition: Any) -> RecordGroups:
+def blind_groups(inputs: Any, partition: Any) -> RecordGroups:
     """Partition the records by MDAV, whatever the rules say.
 
     Records are parted only by which values they lack, where k of them lack the same; means need no more. Those with a
     rarer pattern are a part of their own, or join the nearest group.
     """
     names = partition.variables
-    lacks = np.stack([~views.columns[name].present for name in names], axis=1)
+    lacks = np.stack([~inputs.file.columns[name].present for name in names], axis=1)
     _, patterns = np.unique(lacks, axis=0, return_inverse=True)
-    labels = _parted(np.nan_to_num(views.points(names)), patterns.ravel(), views.k)
+    labels = _parted(np.nan_to_num(inputs.file.points(names)), patterns.ravel(), inputs.k)
     grouping = RecordGroups(labels, *(np.zeros(int(labels.max()) + 1, dtype=np.bool_) for _ in range(2)))
     return RecordGroups(labels, grouping.mixed, grouping.varying(patterns.reshape(-1, 1)))
 

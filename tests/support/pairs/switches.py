@@ -9,9 +9,8 @@ from typing import Any, Literal
 from unittest.mock import patch
 
 import masktron.jobs.mask as job
-from masktron import masking
 from masktron.config import Role
-from masktron.masking import Masked, MaskedBlock, Repair
+from masktron.masking import Masked, MaskedBlock, Repair, run
 from masktron.settle.prototypes import Settled
 from pairs.naive import blind_groups, raw_prototypes
 
@@ -35,10 +34,10 @@ def without(parts: Collection[Part]) -> Iterator[None]:
     """
     with ExitStack() as stack:
         if "strata" in parts:
-            stack.enter_context(patch.object(masking, "group", blind_groups))
+            stack.enter_context(patch.object(run, "group", blind_groups))
         if "settle" in parts:
-            stack.enter_context(patch.object(masking, "settle_block", _Raw(rounded="rounding" not in parts)))
-            stack.enter_context(patch.object(masking, "keep_totals", _unmended))
+            stack.enter_context(patch.object(run, "settle_block", _Raw(rounded="rounding" not in parts)))
+            stack.enter_context(patch.object(run, "keep_totals", _unmended))
         if "derive" in parts:
             stack.enter_context(patch.object(job, "mask_records", _underived))
         if parts:
@@ -52,10 +51,9 @@ class _Raw:
     def __init__(self, *, rounded: bool) -> None:
         self.rounded = rounded
 
-    def __call__(self, views: Any, block: Any, grouping: Any, **_: Any) -> Settled:
-        return raw_prototypes(
-            views.columns, views.numeric, views.weights, block, grouping.labels, rounded=self.rounded
-        )
+    def __call__(self, inputs: Any, block: Any, grouping: Any, **_: Any) -> Settled:
+        file = inputs.file
+        return raw_prototypes(file.columns, file.numeric, file.weights, block, grouping.labels, rounded=self.rounded)
 
 
 _mask_records = job.mask_records

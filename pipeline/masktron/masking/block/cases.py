@@ -82,7 +82,7 @@ class DisjunctCases:
 
     Parameters
     ----------
-    hunt : CandidateSearch
+    search : CandidateSearch
     pattern : PrototypePattern
         Of the groups.
     targets : mapping of field name to ndarray of float64, shape (m,)
@@ -90,13 +90,13 @@ class DisjunctCases:
     """
 
     def __init__(
-        self, hunt: CandidateSearch, pattern: PrototypePattern, targets: FloatColumns, contexts: GroupContexts
+        self, search: CandidateSearch, pattern: PrototypePattern, targets: FloatColumns, contexts: GroupContexts
     ) -> None:
-        self._hunt = hunt
+        self._search = search
         self._pattern = pattern
         self._sizes = {name: float(np.abs(values).max()) for name, values in targets.items()}
         self._contexts = contexts
-        self._others = hunt.choices(pattern)
+        self._others = search.choices(pattern)
 
     @property
     def several(self) -> bool:
@@ -115,10 +115,10 @@ class DisjunctCases:
 
     def _made(self, choices: Sequence[Mapping[int, int]]) -> Iterator[Case]:
         for positions in choices:
-            case = self._hunt.likeliest(self._pattern, positions)
-            bulk = None if case is None else Bulk.of(*case)
+            case = self._search.likeliest(self._pattern, positions)
+            bulk = None if case is None else Bulk.of(case)
             if case is not None and bulk is not None:
-                conditions = self._hunt.asked(self._pattern, positions)
-                nearest = CaseProjection.of(*case, conditions, self._sizes)
+                conditions = self._search.asked(self._pattern, positions)
+                nearest = CaseProjection.of(case, conditions, self._sizes)
                 if nearest is not None:
                     yield Case(bulk, nearest, self._contexts)

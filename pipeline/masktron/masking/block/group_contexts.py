@@ -13,7 +13,7 @@ from masktron.constraints import InDomain, Untranslated
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 
 FEW = 64
@@ -32,10 +32,11 @@ class GroupContexts:
         them, and judged beside all records of its group.
     """
 
-    def __init__(self, views: Views, block: Block, grouping: RecordGroups, limits: Collection[str]) -> None:
-        self._views = views
+    def __init__(self, rules: RecordRules, block: Block, grouping: RecordGroups, limits: Collection[str]) -> None:
+        self._rules = rules
+        self._file = rules.file
         self._block = block
-        self._codes = {name: distinct.codes_of(views.columns[name].lexemes) for name in block.conditions}
+        self._codes = {name: distinct.codes_of(rules.file.columns[name].lexemes) for name in block.conditions}
         self._grouping = grouping
         self.first = grouping.first
         self._varying = {name: grouping.varying(own[:, None]) for name, own in self._codes.items()}
@@ -46,7 +47,7 @@ class GroupContexts:
         self._largest: dict[tuple[tuple[str, float], ...], NDArray[np.float64]] = {}
 
     @property
-    def alike(self) -> NDArray[np.bool_]:
+    def uniform(self) -> NDArray[np.bool_]:
         """Groups whose records agree in all unmasked fields but the loose ones, shape (groups,)."""
         fine = np.ones(self._grouping.groups, dtype=np.bool_)
         for name, varying in self._varying.items():
@@ -60,8 +61,8 @@ class GroupContexts:
         That is their values where they stand beside masked fields, else the truth of what is said of them: what is
         left of the rules is the same in groups that agree in these.
         """
-        views, records = self._views, self.first[groups]
-        atoms = dict.fromkeys(a for form in views.forms(self._block) for conjunction in form for a in conjunction)
+        rules, records = self._rules, self.first[groups]
+        atoms = dict.fromkeys(a for form in rules.forms(self._block) for conjunction in form for a in conjunction)
         beside: set[str] = set()
         codes: list[NDArray[np.intp]] = []
         for atom in atoms:
@@ -69,7 +70,7 @@ class GroupContexts:
             if not names <= self._codes.keys() or isinstance(atom, InDomain | Untranslated):
                 beside |= names & self._codes.keys()
             elif names:
-                holding = satisfied(atom, views.seen, views.texts, domains=views.domains)
+                holding = satisfied(atom, rules.file.seen, rules.file.texts, domains=rules.domains)
                 codes.append(holding[records].astype(np.intp))
         return [*codes, *(self._codes[name][records].astype(np.intp) for name in sorted(beside - self.loose))]
 
@@ -102,7 +103,7 @@ class GroupContexts:
         """
         if terms not in self._largest:
             found = np.full(self._grouping.groups, -np.inf)
-            total = sum((factor * self._views.seen[name] for name, factor in terms), np.zeros(self._views.n))
+            total = sum((factor * self._file.seen[name] for name, factor in terms), np.zeros(self._file.n))
             np.maximum.at(found, self._grouping.labels, total)
             self._largest[terms] = found
         return self._largest[terms][groups]

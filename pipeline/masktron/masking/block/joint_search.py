@@ -1,4 +1,4 @@
-"""The prototypes that are found for many groups at once; what is left is hunted group by group.
+"""The prototypes that are found for many groups at once; what is left is searched for group by group.
 
 Groups of one *kind* ask the same: the same fields have values, their categories and their unmasked fields are the
 same, and most of their records satisfy the same disjuncts. They differ in their aggregates, which are columns.
@@ -7,102 +7,143 @@ same, and most of their records satisfy the same disjuncts. They differ in their
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import FloatColumns
+from masktron.arrays import FloatColumns, Floats
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
 from masktron.masking.block.cases import DisjunctCases, ProjectedTargets, by_distance
+from masktron.masking.block.group_aggregates import Aggregates
 from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.block.patterns import GroupPatterns
 from masktron.masking.groups.strata import limits_of
 from masktron.masking.judging import Judging, Written, taken
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.progress import Told, untold
 from masktron.settle.bulk import Bulk, Offers, aimed
 from masktron.settle.candidate_search import NEAR, CandidateSearch, PrototypePattern
+from masktron.settle.decimals import Decimals, Spelled
 from masktron.settle.lattice import Search
-from masktron.settle.prototypes import Begun, numbers_of
+from masktron.settle.prototypes import PrototypeTable, numbers_of
 from masktron.sources.lexical import reads_alike
 
 AROUND = ((0, 6), (6, 44))
 """Points of the lattice that are judged at once, for groups whose rounded aggregate was refused: which, how many."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kind:
+    """Groups that ask the same, with what their prototypes aim at.
+
+    Attributes
+    ----------
+    groups : ndarray of intp, shape (m,)
+    pattern : PrototypePattern
+        Of all of them, but for the target.
+    targets : mapping of field name to ndarray of float64, shape (m,)
+    """
+
+    groups: NDArray[np.intp]
+    pattern: PrototypePattern
+    targets: FloatColumns
+
+    def take(self, rows: NDArray[np.intp]) -> _Kind:
+        """Return some of the groups, by their positions."""
+        return _Kind(self.groups[rows], self.pattern, {name: own[rows] for name, own in self.targets.items()})
+
+    @property
+    def texts(self) -> dict[str, Written]:
+        """What all prototypes have in the fields without a number."""
+        return {**self.pattern.kept, **self.pattern.combinations[0]}
+
+
 class JointSearch:
-    """Finds prototypes of a block for all groups of a kind at once."""
+    """Finds prototypes of a block for all groups of a kind at once.
+
+    Parameters
+    ----------
+    rules : RecordRules
+    block : Block
+    grouping : RecordGroups
+    judging : Judging
+    pooled : ndarray of bool, shape (groups,)
+        Groups that are left to the search of single groups.
+    told : callable
+        Hears how many groups have a prototype.
+
+    Attributes
+    ----------
+    table : PrototypeTable
+    """
 
     def __init__(
         self,
-        views: Views,
+        rules: RecordRules,
         block: Block,
         grouping: RecordGroups,
         judging: Judging,
-        beyond: NDArray[np.bool_],
+        pooled: NDArray[np.bool_],
         told: Told = untold,
     ):
-        self._views = views
+        self._file = rules.file
         self._block = block
         self._grouping = grouping
         self._judging = judging
         self._told = told
-        self._contexts = GroupContexts(views, block, grouping, limits_of(views, block))
-        self.begun = Begun.empty(grouping.groups, len(block.variables))
-        self._open = ~beyond & self._contexts.alike
+        self._contexts = GroupContexts(rules, block, grouping, limits_of(rules, block))
+        self._open = ~pooled & self._contexts.uniform
+        self.table = PrototypeTable.empty(grouping.groups, len(block.variables))
 
-    def observed(self, choices: NDArray[np.intp], stage: str) -> None:
-        """Take observed values where the rules accept them, records `choices` of shape (groups, p)."""
+    def observed(self, aggregates: Aggregates) -> None:
+        """Take observed values where an aggregator chose some and the rules accept them."""
+        if aggregates.exit is None or aggregates.choices is None:
+            return
         groups = np.flatnonzero(self._open)
         made: dict[str, Written] = {
-            name: self._views.columns[name].lexemes[choices[groups, position]]
+            name: self._file.columns[name].lexemes[aggregates.choices[groups, position]]
             for position, name in enumerate(self._block.variables)
         }
-        fine = self._judged(made, groups)
-        for position, name in enumerate(self._block.variables):
-            own = made[name]
-            if isinstance(own, np.ndarray):
-                self.begun.lexemes[groups[fine], position] = own[fine]
-        self._finish(groups[fine], stage)
+        rows = np.flatnonzero(self._judged(made, groups))
+        self._take(groups[rows], made, rows, aggregates.exit)
 
-    def aggregates(self, cases: GroupPatterns, hunt: CandidateSearch) -> None:
+    def aggregates(self, patterns: GroupPatterns, search: CandidateSearch) -> None:
         """Round the aggregates, and look around them where the rules refuse that."""
-        for groups in self._kinds(cases):
-            pattern = self._without_limits(cases.group(int(groups[0]), self._grouping.members[int(groups[0])])[0])
-            if not pattern.target:
-                stage = "mode" if pattern.options else "rounded"
-                self._accept(groups, Offers(np.arange(len(groups)), {}), pattern, stage)
+        for groups in self._kinds(patterns):
+            kind = self._kind(groups, patterns)
+            if not kind.targets:
+                stage = "mode" if kind.pattern.options else "rounded"
+                self._accept(kind, Offers(np.arange(len(groups)), {}), stage)
                 continue
-            case = hunt.likeliest(pattern)
-            bulk = None if case is None else Bulk.of(*case)
-            if case is not None and bulk is None:
-                self._listed(groups, case[0], pattern, cases)
-            if case is None or bulk is None:
+            case = search.likeliest(kind.pattern)
+            if case is None:
                 continue
-            targets, centres = (self._columns(table, groups, pattern) for table in (cases.targets, cases.centres))
-            if hunt.derived:
-                targets = aimed(targets, centres, *case)
-            left = self._near(groups, bulk, pattern, targets, "rounded", "lattice")
+            bulk = Bulk.of(case)
+            if bulk is None:
+                self._listed(kind, case)
+                continue
+            if search.derived:
+                centres = self._columns(patterns.aggregates.centres, groups, kind.pattern)
+                kind = replace(kind, targets=aimed(kind.targets, centres, case))
+            left = self._near(kind, bulk, "rounded", "lattice")
             if left.size:
-                own = {name: values[left] for name, values in targets.items()}
-                self._project(groups[left], pattern, hunt, own)
+                self._project(kind.take(left), search)
 
-    def _listed(
-        self, groups: NDArray[np.intp], search: Search, pattern: PrototypePattern, cases: GroupPatterns
-    ) -> None:
+    def _listed(self, kind: _Kind, search: Search) -> None:
         """Take the nearest of the values that a rule names, where a prototype has nothing else.
 
-        Hunts do the rest. They begin with the same value, unless it is far or engines read it differently.
+        The search of single groups does the rest. It begins with the same value, unless it is far or engines read it
+        differently.
         """
-        (name, *others) = pattern.target
+        (name, *others) = kind.targets
         among = search.grids[name].among
         if others or not among:
             return
-        target = self._columns(cases.targets, groups, pattern)[name]
+        target = kind.targets[name]
         values = np.array([float(number) for number, _ in among])
         texts = np.array([text for _, text in among], dtype=np.object_)
         alike = np.array([reads_alike(text) for _, text in among], dtype=np.bool_)
@@ -111,110 +152,64 @@ class JointSearch:
         nearest = np.where(target - values[below] <= values[above] - target, below, above)
         near = np.square((values[nearest] - target) / search.scale[name]) <= NEAR
         rows = np.flatnonzero(near & alike[nearest])
-        chosen = texts[nearest[rows]]
-        made: dict[str, Written] = {**pattern.kept, **pattern.combinations[0], name: chosen}
-        fine = self._judged(made, groups[rows])
-        own = groups[rows[fine]]
-        for position, variable in enumerate(self._block.variables):
-            text = made[variable]
-            self.begun.lexemes[own, position] = chosen[fine] if variable == name else np.array([text], np.object_)
-        self._finish(own, "rounded")
+        made: dict[str, Written] = {**kind.texts, name: texts[nearest]}
+        fine = rows[self._judged({other: taken(own, rows) for other, own in made.items()}, kind.groups[rows])]
+        self._take(kind.groups[fine], made, fine, "rounded")
 
-    def _project(
-        self, groups: NDArray[np.intp], pattern: PrototypePattern, hunt: CandidateSearch, targets: FloatColumns
-    ) -> None:
+    def _project(self, kind: _Kind, search: CandidateSearch) -> None:
         """Look around the nearest points that satisfy the rules.
 
         Points that leave room for rounding come first: around others, half of what is rounded breaks a rule.
         """
-        cases = DisjunctCases(hunt, pattern, targets, self._contexts)
+        cases = DisjunctCases(search, kind.pattern, kind.targets, self._contexts)
         for wide in (True, False):
-            left = self._nearest(groups, pattern, cases, targets, wide=wide)
-            groups, targets = groups[left], {name: values[left] for name, values in targets.items()}
-            if not groups.size:
+            kind = kind.take(self._nearest(kind, cases, wide=wide))
+            if not kind.groups.size:
                 break
 
-    def _nearest(
-        self,
-        groups: NDArray[np.intp],
-        pattern: PrototypePattern,
-        cases: DisjunctCases,
-        targets: FloatColumns,
-        *,
-        wide: bool,
-    ) -> NDArray[np.intp]:
+    def _nearest(self, kind: _Kind, cases: DisjunctCases, *, wide: bool) -> NDArray[np.intp]:
         """Try the likeliest case, and for groups that are far from it, or refused there, all; return what is left."""
-        likeliest = [case.project(groups, targets, wide=wide) for case in cases.likeliest]
-        near = [one.upto(NEAR if cases.several else np.inf) for one in likeliest]
-        left = self._offered(groups, pattern, near)
+        likeliest = [case.project(kind.groups, kind.targets, wide=wide) for case in cases.likeliest]
+        left = self._offered(kind, [one.upto(NEAR if cases.several else np.inf) for one in likeliest])
         if cases.several and left.size:
-            own = {name: values[left] for name, values in targets.items()}
-            every = [case.project(groups[left], own, wide=wide) for case in cases.all]
+            far = kind.take(left)
+            every = [case.project(far.groups, far.targets, wide=wide) for case in cases.all]
             there = np.arange(len(left))
             for chosen in by_distance(every):
                 if not there.size:
                     break
-                there = there[self._offered(groups[left[there]], pattern, [one.take(there) for one in chosen])]
+                there = there[self._offered(far.take(there), [one.take(there) for one in chosen])]
             left = left[there]
         return left
 
-    def _offered(
-        self, groups: NDArray[np.intp], pattern: PrototypePattern, projected: Sequence[ProjectedTargets]
-    ) -> NDArray[np.intp]:
+    def _offered(self, kind: _Kind, projected: Sequence[ProjectedTargets]) -> NDArray[np.intp]:
         """Look around projected targets; return the positions of groups without a prototype."""
-        left = np.ones(len(groups), dtype=np.bool_)
+        left = np.ones(len(kind.groups), dtype=np.bool_)
         for one in projected:
             rows = np.flatnonzero(np.isfinite(one.distances) & left)
             if rows.size:
-                moved = {name: values[rows] for name, values in one.points.items()}
-                again = self._near(groups[rows], one.bulk, pattern, moved, "projected", "projected")
+                again = self._near(replace(kind, targets=one.points).take(rows), one.bulk, "projected", "projected")
                 left[np.delete(rows, again)] = False
         return np.flatnonzero(left)
 
-    def _near(
-        self,
-        groups: NDArray[np.intp],
-        bulk: Bulk,
-        pattern: PrototypePattern,
-        targets: FloatColumns,
-        here: str,
-        around: str,
-    ) -> NDArray[np.intp]:
+    def _near(self, kind: _Kind, bulk: Bulk, here: str, around: str) -> NDArray[np.intp]:
         """Try the rounded targets and the points around them; return the positions of groups without a prototype."""
-        left = self._accept(groups, bulk.rounded(targets), pattern, here, bulk)
+        left = self._accept(kind, bulk.rounded(kind.targets), here, bulk)
         for first, most in AROUND:
             if not left.size:
                 break
-            own = {name: values[left] for name, values in targets.items()}
-            again = self._accept(groups[left], bulk.around(own, first, most), pattern, around, bulk)
-            left = left[again]
+            rest = kind.take(left)
+            left = left[self._accept(rest, bulk.around(rest.targets, first, most), around, bulk)]
         return left
 
-    def _accept(
-        self,
-        groups: NDArray[np.intp],
-        offers: Offers,
-        pattern: PrototypePattern,
-        stage: str,
-        bulk: Bulk | None = None,
-    ) -> NDArray[np.intp]:
+    def _accept(self, kind: _Kind, offers: Offers, stage: str, bulk: Bulk | None = None) -> NDArray[np.intp]:
         """Take the first candidate of each group that is accepted; return the positions of groups without one."""
         spelled = {} if bulk is None else {n: d.spelled(bulk.search.grids[n]) for n, d in offers.numbers.items()}
-        texts = {**pattern.kept, **pattern.combinations[0]}
-        made: dict[str, Written] = {**texts, **spelled}
-        fine = self._first_fine(made, groups, offers.owners)
+        made: dict[str, Written] = {**kind.texts, **spelled}
+        fine = self._first_fine(made, kind.groups, offers.owners)
         owners, at = np.unique(offers.owners[fine], return_index=True)
-        chosen, own = fine[at], groups[owners]
-        for position, name in enumerate(self._block.variables):
-            if name in spelled:
-                self.begun.lexemes[own, position] = spelled[name].take(chosen).texts()
-                self.begun.numbers[own, position] = offers.numbers[name].doubles()[chosen]
-            else:
-                text = np.array([texts[name]], dtype=np.object_)
-                self.begun.lexemes[own, position] = text
-                self.begun.numbers[own, position] = numbers_of(text)
-        self._take(own, stage)
-        return np.setdiff1d(np.arange(len(groups)), owners)
+        self._take(kind.groups[owners], made, fine[at], stage, offers.numbers)
+        return np.setdiff1d(np.arange(len(kind.groups)), owners)
 
     def _first_fine(
         self, made: Mapping[str, Written], groups: NDArray[np.intp], owners: NDArray[np.intp]
@@ -228,18 +223,35 @@ class JointSearch:
             fine[rows] = self._judged({name: taken(own, rows) for name, own in made.items()}, groups[owners[rows]])
         return np.flatnonzero(fine)
 
-    def _finish(self, groups: NDArray[np.intp], stage: str) -> None:
-        self.begun.numbers[groups] = numbers_of(self.begun.lexemes[groups])
-        self._take(groups, stage)
+    def _take(
+        self,
+        groups: NDArray[np.intp],
+        made: Mapping[str, Written],
+        rows: NDArray[np.intp],
+        stage: str,
+        numbers: Mapping[str, Decimals] | None = None,
+    ) -> None:
+        """Take candidates, by their rows, as the prototypes of groups; `numbers` of what is known as numbers."""
+        table, known = self.table, numbers or {}
+        for position, name in enumerate(self._block.variables):
+            own = taken(made[name], rows)
+            texts = own.texts() if isinstance(own, Spelled) else own
+            if not isinstance(texts, np.ndarray):
+                texts = np.array([texts], dtype=np.object_)
+            table.lexemes[groups, position] = texts
+            table.numbers[groups, position] = known[name].doubles()[rows] if name in known else numbers_of(texts)
+        table.close(groups, stage)
+        self._told(table.found, len(table.done))
 
-    def _take(self, groups: NDArray[np.intp], stage: str) -> None:
-        self.begun.done[groups] = True
-        self.begun.exits[groups] = stage
-        self._told(int(self.begun.done.sum()), len(self.begun.done))
+    def _kind(self, groups: NDArray[np.intp], patterns: GroupPatterns) -> _Kind:
+        """Return what groups of a kind ask, without what their loose limits ask: that is left to the judge."""
+        pattern = patterns.group(int(groups[0]), self._grouping.members[int(groups[0])])[0]
+        loose = self._contexts.loose
+        contexts = [{name: text for name, text in one.items() if name not in loose} for one in pattern.contexts]
+        pattern = replace(pattern, contexts=contexts[:1] if loose else contexts, solved=loose)
+        return _Kind(groups, pattern, self._columns(patterns.aggregates.targets, groups, pattern))
 
-    def _columns(
-        self, table: NDArray[np.float64], groups: NDArray[np.intp], pattern: PrototypePattern
-    ) -> dict[str, NDArray[np.float64]]:
+    def _columns(self, table: Floats, groups: NDArray[np.intp], pattern: PrototypePattern) -> dict[str, Floats]:
         at = {name: position for position, name in enumerate(self._block.variables)}
         return {name: table[groups, at[name]] for name in pattern.target}
 
@@ -252,28 +264,23 @@ class JointSearch:
         fine[rows[which[~again]]] = False
         return fine
 
-    def _without_limits(self, pattern: PrototypePattern) -> PrototypePattern:
-        """Leave what the loose limits ask to the judge."""
-        loose = self._contexts.loose
-        contexts = [{name: text for name, text in one.items() if name not in loose} for one in pattern.contexts]
-        return replace(pattern, contexts=contexts[:1] if loose else contexts, solved=loose)
-
-    def _kinds(self, cases: GroupPatterns) -> Iterator[NDArray[np.intp]]:
+    def _kinds(self, patterns: GroupPatterns) -> Iterator[NDArray[np.intp]]:
         """Yield the groups of each kind."""
-        groups = np.flatnonzero(self._open & ~self.begun.done)
+        groups = np.flatnonzero(self._open & ~self.table.done)
         if not groups.size:
             return
-        columns = [*cases.codes[self._contexts.first[groups]].T, *self._contexts.kinds(groups)]
+        aggregates = patterns.aggregates
+        columns = [*aggregates.missing[self._contexts.first[groups]].T, *self._contexts.kinds(groups)]
         for position, name in enumerate(self._block.variables):
-            if name not in self._views.numeric and cases.middles is not None:
-                columns.append(distinct.codes_of(self._views.columns[name].lexemes)[cases.middles[groups, position]])
+            if name not in self._file.numeric and aggregates.middles is not None:
+                own = distinct.codes_of(self._file.columns[name].lexemes)
+                columns.append(own[aggregates.middles[groups, position]])
         labels = self._grouping.labels
-        for satisfied in cases.satisfied:
+        for satisfied in patterns.satisfied:
             if satisfied.shape[1] > 1:
                 counts = [np.bincount(labels, own, self._grouping.groups)[groups] for own in satisfied.T]
                 columns.append(np.argmax(counts, axis=0))
         kinds = codes_of(np.stack(columns, axis=1))
         order = np.argsort(kinds, kind="stable")
         edges = np.flatnonzero(np.diff(kinds[order])) + 1
-        for own in np.split(order, edges):
-            yield groups[own]
+        yield from (groups[own] for own in np.split(order, edges))

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.masking.views import Views
+from masktron.masking.block.group_aggregates import Aggregates
+from masktron.masking.file_values import FileValues
+from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.settle.candidate_search import MAX_CONTEXTS, PrototypePattern
 from masktron.settle.lattice import Lexemes
@@ -20,54 +22,28 @@ class GroupPatterns:
 
     Attributes
     ----------
-    views : Views
+    rules : RecordRules
     block : Block
-    codes : ndarray of intp, shape (n, p)
-        What is missing in each record, by variable; 0 for values.
-    targets : ndarray of float64, shape (groups, p)
-        Aggregates of the groups that have one pattern; NaN for categories and where nothing has a value.
-    centres : ndarray of float64, shape (groups, p)
-        Arithmetic means of the same groups.
-    middles : ndarray of intp, shape (groups, p), or None
-        Records with the mode or median of each category, in the same groups; None where there are no categories.
-    pooled : ndarray of bool, shape (groups,)
-        Groups with several patterns.
+    aggregates : Aggregates
     box : mapping of field name to (float, float)
+        Least and largest original number.
     satisfied : sequence of ndarray of bool, shape (n, disjuncts)
         Which disjuncts of each rule of the block the records satisfy.
-    foreign : bool
-        Whether `middles` alone say which categories a group may have, and not those of its records.
     """
 
-    views: Views
+    rules: RecordRules
     block: Block
-    codes: NDArray[np.intp]
-    targets: NDArray[np.float64]
-    centres: NDArray[np.float64]
-    middles: NDArray[np.intp] | None
-    pooled: NDArray[np.bool_]
+    aggregates: Aggregates
     box: Mapping[str, tuple[float, float]]
     satisfied: Sequence[NDArray[np.bool_]]
-    foreign: bool = False
 
     @classmethod
-    def of(
-        cls,
-        views: Views,
-        block: Block,
-        *,
-        codes: NDArray[np.intp],
-        targets: NDArray[np.float64],
-        centres: NDArray[np.float64],
-        middles: NDArray[np.intp] | None,
-        pooled: NDArray[np.bool_],
-        foreign: bool = False,
-    ) -> GroupPatterns:
+    def of(cls, rules: RecordRules, block: Block, aggregates: Aggregates) -> GroupPatterns:
         """Collect what the patterns of all groups need."""
-        numbers = {name: values for name in block.variables if (values := _known(views, name)).size}
+        numbers = {name: values for name in block.variables if (values := _known(rules.file, name)).size}
         box = {name: (float(values.min()), float(values.max())) for name, values in numbers.items()}
-        satisfied = [views.satisfied_by(form) for form in views.forms(block)]
-        return cls(views, block, codes, targets, centres, middles, pooled, box, satisfied, foreign)
+        satisfied = [rules.satisfied_by(form) for form in rules.forms(block)]
+        return cls(rules, block, aggregates, box, satisfied)
 
     def group(self, group: int, members: NDArray[np.intp]) -> list[PrototypePattern]:
         """Return the patterns of a group, those of most records first, among equals those that come first.
@@ -75,9 +51,11 @@ class GroupPatterns:
         A pattern with a field of which one record alone has a value would publish this value, since there is nothing
         to average; such patterns come after all others.
         """
-        patterns, first, which = np.unique(self.codes[members], axis=0, return_index=True, return_inverse=True)
+        patterns, first, which = np.unique(
+            self.aggregates.missing[members], axis=0, return_index=True, return_inverse=True
+        )
         weights = self._weights(members)
-        single = (self.codes[members] == 0).sum(axis=0) == 1
+        single = (self.aggregates.missing[members] == 0).sum(axis=0) == 1
         alone = ((patterns == 0) & single).any(axis=1)
         heaviest = np.lexsort((first, -np.bincount(which.ravel(), weights, len(patterns)), alone))
         contexts = self._contexts(members)
@@ -87,23 +65,23 @@ class GroupPatterns:
         self,
         group: int,
         members: NDArray[np.intp],
-        alike: NDArray[np.intp],
+        own: NDArray[np.intp],
         contexts: Sequence[Lexemes],
     ) -> PrototypePattern:
-        views, names = self.views, self.block.variables
-        present = {name: bool(self.codes[alike[0], at] == 0) for at, name in enumerate(names)}
-        numbers = [name for name in names if present[name] and name in views.numeric]
-        target = self._aggregate(self.targets, group, members, numbers)
-        categories = [name for name in names if present[name] and name not in views.numeric]
+        file, names = self.rules.file, self.block.variables
+        present = {name: bool(self.aggregates.missing[own[0], at] == 0) for at, name in enumerate(names)}
+        numbers = [name for name in names if present[name] and name in file.numeric]
+        target = self._aggregate(self.aggregates.targets, group, members, numbers)
+        categories = [name for name in names if present[name] and name not in file.numeric]
         return PrototypePattern(
-            kept={name: views.columns[name].lexemes[alike[0]] for name in names if not present[name]},
+            kept={name: file.columns[name].lexemes[own[0]] for name in names if not present[name]},
             target=target,
-            centre=self._aggregate(self.centres, group, members, numbers),
+            centre=self._aggregate(self.aggregates.centres, group, members, numbers),
             combinations=self._combinations(group, members, categories),
             options={name: self._options(self._donors(group, members, name), name) for name in categories},
             contexts=contexts,
             counts={
-                check: satisfied[alike].sum(axis=0).tolist()
+                check: satisfied[own].sum(axis=0).tolist()
                 for check, satisfied in zip(self.block.checks, self.satisfied, strict=True)
             },
             box={name: _widened(self.box[name], target[name]) for name in numbers},
@@ -114,29 +92,29 @@ class GroupPatterns:
     ) -> dict[str, float]:
         """The aggregates of a group; where patterns differ, the means of what its records have."""
         at = {name: position for position, name in enumerate(self.block.variables)}
-        if not self.pooled[group]:
+        if not self.aggregates.pooled[group]:
             return {name: float(aggregates[group, at[name]]) for name in numbers}
         return {name: self._mean(members, name) for name in numbers}
 
     def _donors(self, group: int, members: NDArray[np.intp], name: str) -> NDArray[np.intp]:
         """Records whose categories of a field a group may have."""
-        if not self.foreign or self.middles is None:
+        if not self.aggregates.drawn or self.aggregates.middles is None:
             return members
-        return self.middles[group, [self.block.variables.index(name)]]
+        return self.aggregates.middles[group, [self.block.variables.index(name)]]
 
     def _mean(self, members: NDArray[np.intp], name: str) -> float:
-        values = self.views.values[name][members]
+        values = self.rules.file.values[name][members]
         known = ~np.isnan(values)
         return float(np.average(values[known], weights=self._weights(members)[known]))
 
     def _weights(self, members: NDArray[np.intp]) -> NDArray[np.float64]:
         """Weights of records, all 1 where theirs are zero."""
-        weights = self.views.weights
+        weights = self.rules.file.weights
         return np.ones(len(members)) if weights is None or not weights[members].all() else weights[members]
 
     def _options(self, members: NDArray[np.intp], name: str) -> dict[str, float]:
         """The categories of a field in the group, the heaviest first; each costs the share of the others."""
-        column, weights = self.views.columns[name], self._weights(members)
+        column, weights = self.rules.file.columns[name], self._weights(members)
         total: dict[str, float] = {}
         for record, weight in zip(members.tolist(), weights.tolist(), strict=True):
             if column.present[record]:
@@ -147,9 +125,9 @@ class GroupPatterns:
 
     def _combinations(self, group: int, members: NDArray[np.intp], categories: Sequence[str]) -> list[dict[str, str]]:
         """The middles of the categories, then the combinations that records of the group have, the heaviest first."""
-        columns = [self.views.columns[name] for name in categories]
+        columns = [self.rules.file.columns[name] for name in categories]
         total: dict[tuple[str, ...], float] = {self._middle(group, members, categories): np.inf}
-        members = members[:0] if self.foreign else members
+        members = members[:0] if self.aggregates.drawn else members
         for record, weight in zip(members.tolist(), self._weights(members).tolist(), strict=True):
             if all(column.present[record] for column in columns):
                 texts = tuple(str(column.lexemes[record]) for column in columns)
@@ -159,14 +137,16 @@ class GroupPatterns:
 
     def _middle(self, group: int, members: NDArray[np.intp], categories: Sequence[str]) -> tuple[str, ...]:
         """The mode or median of each category; where patterns differ, the mode of what is there."""
-        if self.pooled[group] or self.middles is None:
+        if self.aggregates.pooled[group] or self.aggregates.middles is None:
             return tuple(next(iter(self._options(members, name))) for name in categories)
-        at = {name: int(self.middles[group, position]) for position, name in enumerate(self.block.variables)}
-        return tuple(str(self.views.columns[name].lexemes[at[name]]) for name in categories)
+        at = {
+            name: int(self.aggregates.middles[group, position]) for position, name in enumerate(self.block.variables)
+        }
+        return tuple(str(self.rules.file.columns[name].lexemes[at[name]]) for name in categories)
 
     def _contexts(self, members: NDArray[np.intp]) -> list[dict[str, str | None]]:
         names = self.block.conditions
-        fields = [self.views.columns[name].lexemes for name in names]
+        fields = [self.rules.file.columns[name].lexemes for name in names]
         seen: dict[tuple[str | None, ...], None] = {}
         for record in members.tolist():
             seen.setdefault(tuple(lexemes[record] for lexemes in fields))
@@ -175,9 +155,9 @@ class GroupPatterns:
         return [dict(zip(names, texts, strict=True)) for texts in seen]
 
 
-def _known(views: Views, name: str) -> NDArray[np.float64]:
-    values = views.values[name]
-    return values[~np.isnan(values)] if name in views.numeric else np.empty(0)
+def _known(file: FileValues, name: str) -> NDArray[np.float64]:
+    values = file.values[name]
+    return values[~np.isnan(values)] if name in file.numeric else np.empty(0)
 
 
 def _widened(box: tuple[float, float], target: float) -> tuple[float, float]:

@@ -11,13 +11,17 @@ from masktron.aggregators.mean import Mean
 from masktron.constraints import Polynomial, Product
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.groups.partitioning import MethodPartitioner
-from masktron.masking.views import Views, aggregator_of
+from masktron.masking.inputs import MaskingInputs
 from masktron.partitions.mdav import standardise
-from masktron.plan import DERIVE_GEOMETRIC, Block
+from masktron.plan import DERIVE_GEOMETRIC, Block, aggregator_of
 
 
 def targets(
-    views: Views, block: Block, values: NDArray[np.float64], grouping: RecordGroups, means: NDArray[np.float64]
+    inputs: MaskingInputs,
+    block: Block,
+    values: NDArray[np.float64],
+    grouping: RecordGroups,
+    means: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Aggregate the groups of a block.
 
@@ -34,32 +38,36 @@ def targets(
     -------
     ndarray of float64, shape (groups, p)
     """
-    if (own := _of_method(views, block, values, grouping, means)) is not None:
+    if (own := _of_method(inputs, block, values, grouping, means)) is not None:
         return own
     if block.aggregator == DERIVE_GEOMETRIC:
-        return _geometric_factors(views, block, values, grouping, means)
+        return _geometric_factors(inputs, block, values, grouping, means)
     aggregator = aggregator_of(block)
     if not block.one_signed:
         plain = isinstance(aggregator, Mean)
-        return means if plain else aggregator.aggregate(values, grouping.labels, views.weights)
+        return means if plain else aggregator.aggregate(values, grouping.labels, inputs.file.weights)
     unlike = grouping.varying(np.nan_to_num(np.sign(values)))
     one_signed = np.where(unlike[grouping.labels, None], 0.0, values)
     return np.where(
         unlike[:, None],
         means,
-        aggregator.aggregate(one_signed, grouping.labels, views.weights),
+        aggregator.aggregate(one_signed, grouping.labels, inputs.file.weights),
     )
 
 
 def _of_method(
-    views: Views, block: Block, values: NDArray[np.float64], grouping: RecordGroups, means: NDArray[np.float64]
+    inputs: MaskingInputs,
+    block: Block,
+    values: NDArray[np.float64],
+    grouping: RecordGroups,
+    means: NDArray[np.float64],
 ) -> NDArray[np.float64] | None:
     """Return prototypes that the method makes of more records than a group has, part by part of what is missing.
 
     Nothing vouches for them but the engine, as with any target. Groups of several patterns of missing values keep
     their means; so do blocks of another aggregate than the mean.
     """
-    partitioner = views.partitioner
+    partitioner = inputs.partitioner
     if not isinstance(partitioner, MethodPartitioner) or not isinstance(aggregator_of(block), Mean):
         return None
     present = ~np.isnan(values)
@@ -68,10 +76,10 @@ def _of_method(
     for pattern in np.unique(present[~pooled], axis=0):
         records = np.flatnonzero((present == pattern).all(axis=1) & ~pooled)
         groups, labels = np.unique(grouping.labels[records], return_inverse=True)
-        if not pattern.any() or not views.numeric.issuperset(block.variables):
+        if not pattern.any() or not inputs.file.numeric.issuperset(block.variables):
             continue
         own = values[np.ix_(records, pattern)]
-        weights = None if views.weights is None else views.weights[records]
+        weights = None if inputs.file.weights is None else inputs.file.weights[records]
         found = partitioner.method.prototypes(own, standardise(own), labels.astype(np.intp), weights)
         if found is None:
             return None
@@ -80,7 +88,11 @@ def _of_method(
 
 
 def _geometric_factors(
-    views: Views, block: Block, values: NDArray[np.float64], grouping: RecordGroups, means: NDArray[np.float64]
+    inputs: MaskingInputs,
+    block: Block,
+    values: NDArray[np.float64],
+    grouping: RecordGroups,
+    means: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Geometric means of what products multiply, where that has one sign and no zero; arithmetic means elsewhere.
 
@@ -90,7 +102,7 @@ def _geometric_factors(
     """
     products = (
         variables_of(atom)
-        for form in views.forms(block)
+        for form in inputs.rules.forms(block)
         for conjunction in form
         for atom in conjunction
         if isinstance(atom, Polynomial | Product)
@@ -104,6 +116,6 @@ def _geometric_factors(
     strict = np.where(factors[grouping.labels], values, 1.0)
     return np.where(
         factors,
-        GeometricMean().aggregate(strict, grouping.labels, views.weights),
+        GeometricMean().aggregate(strict, grouping.labels, inputs.file.weights),
         means,
     )

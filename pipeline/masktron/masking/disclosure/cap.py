@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from masktron.errors import InfeasibleError
 from masktron.masking.disclosure.exposure import AVERAGED
 from masktron.masking.disclosure.holders import Holders
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
-from masktron.masking.views import Views
 
 
-def fallen_on(views: Views, masked: MaskedBlock) -> NDArray[np.bool_]:
+def fallen_on(inputs: MaskingInputs, masked: MaskedBlock) -> NDArray[np.bool_]:
     """Tell which groups copy a record where their prototypes are no plan, but what drawn records fall back on.
 
     In averaged blocks these are the copied ones; in others, the observed ones that fewer than k records hold.
 
     Parameters
     ----------
-    views : Views
+    inputs : MaskingInputs
     masked : MaskedBlock
         Masked by groups.
 
@@ -33,8 +33,8 @@ def fallen_on(views: Views, masked: MaskedBlock) -> NDArray[np.bool_]:
     """
     if masked.block.aggregator in AVERAGED:
         return masked.exposure.copied
-    held = Holders.of(views, masked.block.variables, masked.grouping, masked.settled)
-    return masked.exposure.observed & held.held & (held.in_file < views.k)
+    held = Holders.of(inputs.file, inputs.k, masked.block.variables, masked.grouping, masked.settled)
+    return masked.exposure.observed & held.held & (held.in_file < inputs.k)
 
 
 def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = "") -> None:

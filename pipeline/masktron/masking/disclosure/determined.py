@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.aggregators.base import variables_of
-from masktron.classify.forms import satisfied
+from masktron.classify.forms import variables_of as variables_of_form
 from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomial, Product, Range, Untranslated
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.views import Views
+from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled
 from masktron.sources.lexical import parse_number
@@ -107,15 +107,16 @@ class Determined:
 
     Parameters
     ----------
-    views : Views
+    rules : RecordRules
     block : Block
     grouping : RecordGroups
     settled : Settled
         The prototypes as written.
     """
 
-    def __init__(self, views: Views, block: Block, grouping: RecordGroups, settled: Settled) -> None:
-        self._views = views
+    def __init__(self, rules: RecordRules, block: Block, grouping: RecordGroups, settled: Settled) -> None:
+        self._rules = rules
+        self._file = rules.file
         self._block = block
         self._grouping = grouping
         self._prototypes = settled
@@ -136,7 +137,7 @@ class Determined:
         -------
         ndarray of bool, shape (groups,)
         """
-        numbers = [name for name in self._block.variables if name in self._views.numeric]
+        numbers = [name for name in self._block.variables if name in self._file.numeric]
         given = frozenset(self._block.conditions) | frozenset(self._block.variables).difference(numbers)
 
         found = np.zeros(len(groups), dtype=np.bool_)
@@ -165,7 +166,7 @@ class Determined:
         records = np.flatnonzero(groups[self._grouping.labels])
         labels = self._grouping.labels[records]
         asked: dict[int, Atoms] = dict.fromkeys(np.flatnonzero(groups).tolist(), frozenset())
-        for form in self._views.forms(self._block):
+        for form in self._rules.forms(self._block):
             holding = self._holding(form, records)
             # Few combinations of group and disjuncts differ, though there are many records.
             for group, *which in np.unique(np.column_stack([labels, holding]), axis=0).tolist():
@@ -174,22 +175,17 @@ class Determined:
 
     def _has(self, group: int, name: str) -> bool:
         number = self._prototypes.numbers[group, self._block.variables.index(name)]
-        return not np.isnan(number) and number not in self._views.codes.get(name, ())
+        return not np.isnan(number) and number not in self._file.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which disjuncts some records satisfy as written; shape (records, disjuncts)."""
-        names = {name for conjunction in form for atom in conjunction for name in variables_of(atom)}
-        texts = {name: self._written(name)[records] for name in names}
+        texts = {name: self._written(name)[records] for name in variables_of_form(form)}
         seen = {name: np.array([parse_number(text or "") for text in own.tolist()]) for name, own in texts.items()}
-        holding = np.ones((len(records), len(form)), dtype=np.bool_)
-        for position, conjunction in enumerate(form):
-            for atom in conjunction:
-                holding[:, position] &= satisfied(atom, seen, texts, domains=self._views.domains)
-        return holding
+        return held_disjuncts(form, len(records), seen, texts, self._rules.domains)
 
     def _written(self, name: str) -> NDArray[np.object_]:
         if name not in self._block.variables:
-            return self._views.texts[name]
+            return self._file.texts[name]
         return self._prototypes.column(self._block.variables.index(name), self._grouping.labels)
 
 

@@ -37,7 +37,8 @@ from masktron.aggregators.medoid import Medoid
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.disclosure.determined import Determined
 from masktron.masking.disclosure.holders import Holders
-from masktron.masking.views import Views
+from masktron.masking.file_values import FileValues
+from masktron.masking.inputs import MaskingInputs
 from masktron.plan import DERIVED, Block
 from masktron.settle.prototypes import Settled
 
@@ -63,7 +64,7 @@ class Exposure:
         Aggregates that equal a record of the group in all present fields by chance.
     dominated : ndarray
         One record holds more than `DOMINANT` of the weight.
-    pinned : mapping of str to ndarray
+    determined : mapping of str to ndarray
         For each masked field that equalities with unmasked ones settle somewhere: the groups in which every record
         gets its own value back.
     """
@@ -72,14 +73,14 @@ class Exposure:
     observed: NDArray[np.bool_]
     coincident: NDArray[np.bool_]
     dominated: NDArray[np.bool_]
-    pinned: Mapping[str, NDArray[np.bool_]]
+    determined: Mapping[str, NDArray[np.bool_]]
 
     def copying(self, copied: NDArray[np.bool_]) -> Exposure:
         """Return the same where some drawn records stand for prototypes that copy a record."""
         return replace(self, copied=copied, observed=copied, coincident=self.coincident & ~copied)
 
 
-def exposure_of(views: Views, block: Block, grouping: RecordGroups, settled: Settled) -> Exposure:
+def exposure_of(inputs: MaskingInputs, block: Block, grouping: RecordGroups, settled: Settled) -> Exposure:
     """Tell what the prototypes of a block publish of single records.
 
     Theorem: in an averaged block, a group whose prototype equals a record of the group in all present fields is
@@ -87,44 +88,44 @@ def exposure_of(views: Views, block: Block, grouping: RecordGroups, settled: Set
 
     Parameters
     ----------
-    views : Views
+    inputs : MaskingInputs
         The records that were masked.
     block : Block
     grouping : RecordGroups
     settled : Settled
     """
-    held = Holders.of(views, block.variables, grouping, settled)
+    held = Holders.of(inputs.file, inputs.k, block.variables, grouping, settled)
     if block.drawn:
         # each record has values of its own, and those of a respondent by chance alone; prototypes are added later
         none = np.zeros(grouping.groups, dtype=np.bool_)
         return Exposure(none, none, held.held, none, {})
-    pinned = Determined(views, block, grouping, settled)
+    settling = Determined(inputs.rules, block, grouping, settled)
     medoids = np.asarray(settled.exits == Medoid.name)
-    dominant, dominated = _dominance(views, grouping)
+    dominant, dominated = _dominance(inputs.file, grouping)
     if block.aggregator in AVERAGED:
-        rare = held.held & (held.in_file < views.k)
+        rare = held.held & (held.in_file < inputs.k)
         copied = medoids | ((settled.exits == Median.name) & held.held)
         copied |= held.alone
         copied |= rare & dominated & held.equal[dominant]
         constant = {name: held.unchanged(position) for position, name in enumerate(block.variables)}
-        copied |= pinned.by_lists(rare & ~copied, constant)
+        copied |= settling.by_lists(rare & ~copied, constant)
         observed, coincident = copied, held.held & ~copied
     else:
         copied, observed, coincident = medoids, medoids | held.held, np.zeros_like(medoids)
     unchanged = {
         name: where & held.unchanged(position)
-        for name, where in pinned.by_unmasked(np.ones(grouping.groups, dtype=np.bool_)).items()
+        for name, where in settling.by_unmasked(np.ones(grouping.groups, dtype=np.bool_)).items()
         for position in (block.variables.index(name),)
     }
     kept = {name: where for name, where in unchanged.items() if where.any()}
     return Exposure(copied, observed, coincident, dominated, kept)
 
 
-def _dominance(views: Views, grouping: RecordGroups) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _dominance(file: FileValues, grouping: RecordGroups) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the heaviest record of each group, and whether it holds more than `DOMINANT` of the weight."""
-    if views.weights is None:
+    if file.weights is None:
         return grouping.first, grouping.sizes == 1
-    weights = views.weights
+    weights = file.weights
     order = np.lexsort((-weights, grouping.labels))
     heaviest = order[np.searchsorted(grouping.labels[order], np.arange(grouping.groups))].astype(np.intp)
     # A share of the largest weight cannot overflow, unlike a sum of weights.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
-from masktron.masking.views import Views
+from masktron.masking.file_values import FileValues
 from masktron.settle.prototypes import Settled
 
 
@@ -44,11 +44,13 @@ class Holders:
     _labels: NDArray[np.intp]
 
     @classmethod
-    def of(cls, views: Views, variables: Sequence[str], grouping: RecordGroups, settled: Settled) -> Holders:
+    def of(
+        cls, file: FileValues, k: int, variables: Sequence[str], grouping: RecordGroups, settled: Settled
+    ) -> Holders:
         """Compare the prototypes of a block with all records."""
-        cells = [_coded(views, name, settled, at) for at, name in enumerate(variables)]
+        cells = [_coded(file, name, settled, at) for at, name in enumerate(variables)]
         own, written = [one for one, _ in cells], [other for _, other in cells]
-        equal, some = np.ones(views.n, dtype=np.bool_), np.zeros(grouping.groups, dtype=np.bool_)
+        equal, some = np.ones(file.n, dtype=np.bool_), np.zeros(grouping.groups, dtype=np.bool_)
         for values, prototypes in cells:
             masked = prototypes[grouping.labels]
             equal &= (values == masked) | np.isnan(masked)
@@ -59,7 +61,7 @@ class Holders:
             equal=equal,
             held=held,
             in_file=_in_file(own, written, held),
-            alone=np.any([_alone(*pair, grouping, views.k) for pair in cells], axis=0),
+            alone=np.any([_alone(*pair, grouping, k) for pair in cells], axis=0),
             _own=own,
             _written=written,
             _labels=grouping.labels,
@@ -72,12 +74,12 @@ class Holders:
         return np.asarray(~np.isnan(written) & (changed == 0))
 
 
-def _coded(views: Views, name: str, settled: Settled, at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coded(file: FileValues, name: str, settled: Settled, at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values of a field in the records and in the prototypes, as numbers; NaN where there is none."""
-    if name in views.numeric:
-        return views.values[name], views.without_codes(name, settled.numbers[:, at])
-    codes = distinct.codes_of(np.concatenate([views.columns[name].held, settled.lexemes[:, at]]))
-    own, written = codes[: views.n], codes[views.n :]
+    if name in file.numeric:
+        return file.values[name], file.without_codes(name, settled.numbers[:, at])
+    codes = distinct.codes_of(np.concatenate([file.columns[name].held, settled.lexemes[:, at]]))
+    own, written = codes[: file.n], codes[file.n :]
     # What no record has is no value: a missing code, or an empty text.
     known = np.isin(written, own[own >= 0])
     return np.where(own >= 0, own, np.nan), np.where(known, written, np.nan)

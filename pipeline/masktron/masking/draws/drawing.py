@@ -19,8 +19,9 @@ from masktron.arrays import Floats, Labels
 from masktron.config import did_you_mean
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members, codes_of
+from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import disjuncts_of
-from masktron.masking.views import Views, pattern_of
+from masktron.masking.inputs import MaskingInputs
 from masktron.methods.base import Drawn, Method
 from masktron.methods.parameters import KEEP
 from masktron.plan import Block, Partition
@@ -65,7 +66,7 @@ class Drawing:
     @classmethod
     def of(
         cls,
-        views: Views,
+        inputs: MaskingInputs,
         method: Method,
         blocks: Sequence[Block],
         *,
@@ -82,29 +83,30 @@ class Drawing:
             A parameter names a field that is not there, or one without a number in some record; or a field is to be
             kept and masked.
         """
+        file = inputs.file
         variables = tuple(name for block in blocks for name in block.variables)
         named = _named(method)
-        _refuse_unknown(views, method, named, variables)
+        _refuse_unknown(file, method, named, variables)
         kept = tuple(dict.fromkeys(named.get(KEEP.name, ())))
         fields = (*variables, *kept)
-        values = views.coded(fields)
+        values = file.coded(fields)
         for name in kept:
-            if name not in views.numeric or np.isnan(views.values[name]).any():
+            if name not in file.numeric or np.isnan(file.values[name]).any():
                 raise UsageError(
                     f"{method.name} looks at {name!r}, which has no number in some record",
-                    where=str(views.source),
+                    where=str(file.source),
                     hint="name fields that are numbers in every record",
                 )
-        nominal = np.array([name not in views.numeric and name not in views.ranks for name in fields])
-        least = max(method.least(len(fields)), ROOM * (len(fields) + 1), ROOM * views.k)
-        least = max(method.least(len(fields)), min(least, views.n))
-        if views.n < least:
+        nominal = np.array([name not in file.numeric and name not in file.ranks for name in fields])
+        least = max(method.least(len(fields)), ROOM * (len(fields) + 1), ROOM * inputs.k)
+        least = max(method.least(len(fields)), min(least, file.n))
+        if file.n < least:
             raise InfeasibleError(
-                f"{method.name} needs {least} records for {len(fields)} variables, and there are {views.n}",
-                where=str(views.source),
+                f"{method.name} needs {least} records for {len(fields)} variables, and there are {file.n}",
+                where=str(file.source),
                 hint="mask fewer variables, lower k, or take another method",
             )
-        strata = _strata(views, blocks, variables, least)
+        strata = _strata(inputs, blocks, variables, least)
         return cls(_positioned(method, named, fields), streams, variables, kept, values, nominal, classes, strata)
 
     def draw(self, attempt: int) -> Drawn:
@@ -123,6 +125,11 @@ class Drawing:
         if attempt not in self._made:
             self._made[attempt] = self._drawn(attempt)
         return self._made[attempt]
+
+    def columns(self, block: Block) -> slice:
+        """Return where the variables of a block stand among those that are drawn."""
+        start = self.variables.index(block.variables[0])
+        return slice(start, start + len(block.variables))
 
     @property
     def made(self) -> tuple[Drawn, ...]:
@@ -189,7 +196,7 @@ def _named(method: Method) -> dict[str, tuple[str, ...]]:
 
 
 def _refuse_unknown(
-    views: Views, method: Method, named: Mapping[str, Sequence[str]], variables: Sequence[str]
+    file: FileValues, method: Method, named: Mapping[str, Sequence[str]], variables: Sequence[str]
 ) -> None:
     """Refuse a field that a parameter names and the method cannot see, or must not keep.
 
@@ -199,28 +206,28 @@ def _refuse_unknown(
     """
     for parameter, names in named.items():
         for name in names:
-            if name not in views.columns:
+            if name not in file.columns:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, a field that the file does not have",
-                    where=str(views.source),
-                    hint=did_you_mean(name, views.columns),
+                    where=str(file.source),
+                    hint=did_you_mean(name, file.columns),
                 )
-            if parameter == KEEP.name and name in views.masked:
+            if parameter == KEEP.name and name in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
-                    where=str(views.source),
+                    where=str(file.source),
                     hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
                 )
-            if parameter != KEEP.name and name not in views.masked:
+            if parameter != KEEP.name and name not in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is not masked",
-                    where=str(views.source),
+                    where=str(file.source),
                     hint=f"--role {name}=confidential; or leave it out of {parameter}",
                 )
-            if name in views.masked and name not in variables:
+            if name in file.masked and name not in variables:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is masked by groups for its categories",
-                    where=str(views.source),
+                    where=str(file.source),
                     hint="name numbers, or take a method that masks categories",
                 )
 
@@ -249,12 +256,12 @@ def _filled(values: Floats, nominal: NDArray[np.bool_]) -> Floats:
     return np.where(missing, fillings, values)
 
 
-def _strata(views: Views, blocks: Sequence[Block], variables: Sequence[str], least: int) -> Members:
+def _strata(inputs: MaskingInputs, blocks: Sequence[Block], variables: Sequence[str], least: int) -> Members:
     """Return the strata: the smallest joins its nearest neighbour until none is too small."""
-    pattern = codes_of(np.stack([pattern_of(views.columns[name]) for name in variables], axis=1))
-    cells = disjuncts_of(views, Partition(tuple(blocks))).cells()
+    pattern = codes_of(inputs.file.missing(variables))
+    cells = disjuncts_of(inputs.rules, Partition(tuple(blocks))).cells()
     labels = codes_of(np.column_stack([pattern, cells]))
-    points = views.points(variables)
+    points = inputs.file.points(variables)
     points = np.where(np.isnan(points), 0.0, points)
     sizes = np.bincount(labels).astype(np.intp)
     sums = np.stack([np.bincount(labels, column) for column in points.T], axis=1)

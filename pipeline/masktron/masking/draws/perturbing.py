@@ -2,15 +2,16 @@
 
 Each record is a group of its own for settle: its drawn values are rounded, then the grid around them is searched,
 then they are moved to the nearest point that the rules admit, with the record's own unmasked fields, missing values
-and disjuncts. What finds nothing near its values is drawn anew, then hunted for, and at last takes the prototype that
-microaggregation finds for the group of the record. The same happens to a record that would come out as it went in.
+and disjuncts. What finds nothing near its values is drawn anew, then searched for, and takes the prototype at last
+that microaggregation finds for the group of the record. The same happens to a record that would come out as it went
+in.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,21 +20,21 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
+from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.block.joint_search import JointSearch
-from masktron.masking.block.settling import GroupSearches, task_of
 from masktron.masking.disclosure.cap import fallen_on
 from masktron.masking.disclosure.exposure import Exposure, exposure_of
 from masktron.masking.draws.drawing import Drawing
 from masktron.masking.draws.unchanged_draws import to_replace, unchanged_draws
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
-from masktron.masking.views import Views
 from masktron.measures.moment_shift import MomentShift, moment_shift
 from masktron.methods.contracts import MarkedReplaced
 from masktron.plan import Block
 from masktron.progress import Told, untold
 from masktron.settle.lattice import Prototype
-from masktron.settle.prototypes import Settled, Task, settle
+from masktron.settle.prototypes import Settled, settle
 
 REDRAWS = 3
 """Times that records without an admissible value near theirs are drawn anew."""
@@ -93,7 +94,7 @@ class Perturbed:
 
 
 def perturb(
-    views: Views,
+    inputs: MaskingInputs,
     blocks: Sequence[Block],
     drawing: Drawing,
     *,
@@ -104,7 +105,7 @@ def perturb(
 
     Parameters
     ----------
-    views : Views
+    inputs : MaskingInputs
     blocks : sequence of Block
         As planned for groups.
     drawing : Drawing
@@ -119,47 +120,44 @@ def perturb(
     InfeasibleError
         The method cannot keep its promise, or a record has no value that the rules admit.
     """
-    runs: list[_Settling] = []
-    start = 0
-    for block in blocks:
-        columns = slice(start, start + len(block.variables))
-        start = columns.stop
-        draws = functools.partial(_columns, drawing, columns)
-        own = block.drawing(drawing.method.name)
-        hears = untold if told is None else told(block)
-        runs.append(_Settling(views, own, draws, functools.partial(fallback, block), hears))
-    masked = [run.settled() for run in runs]
+    drawn = [
+        _DrawnBlock(
+            inputs, block, drawing, functools.partial(fallback, block), untold if told is None else told(block)
+        )
+        for block in blocks
+    ]
+    masked = [one.settled() for one in drawn]
     if not isinstance(drawing.method.contract, MarkedReplaced):
         for attempt in range(1, REDRAWS + 2):
-            unmoved = _unmoved(views, masked)
+            unmoved = _unmoved(inputs, masked)
             if not unmoved.size:
                 break
-            masked = [run.anew(unmoved, attempt) for run in runs]
+            masked = [one.anew(unmoved, attempt) for one in drawn]
     return masked
 
 
-def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> Perturbed:
+def perturbed(inputs: MaskingInputs, drawing: Drawing, masked: Sequence[MaskedBlock]) -> Perturbed:
     """Compare what a method drew with what is written.
 
     Parameters
     ----------
-    views : Views
+    inputs : MaskingInputs
     drawing : Drawing
     masked : sequence of MaskedBlock
         Those that `perturb` returned, in the same order, maybe with values that were moved for the sake of totals.
     """
-    first = drawing.draw(0)
-    numbers = tuple(name for name in drawing.variables if name in views.numeric)
+    file, first = inputs.file, drawing.draw(0)
+    numbers = tuple(name for name in drawing.variables if name in file.numeric)
     at = [drawing.variables.index(name) for name in numbers]
     known = drawing.known[:, at]
     drawn = np.where(known, first.values[:, at], np.nan)
-    written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((views.n, 0))]), np.nan)
+    written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((file.n, 0))]), np.nan)
     moved = np.nansum(np.square(written - drawn), axis=0)
-    parts = np.empty(views.n, dtype=np.intp)
+    parts = np.empty(file.n, dtype=np.intp)
     parts[drawing.strata.order] = drawing.strata.labels
     touched = to_replace(drawing).any(axis=1)
-    rare = np.zeros(views.n, dtype=np.bool_)
-    rare[_unmoved(views, masked)] = True
+    rare = np.zeros(file.n, dtype=np.bool_)
+    rare[_unmoved(inputs, masked)] = True
     return Perturbed(
         tuple(masked),
         first.labels,
@@ -168,7 +166,7 @@ def perturbed(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock]) -> 
         numbers,
         moment_shift(drawing.values[:, at], drawn, written),
         touched,
-        touched & unchanged_draws(views, drawing, masked, PROTOTYPE),
+        touched & unchanged_draws(file, drawing, masked, PROTOTYPE),
         touched & rare,
         parts,
         dict(zip(numbers, moved.tolist(), strict=True)),
@@ -182,11 +180,6 @@ def _marked(drawing: Drawing, marked: NDArray[np.bool_]) -> dict[str, NDArray[np
     return {name: np.flatnonzero(column) for name, column in zip(drawing.variables, own.T, strict=True)}
 
 
-def _columns(drawing: Drawing, columns: slice, attempt: int) -> Floats:
-    """Return what was drawn for the variables of a block."""
-    return drawing.draw(attempt).values[:, columns]
-
-
 def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Floats]:
     for one in masked:
         for position, name in enumerate(one.block.variables):
@@ -194,89 +187,99 @@ def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Fl
                 yield one.settled.numbers[:, position]
 
 
-def _unmoved(views: Views, masked: Sequence[MaskedBlock]) -> NDArray[np.intp]:
+def _unmoved(inputs: MaskingInputs, masked: Sequence[MaskedBlock]) -> NDArray[np.intp]:
     """Records that hold their own values in all drawn variables, where fewer than k records of the file hold them.
 
     A record without any value, or with values that k records have in common, is nobody's.
     """
+    file = inputs.file
     variables = [name for one in masked for name in one.block.variables]
-    codes = np.column_stack([distinct.codes_of(views.columns[name].held) for name in variables])
+    codes = np.column_stack([distinct.codes_of(file.columns[name].held) for name in variables])
     same = (codes >= 0).any(axis=1)
     for one in masked:
         for position, name in enumerate(one.block.variables):
-            if name in views.numeric:
-                own, now = views.values[name], views.without_codes(name, one.settled.numbers[:, position])
+            if name in file.numeric:
+                own, now = file.values[name], file.without_codes(name, one.settled.numbers[:, position])
                 same &= (own == now) | np.isnan(own)
             else:
-                same &= views.columns[name].held == one.settled.lexemes[:, position]
+                same &= file.columns[name].held == one.settled.lexemes[:, position]
     records = np.flatnonzero(same)
     if not records.size:
         return records
     _, which, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-    return records[counts[which.ravel()[records]] < views.k]
+    return records[counts[which.ravel()[records]] < inputs.k]
 
 
-class _Settling:
+class _DrawnBlock:
     """One block while its records are settled."""
 
     def __init__(
         self,
-        views: Views,
+        inputs: MaskingInputs,
         block: Block,
-        draws: Callable[[int], Floats],
+        drawing: Drawing,
         fallback: Callable[[], MaskedBlock],
         told: Told,
     ) -> None:
-        self._views = views
-        self._block = block
-        self._draws = draws
+        self._inputs = inputs
+        self._block = block.drawing(drawing.method.name)
+        self._drawing = drawing
         self._fallback = functools.cache(fallback)
         self._told = told
-        none = np.zeros(views.n, dtype=np.bool_)
-        self._grouping = RecordGroups(np.arange(views.n, dtype=np.intp), none, none)
-        self._judging = Judging(views, block)
-        self._beginning = JointSearch(views, block, self._grouping, self._judging, none, told)
+        none = np.zeros(inputs.file.n, dtype=np.bool_)
+        self._grouping = RecordGroups(np.arange(inputs.file.n, dtype=np.intp), none, none)
+        self._judging = Judging(inputs.rules, self._block)
+        self._joint = JointSearch(inputs.rules, self._block, self._grouping, self._judging, none, told)
+
+    def _draws(self, attempt: int) -> Floats:
+        return self._drawing.draw(attempt).values[:, self._drawing.columns(self._block)]
 
     def settled(self) -> MaskedBlock:
         """Settle the first draw; what finds nothing near it is drawn anew."""
-        self._told(0, self._views.n)
-        task, hunting = self._task(0)
-        self._begin(hunting, "")
+        self._told(0, self._inputs.file.n)
+        searches = self._search(0)
         for attempt in range(1, REDRAWS + 1):
-            if self._beginning.begun.done.all():
+            if self._joint.table.done.all():
                 break
-            self._begin(self._task(attempt)[1], "redrawn")
-        return self._finished(task)
+            self._search(attempt)
+        return self._finished(searches)
 
     def anew(self, records: NDArray[np.intp], attempt: int) -> MaskedBlock:
         """Settle some records again, by another draw while there are draws left, then by their prototypes."""
-        begun = self._beginning.begun
-        begun.done[records] = False
-        if attempt <= REDRAWS:
-            task, hunting = self._task(attempt)
-            self._begin(hunting, "redrawn")
-            return self._finished(task)
-        task, _ = self._task(0)
-        return self._finished(replace(task, candidates=lambda _: iter(())))
+        self._joint.table.done[records] = False
+        if attempt > REDRAWS:
+            return self._finished(self._searches(0), searching=False)
+        return self._finished(self._search(attempt))
 
-    def _task(self, attempt: int) -> tuple[Task, GroupSearches]:
-        drawn = self._draws(attempt)
-        task, hunting = task_of(self._views, self._block, self._grouping, drawn)
-        return replace(task, resort=self._resort), hunting
+    def _searches(self, attempt: int) -> GroupSearches:
+        return GroupSearches(self._inputs, self._block, self._grouping, self._draws(attempt))
 
-    def _begin(self, hunting: GroupSearches, stage: str) -> None:
-        """Settle all that is open at once, and give what that settles a stage, if there is one."""
-        begun = self._beginning.begun
-        before = begun.done.copy()
-        self._beginning.aggregates(hunting.cases, hunting.hunt(0))
-        if stage:
-            begun.exits[begun.done & ~before] = stage
+    def _search(self, attempt: int) -> GroupSearches:
+        """Settle all that is open at once by a draw, and return how to search for what is left."""
+        searches, table = self._searches(attempt), self._joint.table
+        before = table.done.copy()
+        self._joint.aggregates(searches.patterns, searches.of(0))
+        if attempt:
+            table.exits[table.done & ~before] = "redrawn"
+        return searches
 
-    def _finished(self, task: Task) -> MaskedBlock:
-        begun = self._beginning.begun
-        settled = settle(task, self._judging, begun, self._told)
-        begun.done[:] = True
-        exposure = self._exposed(exposure_of(self._views, self._block, self._grouping, settled), settled)
+    def _finished(self, searches: GroupSearches, *, searching: bool = True) -> MaskedBlock:
+        """Settle what is left: by what is found near the draw of a record, at last by the prototype of a group."""
+
+        def candidates(record: int) -> Iterator[Prototype]:
+            if searching:
+                yield from searches.searched(record)
+            yield from self._resort(record)
+
+        settled = settle(
+            searches.records,
+            candidates,
+            self._judging,
+            self._joint.table,
+            conflict=searches.conflict,
+            told=self._told,
+        )
+        exposure = self._exposed(exposure_of(self._inputs, self._block, self._grouping, settled), settled)
         return MaskedBlock(self._block, self._grouping, settled, exposure, aims=self._draws(0))
 
     def _exposed(self, exposure: Exposure, settled: Settled) -> Exposure:
@@ -286,8 +289,8 @@ class _Settling:
             return exposure
         masked = self._fallback()
         groups, first = np.unique(masked.grouping.labels[records], return_index=True)
-        copied = np.zeros(self._views.n, dtype=np.bool_)
-        copied[records[first]] = fallen_on(self._views, masked)[groups]
+        copied = np.zeros(self._inputs.file.n, dtype=np.bool_)
+        copied[records[first]] = fallen_on(self._inputs, masked)[groups]
         return exposure.copying(copied)
 
     def _resort(self, record: int) -> Iterator[Prototype]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.masking.draws.drawing import Drawing
+from masktron.masking.file_values import FileValues
 from masktron.masking.masked import MaskedBlock
-from masktron.masking.views import Views
 from masktron.settle.grid import LONG, TIED_DIGITS
 from masktron.sources.records import Column
 
@@ -23,12 +23,12 @@ def to_replace(drawing: Drawing) -> _Flags:
     return drawing.known if marked is None else drawing.known & marked
 
 
-def unchanged_draws(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock], prototype: str) -> _Flags:
+def unchanged_draws(file: FileValues, drawing: Drawing, masked: Sequence[MaskedBlock], prototype: str) -> _Flags:
     """Tell which records got, in every block, a draw that rounds to the values that they had.
 
     Parameters
     ----------
-    views : Views
+    file : FileValues
     drawing : Drawing
     masked : sequence of MaskedBlock
         Of its variables, in their order.
@@ -42,26 +42,24 @@ def unchanged_draws(views: Views, drawing: Drawing, masked: Sequence[MaskedBlock
         that were made has its own values in the place of all that is to be replaced there; also where nothing is.
     """
     wanted = to_replace(drawing)
-    found = np.ones(views.n, dtype=np.bool_)
-    same = [_same(views, drawing, drawn.values) | ~wanted for drawn in drawing.made]
-    start = 0
+    found = np.ones(file.n, dtype=np.bool_)
+    same = [_same(file, drawing, drawn.values) | ~wanted for drawn in drawing.made]
     for one in masked:
-        columns = slice(start, start + len(one.block.variables))
-        start = columns.stop
+        columns = drawing.columns(one.block)
         drawn = np.logical_or.reduce([cells[:, columns].all(axis=1) for cells in same])
         found &= (drawn & (one.settled.exits != prototype)) | ~wanted[:, columns].any(axis=1)
     return found
 
 
-def _same(views: Views, drawing: Drawing, drawn: Floats) -> _Flags:
+def _same(file: FileValues, drawing: Drawing, drawn: Floats) -> _Flags:
     """Which drawn values are those of the original once they are rounded as `settle` rounds; shape (n, variables)."""
     same = np.zeros(drawn.shape, dtype=np.bool_)
     for at, name in enumerate(drawing.variables):
         own = drawing.values[:, at]
-        if name in views.numeric:
-            same[:, at] = np.abs(drawn[:, at] - own) <= _half_step(views.columns[name], own)
+        if name in file.numeric:
+            same[:, at] = np.abs(drawn[:, at] - own) <= _half_step(file.columns[name], own)
         else:
-            holders = views.holders((name,), drawn[:, [at]], np.zeros((views.n, 1), dtype=np.intp))
+            holders = file.holders((name,), drawn[:, [at]], np.zeros((file.n, 1), dtype=np.intp))
             same[:, at] = own[holders[:, 0]] == own
     return same
 

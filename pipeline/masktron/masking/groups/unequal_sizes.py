@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.grouping.record_groups import RecordGroups
+from masktron.masking.record_rules import RecordRules
 from masktron.masking.totals.file_conditions import FileConditions
 from masktron.masking.totals.total_condition import TotalCondition
-from masktron.masking.views import Views
 from masktron.plan import Partition
 from masktron.settle.lattice import FINER
 
@@ -24,7 +24,7 @@ TRIED = 60
 
 
 def with_unequal_sizes(
-    views: Views, partition: Partition, grouping: RecordGroups, tallies: FileConditions, apart: NDArray[np.intp]
+    rules: RecordRules, partition: Partition, grouping: RecordGroups, tallies: FileConditions, apart: NDArray[np.intp]
 ) -> RecordGroups:
     """Dissolve a group where totals that have to stay are no multiples of what the sizes of the groups allow.
 
@@ -38,15 +38,15 @@ def with_unequal_sizes(
     Grouping
         The same where nothing is needed, or where no group can be dissolved; no group is smaller than before.
     """
-    wanted = {condition: _total(views, condition) for condition in tallies.on(views.texts) if condition.moving}
-    while stuck := _stuck(views, partition, wanted, grouping):
+    wanted = {condition: _total(rules, condition) for condition in tallies.on(rules.file.texts) if condition.moving}
+    while stuck := _stuck(rules, partition, wanted, grouping):
         chosen = np.logical_or.reduce([part.chosen for condition in stuck for part in condition.moving])
-        dissolving = _Dissolving(views, partition, grouping, apart)
+        dissolving = _Dissolving(rules, partition, grouping, apart)
         options = (dissolving.without(int(group)) for group in dissolving.candidates(chosen))
         better = [
             (cost, position, option)
             for position, (cost, option) in enumerate(found for found in options if found is not None)
-            if len(_stuck(views, partition, wanted, option)) < len(stuck)
+            if len(_stuck(rules, partition, wanted, option)) < len(stuck)
         ]
         if not better:
             break
@@ -54,21 +54,21 @@ def with_unequal_sizes(
     return grouping
 
 
-def _total(views: Views, condition: TotalCondition) -> Fraction:
+def _total(rules: RecordRules, condition: TotalCondition) -> Fraction:
     """What the moving parts of a condition add up to in the original."""
-    figures = ((part.coefficient, part.figure(views.texts)) for part in condition.moving)
+    figures = ((part.coefficient, part.figure(rules.file.texts)) for part in condition.moving)
     return sum((factor * figure for factor, figure in figures if figure is not None), Fraction(0))
 
 
 def _stuck(
-    views: Views, partition: Partition, wanted: Mapping[TotalCondition, Fraction], grouping: RecordGroups
+    rules: RecordRules, partition: Partition, wanted: Mapping[TotalCondition, Fraction], grouping: RecordGroups
 ) -> list[TotalCondition]:
     """Return the equalities to which no prototypes of these groups give the total that they have in the original."""
     groupings = dict.fromkeys(partition.variables, grouping)
     found: list[TotalCondition] = []
     for condition, total in wanted.items():
         if condition.relation == "=":
-            unit = condition.measure(views.texts, groupings, finer=FINER)
+            unit = condition.measure(rules.file.texts, groupings, finer=FINER)
             found += [condition] if unit and total % unit else []
     return found
 
@@ -76,16 +76,18 @@ def _stuck(
 class _Dissolving:
     """The groups, their centres, and what keeps records from joining them."""
 
-    def __init__(self, views: Views, partition: Partition, grouping: RecordGroups, apart: NDArray[np.intp]) -> None:
-        points = views.points(partition.variables)
+    def __init__(
+        self, rules: RecordRules, partition: Partition, grouping: RecordGroups, apart: NDArray[np.intp]
+    ) -> None:
+        points = rules.file.points(partition.variables)
         self._points = np.where(np.isnan(points), 0.0, points)
         self._grouping = grouping
         self._apart = apart
         self._members = grouping.members
         self._centres = np.stack([self._points[members].mean(axis=0) for members in self._members])
         self._codes = np.array([apart[members[0]] for members in self._members])
-        forms = [form for block in partition.blocks for form in views.forms(block) if len(form) > 1]
-        self._holding = [views.satisfied_by(form) for form in forms]
+        forms = [form for block in partition.blocks for form in rules.forms(block) if len(form) > 1]
+        self._holding = [rules.satisfied_by(form) for form in forms]
         self._shared = [
             np.stack([holding[members].all(axis=0) for members in self._members]) for holding in self._holding
         ]

@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.classify.forms import ALWAYS, satisfied, variables_of
+from masktron.classify.forms import ALWAYS, variables_of
 from masktron.constraints import CrossRecordEdit, Relation, Tally, TallyBound
 from masktron.grouping.members import codes_of
+from masktron.masking.file_values import distinct_lexemes, lexeme_codes
+from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.masking.totals.control_totals import ControlTotals
 from masktron.masking.totals.total_condition import TallyTerm, TextColumns, TotalCondition
-from masktron.masking.views import Views, distinct_lexemes, lexeme_codes
 from masktron.sources.lexical import parse_number
 
 
@@ -25,12 +26,13 @@ class FileConditions:
     outside the records and cannot be read, the figure of the original takes its place, since it satisfies the rule.
     """
 
-    def __init__(self, views: Views) -> None:
-        self._views = views
+    def __init__(self, rules: RecordRules) -> None:
+        self._rules = rules
+        self._file = rules.file
         self._asked: dict[tuple[object, ...], tuple[Relation, Fraction]] = {}
-        self._outside = ControlTotals(views)
-        for condition, known in self._conditions(views.texts):
-            figure = condition.figure(views.texts)
+        self._outside = ControlTotals(rules)
+        for condition, known in self._conditions(rules.file.texts):
+            figure = condition.figure(rules.file.texts)
             if figure is None:
                 continue
             if not known:
@@ -58,18 +60,18 @@ class FileConditions:
             for tally, _ in bound.terms:
                 if tally.field not in variables or tally.function not in ("sum", "avg"):
                     continue
-                codes += [lexeme_codes(self._views.texts[name]) for name in tally.by]
-                if tally.where != ALWAYS and self._views.masked.isdisjoint(variables_of(tally.where)):
-                    codes.append(self._where(tally, self._views.texts).astype(np.intp))
+                codes += [lexeme_codes(self._file.texts[name]) for name in tally.by]
+                if tally.where != ALWAYS and self._file.masked.isdisjoint(variables_of(tally.where)):
+                    codes.append(self._where(tally, self._file.texts).astype(np.intp))
         return codes
 
     def _bounds(self) -> Iterator[tuple[int, int, TallyBound]]:
-        for rule in self._views.over_file:
-            constraint = self._views.edits[rule].constraint
+        for rule in self._rules.over_file:
+            constraint = self._rules.edits[rule].constraint
             if isinstance(constraint, CrossRecordEdit):
                 for position, bound in enumerate(constraint.bounds):
                     by = {tally.by for tally, _ in bound.terms if tally.by}
-                    if len(by) <= 1 and not any(self._views.masked.intersection(names) for names in by):
+                    if len(by) <= 1 and not any(self._file.masked.intersection(names) for names in by):
                         yield rule, position, bound
 
     def _conditions(self, columns: TextColumns) -> Iterator[tuple[TotalCondition, bool]]:
@@ -92,14 +94,14 @@ class FileConditions:
 
     def _decimals(self, tally: Tally) -> int | None:
         name = tally.field
-        moves = tally.function in ("sum", "avg") and name in self._views.masked and name in self._views.numeric
-        return self._views.columns[name].decimals if moves else None
+        moves = tally.function in ("sum", "avg") and name in self._file.masked and name in self._file.numeric
+        return self._file.columns[name].decimals if moves else None
 
     def _classes(self, bound: TallyBound) -> Iterator[tuple[int, NDArray[np.bool_]]]:
         """Yield the classes of records for which a condition is asked one by one."""
         by = next((tally.by for tally, _ in bound.terms if tally.by), ())
-        columns = [lexeme_codes(self._views.texts[name]) for name in by]
-        codes = codes_of(np.stack([np.zeros(self._views.n, dtype=np.intp), *columns], axis=1))
+        columns = [lexeme_codes(self._file.texts[name]) for name in by]
+        codes = codes_of(np.stack([np.zeros(self._file.n, dtype=np.intp), *columns], axis=1))
         for code in range(int(codes.max()) + 1):
             yield code, codes == code
 
@@ -107,13 +109,7 @@ class FileConditions:
         """Tell which records a tally takes, shape (n,)."""
         texts = {name: columns[name] for name in variables_of(tally.where)}
         numbers = {name: _numbers(column) for name, column in texts.items()}
-        found = np.zeros(self._views.n, dtype=np.bool_)
-        for conjunction in tally.where:
-            holding = np.ones(self._views.n, dtype=np.bool_)
-            for atom in conjunction:
-                holding &= satisfied(atom, numbers, texts)
-            found |= holding
-        return found
+        return held_disjuncts(tally.where, self._file.n, numbers, texts, {}).any(axis=1)
 
 
 def _numbers(column: NDArray[np.object_]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from masktron.settle.system import Equality, Recipe
 from masktron.sources.records import Column
 
 COMPANIONS = 6
-"""Fields that are tried in company with one."""
+"""Fields that are tried together with one."""
 NUDGES = (1, -1, 2, -2, 3, -3)
 """Points of the grid by which a long fraction goes along: a product in doubles is exact for some last digits only."""
 

@@ -8,15 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from masktron.masking.block.settling import task_of
+from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.disclosure.exposure import exposure_of
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.totals.grid_moves import ExactValues, GridMove, companions_of, moves_of, stride_of
-from masktron.masking.views import Views
 from masktron.settle.grid import LONG, Grid, scales
 from masktron.settle.lattice import Prototype, Search
-from masktron.settle.prototypes import Contexts
+from masktron.settle.prototypes import ContextJudge
 from masktron.settle.residual_rules import satisfies
 from masktron.settle.system import Recipe
 from masktron.sources.lexical import parse_number, reads_alike
@@ -60,29 +60,32 @@ class GroupStep:
 class BlockSteps:
     """The prototypes of a block while they are moved; each group keeps one."""
 
-    def __init__(self, views: Views, position: int, masked: MaskedBlock) -> None:
+    def __init__(self, inputs: MaskingInputs, position: int, masked: MaskedBlock) -> None:
         self.position = position
         self.masked = masked
         self.moved: set[int] = set()
-        self._views = views
-        task, self._hunting = task_of(views, masked.block, masked.grouping, masked.aims)
-        self._contexts = Contexts(task, Judging(views, masked.block))
+        self._inputs = inputs
+        self._file = inputs.file
+        self._searches = GroupSearches(inputs, masked.block, masked.grouping, masked.aims)
+        self._judge = ContextJudge(self._searches.records, Judging(inputs.rules, masked.block))
         self._lexemes = masked.settled.lexemes.copy()
-        self._companions = companions_of(views.forms(masked.block))
-        self._strides = {name: stride_of(views.columns[name]) for name in views.numeric & {*masked.block.variables}}
-        self._long = {name for name in self._strides if views.columns[name].decimals > LONG}
+        self._companions = companions_of(inputs.rules.forms(masked.block))
+        self._strides = {
+            name: stride_of(inputs.file.columns[name]) for name in inputs.file.numeric & {*masked.block.variables}
+        }
+        self._long = {name for name in self._strides if inputs.file.columns[name].decimals > LONG}
         self._known: dict[Recipe, list[GridMove]] = {}
-        self._searches: dict[tuple[int, tuple[str | None, ...]], tuple[Search, Sequence[Recipe]]] = {}
+        self._beside: dict[tuple[int, tuple[str | None, ...]], Search] = {}
         self._exits = masked.settled.exits.copy()
         variables = masked.block.variables
-        self._scale = dict(zip(variables, scales(views.coded(variables)).tolist(), strict=True))
+        self._scale = dict(zip(variables, scales(self._searches.aggregates.values).tolist(), strict=True))
 
     @property
     def result(self) -> MaskedBlock:
         """The block with its prototypes as they are now."""
         block, grouping = self.masked.block, self.masked.grouping
         settled = replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits, known=None)
-        exposure = exposure_of(self._views, block, grouping, settled)
+        exposure = exposure_of(self._inputs, block, grouping, settled)
         if block.drawn:
             # what a prototype copied is still there, unless its record was moved
             before, stay = self.masked.exposure, ~np.isin(np.arange(grouping.groups), list(self.moved))
@@ -103,7 +106,7 @@ class BlockSteps:
         steps = [step for own in found.values() for step in own]
         candidates = [self.take(step.group, [(step, 1)]) for step in steps]
         offers = [(step, made) for step, made in zip(steps, candidates, strict=True) if made is not None]
-        verdicts = self._contexts.judged([(step.group, candidate) for step, candidate in offers])
+        verdicts = self._judge.judged([(step.group, candidate) for step, candidate in offers])
         fine = {step.key for (step, _), accepted in zip(offers, verdicts, strict=True) if accepted}
         return {group: [step for step in own if step.key in fine] for group, own in found.items()}
 
@@ -142,7 +145,7 @@ class BlockSteps:
 
     def accept(self, offers: Mapping[int, Sequence[Prototype]]) -> dict[int, int]:
         """Let each group take the first of its candidates that the engines accept; return which one that was."""
-        accepted = self._contexts.accepted(offers)
+        accepted = self._judge.accepted(offers)
         for group, candidate in accepted.items():
             self._lexemes[group] = [candidate.lexemes[name] for name in self.masked.block.variables]
             self._exits[group] = candidate.stage
@@ -161,20 +164,20 @@ class BlockSteps:
         """Numbers of the prototype; fields without one, with a missing code or with a category are left out."""
         found: ExactValues = {}
         for name, text in self._texts(group).items():
-            if text is None or name not in self._views.numeric or np.isnan(parse_number(text)):
+            if text is None or name not in self._file.numeric or np.isnan(parse_number(text)):
                 continue
             value = Fraction(text.strip())
-            if value not in self._views.codes.get(name, ()):
+            if value not in self._file.codes.get(name, ()):
                 found[name] = value
         return found
 
     def _recipes(self, group: int, values: ExactValues) -> Iterator[Recipe]:
-        for recipe in self._around(group)[1][:RECIPES]:
+        for recipe in self._around(group).ways[:RECIPES]:
             if values.keys() >= {*recipe.free, *(pivot for pivot, _ in recipe.steps)}:
                 yield recipe
 
     def _grids(self, group: int, digits: int) -> Mapping[str, Grid]:
-        grids = self._around(group)[0].grids
+        grids = self._around(group).grids
         return {name: grid.finer(digits) for name, grid in grids.items()} if digits else grids
 
     def _size(self, group: int, name: str, value: Fraction) -> float:
@@ -191,14 +194,14 @@ class BlockSteps:
         for name, value in after.items():
             if value == before[name]:
                 continue
-            if not grids[name].holds(value) or value in self._views.codes.get(name, ()):
+            if not grids[name].holds(value) or value in self._file.codes.get(name, ()):
                 return None
             texts[name] = grids[name].lexeme(value)
-        return texts if satisfies(self._around(group)[0].rules, after) else None
+        return texts if satisfies(self._around(group).rules, after) else None
 
-    def _around(self, group: int) -> tuple[Search, Sequence[Recipe]]:
+    def _around(self, group: int) -> Search:
         """The search beside the prototype of a group, as it is now."""
         texts = tuple(self._lexemes[group])
-        if (group, texts) not in self._searches:
-            self._searches[group, texts] = self._hunting.around(group, self._texts(group), self._values(group))
-        return self._searches[group, texts]
+        if (group, texts) not in self._beside:
+            self._beside[group, texts] = self._searches.around(group, self._texts(group), self._values(group))
+        return self._beside[group, texts]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.totals.file_conditions import FileConditions
 from masktron.masking.totals.spreading import Spreading, columns_of, refuse
 from masktron.masking.totals.total_condition import TextColumns, TotalCondition
-from masktron.masking.views import Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class Repair:
     groups: int
 
 
-def keep_totals(views: Views, blocks: Sequence[MaskedBlock]) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
+def keep_totals(inputs: MaskingInputs, blocks: Sequence[MaskedBlock]) -> tuple[list[MaskedBlock], tuple[Repair, ...]]:
     """Move prototypes until every condition on counts and totals holds, where masking broke one.
 
     Parameters
     ----------
-    views : Views
+    inputs : MaskingInputs
     blocks : sequence of MaskedBlock
 
     Raises
@@ -50,19 +50,19 @@ def keep_totals(views: Views, blocks: Sequence[MaskedBlock]) -> tuple[list[Maske
     InfeasibleError
         A count or a total is not what a rule asks for, and no steps of the groups mend it.
     """
-    if not views.over_file:
+    if not inputs.rules.over_file:
         return list(blocks), ()
-    tallies = FileConditions(views)
-    before = columns_of(views, blocks)
+    tallies = FileConditions(inputs.rules)
+    before = columns_of(inputs.file, blocks)
     broken = [condition for condition in tallies.on(before) if not condition.holds(condition.figure(before))]
     if not broken:
         return list(blocks), ()
     for condition in broken:
         if not condition.moving:
-            refuse(views, condition, before, "no step of the grid can mend it")
-    spreading = Spreading(views, blocks, tallies)
+            refuse(inputs.rules, condition, before, "no step of the grid can mend it")
+    spreading = Spreading(inputs, blocks, tallies)
     result = spreading.run()
-    after = columns_of(views, result)
+    after = columns_of(inputs.file, result)
     now = {condition.key: condition for condition in tallies.on(after)}
     return result, tuple(
         Repair(

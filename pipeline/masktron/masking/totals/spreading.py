@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from masktron.constraints import CrossRecordEdit
 from masktron.errors import InfeasibleError
+from masktron.masking.file_values import FileValues
+from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
+from masktron.masking.record_rules import RecordRules
 from masktron.masking.totals.file_conditions import FileConditions
 from masktron.masking.totals.group_steps import BlockSteps, GroupStep
 from masktron.masking.totals.step_counts import ShiftRange, StepKind, even_steps, whole_steps
 from masktron.masking.totals.total_condition import TextColumns, TotalCondition, step_of
-from masktron.masking.views import Views
 from masktron.settle.lattice import FINER, Prototype
 
 ROUNDS = 30
@@ -42,14 +44,14 @@ type _Times = tuple[GroupStep, int]
 class Spreading:
     """The blocks whose fields stand in totals, while their prototypes are moved."""
 
-    def __init__(self, views: Views, blocks: Sequence[MaskedBlock], tallies: FileConditions) -> None:
-        self._views = views
+    def __init__(self, inputs: MaskingInputs, blocks: Sequence[MaskedBlock], tallies: FileConditions) -> None:
+        self._inputs = inputs
         self._tallies = tallies
         self._blocks = list(blocks)
-        conditions = tallies.on(columns_of(views, blocks))
+        conditions = tallies.on(columns_of(inputs.file, blocks))
         self._summed = frozenset().union(*(condition.summed for condition in conditions))
         self._moving = {
-            position: BlockSteps(views, position, masked)
+            position: BlockSteps(inputs, position, masked)
             for position, masked in enumerate(blocks)
             # What is solved in each record would have to be solved anew; such blocks are judged, not moved.
             if not self._summed.isdisjoint(masked.block.variables) and not masked.block.solved
@@ -71,16 +73,16 @@ class Spreading:
         """Return the blocks with the prototypes moved."""
         for digits in range(FINER + 1):
             for _ in range(ROUNDS):
-                columns = columns_of(self._views, self._masked)
+                columns = columns_of(self._inputs.file, self._masked)
                 conditions = self._tallies.on(columns)
                 if all(condition.holds(condition.figure(columns)) for condition in conditions):
                     return self._masked
                 if not self._round(conditions, columns, digits):
                     break
-        columns = columns_of(self._views, self._masked)
+        columns = columns_of(self._inputs.file, self._masked)
         for condition in self._tallies.on(columns):
             if not condition.holds(condition.figure(columns)):
-                refuse(self._views, condition, columns, self._why(condition, columns))
+                refuse(self._inputs.rules, condition, columns, self._why(condition, columns))
         return self._masked
 
     def _round(self, conditions: Sequence[TotalCondition], columns: TextColumns, digits: int) -> bool:
@@ -268,24 +270,24 @@ def _cheapest(found: Sequence[tuple[GroupStep, StepKind]]) -> list[tuple[GroupSt
     return [found[at] for rank, _, at in sorted(ranked)[:MOST] if rank < ALIKE]
 
 
-def columns_of(views: Views, blocks: Sequence[MaskedBlock]) -> dict[str, NDArray[np.object_]]:
+def columns_of(file: FileValues, blocks: Sequence[MaskedBlock]) -> dict[str, NDArray[np.object_]]:
     """Return the lexemes of all fields, the masked ones as they are now."""
     masked = {
         name: block.lexemes(position) for block in blocks for position, name in enumerate(block.block.variables)
     }
-    return {**views.texts, **masked}
+    return {**file.texts, **masked}
 
 
-def refuse(views: Views, condition: TotalCondition, columns: TextColumns, why: str) -> Never:
+def refuse(rules: RecordRules, condition: TotalCondition, columns: TextColumns, why: str) -> Never:
     """Stop on a condition that masking breaks: its rule, the direction and the reason, and no values."""
     figure = condition.figure(columns)
-    edit = views.edits[condition.rule]
+    edit = rules.edits[condition.rule]
     kind = edit.constraint.kind if isinstance(edit.constraint, CrossRecordEdit) else "figure"
     way = "is not a number" if figure is None else "is not what it asks for"
     if figure is not None and len(condition.parts) == 1:
         high = (figure > condition.bound) == (condition.parts[0].coefficient > 0)
         way = f"is too {'high' if high else 'low'}"
-    names = ", ".join(sorted(views.masked & set(edit.variables)))
+    names = ", ".join(sorted(rules.file.masked & set(edit.variables)))
     raise InfeasibleError(
         f"the rule {edit.check.id!r} looks at several records at once and reads the masked {names}: after masking "
         f"its {kind} {way}; {why}",

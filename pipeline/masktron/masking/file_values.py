@@ -1,109 +1,96 @@
-"""What all blocks of a run share: columns as numbers, as rules see them and as texts; weights; forms; partitions."""
+"""The records to mask, column by column: as numbers, as rules see them, as texts, and as points."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.aggregators import ALL as AGGREGATORS
-from masktron.aggregators.base import Aggregator
-from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.mode import Mode
-from masktron.classify import Edit
-from masktron.classify.forms import form_of, satisfied
+from masktron.arrays import FloatColumns, Floats
 from masktron.config import Role
-from masktron.constraints import Form
-from masktron.evaluation.domains import domain_values
-from masktron.evaluation.engines import Original
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.kernels.mdav import TREE_FROM
-from masktron.masking.groups.partitioning import MethodPartitioner
 from masktron.partitions.column_kinds import NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.mdav import standardise
-from masktron.partitions.partitioner import Partitioner
-from masktron.plan import Block, Plan
+from masktron.plan import Plan
 from masktron.roles import ranks
-from masktron.rulebook.schema import Rulebook
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import Column, Records, Status
+from masktron.sources.records import Column, Layout, Records, Status
 
 
-class Views:
+@dataclass(frozen=True, slots=True, eq=False)
+class FileValues:
     """The records to mask, in the forms in which grouping and settling need them.
 
     Attributes
     ----------
     source : Path
         The file of the records, for messages.
-    partitions : tuple of Partition
-        Of the plan.
+    layout : Layout
+    columns : mapping of field name to Column
+    n : int
+        Number of records.
+    numeric : frozenset of str
+        Fields that are masked as numbers; the others hold categories.
+    ranks : mapping of field name to ndarray of float64, shape (n,)
+        Of the masked fields with ordered categories; NaN where missing.
+    masked : frozenset of str
+        Fields that are masked.
+    codes : mapping of field name to frozenset of Fraction
+        Numbers that mean 'missing'.
+    weights : ndarray of float64, shape (n,), or None
     values : mapping of field name to ndarray of float64, shape (n,)
         Numbers; NaN where missing.
     seen : mapping of field name to ndarray of float64, shape (n,)
         The same as rules read them: a missing code that is a number counts as that number.
     texts : mapping of field name to ndarray of object, shape (n,)
         Lexemes; None where absent.
-    codes : mapping of field name to frozenset of Fraction
-        Numbers that mean 'missing'.
-    masked : frozenset of str
-        Fields that are masked.
-    over_file : tuple of int
-        Rules over several records that read a masked field.
-    numeric : set of str
-        Fields that are masked as numbers; the others hold categories.
-    domains : mapping of InDomain to frozenset of str
-        Texts that the original holds where a rule asks for a value of it.
-    ranks : mapping of field name to ndarray of float64, shape (n,)
-        Of the masked fields with ordered categories; NaN where missing.
-    weights : ndarray of float64, shape (n,), or None
-    partitioner : Partitioner or MethodPartitioner
-        Partitions points, shape (n, d), in groups of at least k.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        plan: Plan,
-        edits: Sequence[Edit],
-        rulebook: Rulebook,
-        original: Path,
-        partitioner: Partitioner | MethodPartitioner | None = None,
-    ) -> None:
-        self.source = records.source
-        self.columns = records.columns
-        self.layout = records.layout
-        self.partitions = plan.partitions
-        self.k = plan.k
-        self.n = len(records)
-        self.edits = {edit.check.index: edit for edit in edits}
-        self.rulebook = rulebook
-        self.original = original
-        self.codes = {fact.name: fact.code_numbers for fact in plan.fields}
-        self.masked = frozenset(plan.by_role(Role.CONFIDENTIAL))
-        self.over_file = tuple(index for index, _ in plan.over_file)
-        self.numeric = {fact.name for fact in plan.fields if fact.numeric}
-        self.ranks = {
-            fact.name: ranks(self.columns[fact.name], fact.order)
-            for fact in plan.fields
-            if fact.order is not None and fact.role is Role.CONFIDENTIAL
-        }
+    source: Path
+    layout: Layout
+    columns: Mapping[str, Column]
+    n: int
+    numeric: frozenset[str]
+    ranks: FloatColumns
+    masked: frozenset[str]
+    codes: Mapping[str, frozenset[Fraction]]
+    weights: Floats | None
+    values: FloatColumns
+    seen: FloatColumns
+    texts: Mapping[str, NDArray[np.object_]]
+    _known_places: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, records: Records, plan: Plan) -> FileValues:
+        """Read the columns of some records as the roles of a plan ask."""
+        columns = records.columns
         weight = plan.by_role(Role.WEIGHT)
-        self.weights = self.columns[weight[0]].values if weight else None
-        self.values = {name: column.values for name, column in self.columns.items()}
-        # Rules see the number in a missing code; masking does not.
-        self.seen = {name: _with_codes(column) for name, column in self.columns.items()}
-        self.texts = {name: column.lexemes for name, column in self.columns.items()}
-        self.domains = domain_values([form_of(edit.constraint) for edit in edits], rulebook, original)
-        self.partitioner: Partitioner | MethodPartitioner = Partitioner() if partitioner is None else partitioner
-        self._satisfied: dict[Form, NDArray[np.bool_]] = {}
-        self._document = Original(original, known=True)  # the records were read from it
-        self._engines: dict[EngineChoice, BatchEvaluator] = {}
-        self._known_places: dict[str, NDArray[np.float64]] = {}
+        return cls(
+            source=records.source,
+            layout=records.layout,
+            columns=columns,
+            n=len(records),
+            numeric=frozenset(fact.name for fact in plan.fields if fact.numeric),
+            ranks={
+                fact.name: ranks(columns[fact.name], fact.order)
+                for fact in plan.fields
+                if fact.order is not None and fact.role is Role.CONFIDENTIAL
+            },
+            masked=frozenset(plan.by_role(Role.CONFIDENTIAL)),
+            codes={fact.name: fact.code_numbers for fact in plan.fields},
+            weights=columns[weight[0]].values if weight else None,
+            values={name: column.values for name, column in columns.items()},
+            # Rules see the number in a missing code; masking does not.
+            seen={name: _with_codes(column) for name, column in columns.items()},
+            texts={name: column.lexemes for name, column in columns.items()},
+        )
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
@@ -135,34 +122,14 @@ class Views:
         distinct, codes = distinct_lexemes(self.texts[name])
         return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
 
+    def missing(self, variables: Sequence[str]) -> NDArray[np.intp]:
+        """Code what is missing and how, shape (n, p): 0 for values; missing codes differ by their lexeme."""
+        return np.stack([_missing(self.columns[name]) for name in variables], axis=1)
+
     def without_codes(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of a field with NaN in the place of those that mean 'missing'."""
         codes = self.codes.get(name, frozenset())
         return np.where(np.isin(numbers, [float(code) for code in codes]), np.nan, numbers) if codes else numbers
-
-    def forms(self, block: Block) -> list[Form]:
-        """Return the forms of the rules of a block."""
-        return [form_of(self.edits[check].constraint) for check in block.checks]
-
-    def engine(self, checks: tuple[int, ...], choice: EngineChoice) -> BatchEvaluator:
-        """Return what judges some checks; kept until others are asked for, as all candidates of a block need it."""
-        if any(engine.checks != frozenset(checks) for engine in self._engines.values()):
-            self._engines.clear()
-        if choice not in self._engines:
-            self._engines[choice] = BatchEvaluator(
-                self.rulebook, self.layout, checks=checks, original=self._document, engine=choice
-            )
-        return self._engines[choice]
-
-    def satisfied_by(self, form: Form) -> NDArray[np.bool_]:
-        """Which disjuncts each record satisfies, shape (n, disjuncts); found once, for groups and for prototypes."""
-        if form not in self._satisfied:
-            holding = np.ones((self.n, len(form)), dtype=np.bool_)
-            for position, conjunction in enumerate(form):
-                for atom in conjunction:
-                    holding[:, position] &= satisfied(atom, self.seen, self.texts, domains=self.domains)
-            self._satisfied[form] = holding
-        return self._satisfied[form]
 
     def coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Numbers, ranks of ordered categories and codes of others; NaN where missing. Shape (n, p)."""
@@ -239,15 +206,7 @@ def _with_codes(column: Column) -> NDArray[np.float64]:
     return values
 
 
-def aggregator_of(block: Block) -> Aggregator:
-    """Return what aggregates a block; derive takes its targets from means."""
-    if block.derived:
-        return Mean()
-    return next(aggregator for aggregator in AGGREGATORS if aggregator.name == block.aggregator)
-
-
-def pattern_of(column: Column) -> NDArray[np.intp]:
-    """Code what is missing and how: 0 for values; missing codes differ by their lexeme."""
+def _missing(column: Column) -> NDArray[np.intp]:
     codes = column.status.astype(np.intp)
     coded = column.status == Status.CODE
     if coded.any():

@@ -1,0 +1,53 @@
+"""What all blocks of a run share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from masktron.classify import Edit
+from masktron.masking.file_values import FileValues
+from masktron.masking.groups.partitioning import MethodPartitioner
+from masktron.masking.record_rules import RecordRules
+from masktron.partitions.partitioner import Partitioner
+from masktron.plan import Plan
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Records
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskingInputs:
+    """The records to mask, the rules that they obey, and what forms their groups.
+
+    Attributes
+    ----------
+    rules : RecordRules
+    k : int
+        Records that share what is published, at least.
+    partitioner : Partitioner or MethodPartitioner
+        Partitions points, shape (n, d), in groups of at least k.
+    """
+
+    rules: RecordRules
+    k: int
+    partitioner: Partitioner | MethodPartitioner
+
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        plan: Plan,
+        edits: Sequence[Edit],
+        rulebook: Rulebook,
+        original: Path,
+        partitioner: Partitioner | MethodPartitioner | None = None,
+    ) -> MaskingInputs:
+        """Collect the inputs; MDAV forms the groups where no partitioner is given."""
+        rules = RecordRules.of(FileValues.of(records, plan), plan, edits, rulebook, original)
+        return cls(rules, plan.k, Partitioner() if partitioner is None else partitioner)
+
+    @property
+    def file(self) -> FileValues:
+        """The records."""
+        return self.rules.file

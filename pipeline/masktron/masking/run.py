@@ -1,0 +1,299 @@
+"""All blocks of a plan, from strata to masked blocks.
+
+1. Groups: each partition of the plan parts and ties its records, and forms groups (`groups/strata`).
+2. Prototypes: of each candidate of a block, from aggregates to lexemes that the rules accept (`block/settling`).
+3. The choice: the candidate that loses least among those that publish few records (`choice`, `disclosure/exposure`).
+4. Draws: where a method draws, each record is settled on its own (`draws/perturbing`).
+5. Totals: prototypes are moved until counts and totals over the file are what the rules ask for (`totals/repair`).
+6. The cap: what publishes too many records in the place of means is refused (`disclosure/cap`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.aggregators.medoid import Medoid
+from masktron.classify import Edit
+from masktron.errors import InfeasibleError, UsageError
+from masktron.grouping.record_groups import RecordGroups
+from masktron.kernels.cores import usable_cores
+from masktron.masking.block.settling import settle_block
+from masktron.masking.choice import choose
+from masktron.masking.disclosure.cap import refuse_observed
+from masktron.masking.draws.drawing import Drawing
+from masktron.masking.draws.perturbing import Perturbed, perturb, perturbed
+from masktron.masking.file_values import FileValues
+from masktron.masking.groups.partitioning import MethodPartitioner
+from masktron.masking.groups.prefetch import Prefetch
+from masktron.masking.groups.strata import group
+from masktron.masking.inputs import MaskingInputs
+from masktron.masking.masked import MaskedBlock
+from masktron.masking.totals.repair import Repair, keep_totals
+from masktron.methods.base import Method, Partitioning
+from masktron.methods.mdav import MdavMethod
+from masktron.partitions.partitioner import Partitioner
+from masktron.plan import Block, Partition, Plan, aggregator_of
+from masktron.progress import Progress, no_progress, told_as
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Records
+from masktron.streams import Streams
+
+_NAMED = 3
+"""Fields of a block that its stage is called by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """All masked records of a run.
+
+    Attributes
+    ----------
+    blocks : tuple of MaskedBlock
+        In the order of the plan.
+    repairs : tuple of Repair
+        Totals over the file that were off and were mended.
+    perturbed : Perturbed or None
+        What a method drew, where it draws.
+    """
+
+    blocks: tuple[MaskedBlock, ...]
+    repairs: tuple[Repair, ...]
+    perturbed: Perturbed | None
+
+
+def mask_records(
+    records: Records,
+    plan: Plan,
+    edits: Sequence[Edit],
+    rulebook: Rulebook,
+    *,
+    original: Path,
+    max_observed_share: float,
+    method: Method | None = None,
+    streams: Streams | None = None,
+    classes: NDArray[np.intp] | None = None,
+    keep_missing: bool = False,
+    workers: int | None = None,
+    max_block_records: int | None = None,
+    progress: Progress = no_progress,
+) -> Masked:
+    """Mask all blocks of a plan, and mend the totals over the file that this shifts.
+
+    Parameters
+    ----------
+    records : Records
+        Those to release, without the ones that break a rule.
+    original : Path
+        What ``document()`` in the rules means.
+    max_observed_share : float
+        Groups that may publish an observed record in each block that is planned with means, in per cent of the
+        records.
+    method : Method, optional
+        With its parameters; MDAV of k when not given. Blocks with categories are masked by MDAV where the method
+        draws numbers alone.
+    streams : Streams, optional
+        What a method draws from; needed where it draws.
+    classes : ndarray of intp, shape (n, c), optional
+        Class of each record, for methods that need one.
+    keep_missing : bool
+        Stop where records would have to take over another pattern of missing values.
+    workers : int, optional
+        Partitions whose groups are formed at once, in threads, before their blocks are settled, or blocks of a cut
+        where there is one partition; the number of cores when not given. The result is the same for any number.
+    max_block_records : int, optional
+        Records that are partitioned together; more are cut into blocks of near records first.
+    progress : callable, optional
+        Told of stages: the groups that are formed, and those of each block that have a prototype.
+
+    Returns
+    -------
+    Masked
+
+    Raises
+    ------
+    InfeasibleError
+        There are fewer than k records, a group has no prototype that satisfies the rules, a pattern of missing
+        values is rarer than k and has to be kept, a count or total over the file cannot be mended, or too many groups
+        publish an observed record.
+    """
+    if len(records) < plan.k:
+        raise InfeasibleError(
+            f"{len(records)} records cannot form a group of k = {plan.k}",
+            where=str(records.source),
+            hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
+        )
+    cores = workers or usable_cores()
+    partitioner = _partitioner(plan, method, classes, max_block_records, cores, len(records))
+    inputs = MaskingInputs.of(records, plan, edits, rulebook, original, partitioner)
+    drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(inputs.file, plan, method)
+    masked = _by_groups(inputs, plan, drawn, keep_missing=keep_missing, cores=cores, progress=progress)
+    drawing = None
+    if method is not None and drawn:
+        if streams is None:
+            raise TypeError(f"{method.name} draws, and there is nothing to draw from")
+        progress(f"drawing values by {method.name}", 0)
+        drawing = Drawing.of(inputs, method, drawn, streams=streams, classes=classes)
+        alone = functools.partial(_alone, inputs, keep_missing=keep_missing)
+        masked += perturb(
+            inputs, drawn, drawing, fallback=alone, told=lambda block: told_as(progress, _masking(block))
+        )
+    progress("keeping totals", 0)
+    made = {one.block.variables: one for one in masked}
+    mended, repairs = keep_totals(inputs, [made[block.variables] for block in plan.blocks])
+    refuse_observed(mended, max_observed_share, where=str(records.source))
+    own = [one for one in mended if one.block.drawn]
+    return Masked(tuple(mended), repairs, None if drawing is None else perturbed(inputs, drawing, own))
+
+
+def _partitioner(
+    plan: Plan, method: Method | None, classes: NDArray[np.intp] | None, most: int | None, cores: int, n: int
+) -> Partitioner | MethodPartitioner:
+    """Return what forms the groups: MDAV with its cut, or another method of partition."""
+    if isinstance(method, Partitioning) and not isinstance(method, MdavMethod):
+        return MethodPartitioner.of(method, classes, most)
+    # the blocks of a cut are shared by the cores that other partitions leave idle
+    return Partitioner(most, cores if len(plan.partitions) == 1 else 1, of=n)
+
+
+def _by_groups(
+    inputs: MaskingInputs,
+    plan: Plan,
+    drawn: Sequence[Block],
+    *,
+    keep_missing: bool,
+    cores: int,
+    progress: Progress,
+) -> list[MaskedBlock]:
+    """Mask the blocks that no method draws; groups are formed in threads before they are asked for."""
+    grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
+    makers = [_Groups(inputs, partition, keep_missing=keep_missing) for partition in grouped]
+    formed = Prefetch(_counted([maker.first for maker in makers], progress), cores)
+    masked: list[MaskedBlock] = []
+    for position, (partition, maker) in enumerate(zip(grouped, makers, strict=True)):
+        groups = maker.using(functools.partial(formed.take, position))
+        for block in partition.blocks:
+            if block not in drawn:
+                settle = functools.partial(settle_block, told=told_as(progress, _masking(block), "groups"))
+                masked.append(choose(inputs, block, group=groups.of, settle=settle))
+    return masked
+
+
+def _counted(tasks: Sequence[Callable[[], RecordGroups]], progress: Progress) -> list[Callable[[], RecordGroups]]:
+    """Return the same tasks, each of which says how many of them are done: they run in threads."""
+    told = told_as(progress, "forming groups", "partitions")
+    done = itertools.count(1)
+
+    def counted(task: Callable[[], RecordGroups]) -> RecordGroups:
+        grouping = task()
+        told(next(done), len(tasks))
+        return grouping
+
+    if tasks:
+        told(0, len(tasks))
+    return [functools.partial(counted, task) for task in tasks]
+
+
+def _masking(block: Block) -> str:
+    """Name the stage of a block by its first fields."""
+    names = ", ".join(block.variables[:_NAMED])
+    more = len(block.variables) - _NAMED
+    return f"masking {names} and {more} more" if more > 0 else f"masking {names}"
+
+
+def _drawable(file: FileValues, plan: Plan, method: Method) -> list[Block]:
+    """The blocks whose variables a method can draw: all, or those that hold numbers alone.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    found = [block for block in plan.blocks if method.categories or file.numeric.issuperset(block.variables)]
+    if not found:
+        raise UsageError(
+            f"{method.name} draws numbers, and every block of masked fields holds categories",
+            where=str(file.source),
+            hint="take a method that masks categories: see `masktron methods`",
+        )
+    return found
+
+
+def _alone(inputs: MaskingInputs, block: Block, *, keep_missing: bool) -> MaskedBlock:
+    """Mask a block by groups of its own."""
+    groups = _Groups(inputs, Partition((block,)), keep_missing=keep_missing)
+    return choose(inputs, block, group=groups.of, settle=settle_block)
+
+
+class _Groups:
+    """The groups of a partition, made once for all candidates that ask the same of them.
+
+    A single block may have other groups for each candidate. Several blocks share one partition of the records, which
+    suits the first candidate of each; the others are carried out on it as well, and judged by the engine.
+    """
+
+    def __init__(self, inputs: MaskingInputs, partition: Partition, *, keep_missing: bool) -> None:
+        self._inputs = inputs
+        self._partition = partition
+        self._keep_missing = keep_missing
+        self._made: dict[tuple[object, ...], RecordGroups] = {}
+        self._taken: Callable[[], RecordGroups] | None = None
+
+    def using(self, first: Callable[[], RecordGroups]) -> Self:
+        """Take what `first` has returned, in another thread maybe, from a callable; once."""
+        self._taken = first
+        return self
+
+    def first(self) -> RecordGroups:
+        """Form the groups for the first candidate of the first block."""
+        return self._formed(self._leading)
+
+    def of(self, block: Block) -> RecordGroups:
+        """Return the groups for the candidate that a block has in use."""
+        demands = self._demands(block)
+        if demands not in self._made:
+            if self._taken is not None and demands == self._demands(self._leading):
+                taken, self._taken = self._taken, None
+                grouping = taken()
+            else:
+                grouping = self._formed(block)
+            self._made[demands] = self._checked(grouping)
+        return self._made[demands]
+
+    @property
+    def _leading(self) -> Block:
+        block = self._partition.blocks[0]
+        return block.choosing(0) if len(block.candidates) > 1 else block
+
+    @property
+    def _alone(self) -> bool:
+        return len(self._partition.blocks) == 1
+
+    def _demands(self, block: Block) -> tuple[object, ...]:
+        return (block.one_signed, *_kind(block)) if self._alone else ()
+
+    def _formed(self, block: Block) -> RecordGroups:
+        return group(self._inputs, Partition((block,)) if self._alone else self._partition)
+
+    def _checked(self, grouping: RecordGroups) -> RecordGroups:
+        if self._keep_missing and grouping.pooled.any():
+            raise InfeasibleError(
+                f"fewer than k = {self._inputs.k} records share their pattern of missing values in "
+                f"{', '.join(self._partition.variables)}, so that they would take over another's",
+                where=str(self._inputs.file.source),
+                hint="run without --keep-missing, or lower k",
+            )
+        return grouping
+
+
+def _kind(block: Block) -> tuple[object, ...]:
+    """What groups depend on in an aggregator besides signs: observed values, whole records, solved variables."""
+    aggregator = aggregator_of(block)
+    return aggregator.observed, isinstance(aggregator, Medoid), block.solved
