@@ -6,7 +6,7 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -193,6 +193,12 @@ def locality(rulebook: Rulebook, layout: Layout, outside: Collection[str] = ()) 
     """
     scope = _Scope(rulebook, layout, frozenset(outside))
     return tuple(reason for pattern in rulebook.patterns for reason in scope.pattern(pattern))
+
+
+def locality_within(rulebook: Rulebook, layout: Layout, outside: Callable[[], Collection[str]]) -> tuple[str, ...]:
+    """Return the locality of each check in a file; it is asked what stands outside only where that matters."""
+    reasons = locality(rulebook, layout)
+    return reasons if all(reasons) else locality(rulebook, layout, outside())
 
 
 class _Scope:
