@@ -420,8 +420,8 @@ def test_a_rule_after_one_that_needs_the_document_needs_it_too(tmp_path: Path) -
 
 def test_names_that_also_stand_outside_the_records(tmp_path: Path) -> None:
     rulebook = rules(tmp_path, rule("V1") + rule(".", "V3") + rule(".", "Record/V3"))
-    assert [bool(r) for r in locality(rulebook, LAYOUT, {"V3"})] == [False, True, False]
-    assert [bool(r) for r in locality(rulebook, LAYOUT, {"V3", "Record"})] == [True, True, True]
+    assert [bool(r) for r in locality(rulebook, LAYOUT, frozenset({"V3"}))] == [False, True, False]
+    assert [bool(r) for r in locality(rulebook, LAYOUT, frozenset({"V3", "Record"}))] == [True, True, True]
 
 
 @pytest.mark.parametrize("head", ["", XSLT2])

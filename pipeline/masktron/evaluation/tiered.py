@@ -27,10 +27,11 @@ from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import outside_names
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import Runner, described, runs_of
+from masktron.evaluation.runner import Runner, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
+from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
@@ -68,6 +69,18 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     return evaluation
 
 
+@once
+def tiers_inside(rulebook: Rulebook, layout: Layout, outside: frozenset[str]) -> tuple[Assigned, ...]:
+    """Say which tier each check gets in a flat file, where nothing is gathered across records.
+
+    Parameters
+    ----------
+    outside : frozenset of str
+        As for `masktron.rulebook.locality.locality`.
+    """
+    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, compile_program)[1]
+
+
 def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
     """Say which tier each check of a rulebook gets on a file.
 
@@ -81,10 +94,9 @@ def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ..
     frame = None if request.plain is None else DocumentFrame.of(request.path, layout)
     if frame is None:
         return without_columns(locality_within(rulebook, layout, lambda: outside_names(request.path, layout)), reason)
-    engines = request.engines
-    _, tiers = assign(rulebook, layout, engines, frame.outside, compile_program)
+    tiers = tiers_inside(rulebook, layout, frame.outside)
     # an original of the file's own kind is taken for granted here
-    return plan_passes(rulebook, layout, frame.outside, tiers, engines, (layout, frame.outside))[1]
+    return plan_passes(rulebook, layout, frame.outside, tiers, request.engines, (layout, frame.outside))[1]
 
 
 def _table(path: Path, record: str | None = None) -> FlatTable | None:

@@ -116,13 +116,13 @@ class Judging:
     def _program(self) -> CompiledColumns | None:
         """The rules over columns; None where an engine has to see every record."""
         from masktron.evaluation.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
-        from masktron.evaluation.runner import engines_of  # noqa: PLC0415
-        from masktron.evaluation.tiers import Tier, assign  # noqa: PLC0415
+        from masktron.evaluation.tiered import tiers_inside  # noqa: PLC0415
+        from masktron.evaluation.tiers import Tier  # noqa: PLC0415
 
         views = self._views
-        engines = engines_of(views.rulebook, views.layout, "auto")
-        outside = {f"@{name}" for name, _ in views.layout.root_attributes}
-        _, tiers = assign(views.rulebook, views.layout, engines, outside, compile_program)
+        tiers = tiers_inside(
+            views.rulebook, views.layout, frozenset(f"@{name}" for name, _ in views.layout.root_attributes)
+        )
         if any(tiers[check].tier is not Tier.COLUMNS for check in self._own):
             return None
         return compile_program(views.rulebook, views.layout, self._own)[0]  # and no rule of another block
