@@ -195,7 +195,7 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     again: list[str] = []
-    monkeypatch.setattr(cross_check, "count", lambda *_, **options: again.append(options["engine"]))
+    monkeypatch.setattr(cross_check, "count", lambda request, **_: again.append(request.engine))
 
     def touch(_engine: EngineChoice | None, _done: int) -> None:
         os.utime(path, ns=(1, 1))
@@ -452,10 +452,10 @@ def test_an_engine_that_stops_takes_pyschematron_along(tmp_path: Path, monkeypat
     path, layout = written(tmp_path)
     begun, ended = threading.Event(), threading.Event()
 
-    def endless(*_: Any, progress: Callable[[int], None], **options: Any) -> None:
+    def endless(request: EvaluationRequest, **_: Any) -> None:
         try:
             while True:
-                progress(0)
+                request.tell(0)
                 begun.set()
                 time.sleep(0.001)
         finally:
