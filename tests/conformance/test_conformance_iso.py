@@ -15,6 +15,7 @@ from differential.conformance import Conformance
 from masktron.errors import RulebookError
 from masktron.evaluation import exact
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
+from masktron.evaluation.request import EvaluationRequest
 from masktron.report.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
@@ -46,7 +47,7 @@ def test_what_is_carried_out_is_right_and_reported(case: Conformance, tmp_path: 
     for note in case.notes:
         assert any(note in each for each in rulebook.notes), rulebook.notes
     layout = survey(data, hints=["Record"])[0]
-    done = exact.evaluate(data, rulebook, layout)
+    done = exact.evaluate(EvaluationRequest(data, rulebook, layout))
     told = by_masktron.told(done, rulebook)
     assert {e.check: e.matches(told[e.check]) for e in case.expected} == dict.fromkeys(told, True), told
     for k, expected in enumerate(case.expected):
@@ -67,7 +68,9 @@ def test_pyschematron_agrees(case: Conformance, tmp_path: Path) -> None:
     rulebook = read_rules(rules, case.phase)
     layout = survey(data, hints=["Record"])[0]
     agreement = compare(
-        exact.evaluate(data, rulebook, layout), evaluate_with_pyschematron(data, rulebook, layout), rulebook
+        exact.evaluate(EvaluationRequest(data, rulebook, layout)),
+        evaluate_with_pyschematron(EvaluationRequest(data, rulebook, layout)),
+        rulebook,
     )
     assert not agreement.blocking
 

@@ -22,6 +22,7 @@ from masktron.evaluation.across.gathering import plan_across
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook, ValueOf, XPathVersion
 from masktron.sources.columns import Batch
 from masktron.sources.key_table import KeyTable
@@ -158,7 +159,7 @@ def compare(
     with TemporaryDirectory() as folder:
         path = write(Path(folder) / "data.xml", of, texts(of, data))
         other = path if original is None else write(Path(folder) / "original.xml", of, texts(of, original))
-        expected = evaluate(path, book, of, original=other)
+        expected = evaluate(EvaluationRequest(path, book, of, original=other))
         judged = verdicts_of(across, of, data, size, other)
         found = carried(across, of, data, size, Path(folder) / "carried.xml", other)
         beside = around(across, of, Path(folder) / "around.xml", other)
@@ -357,7 +358,9 @@ def test_a_control_total_may_stand_in_the_root(version: XPathVersion, context: s
     across = gathered(rulebook([(context, test)], version=version), of, GOOD, 3, outside=["@n"])
     assert across.outside == {0}
     with TemporaryDirectory() as folder:
-        expected = evaluate(write(Path(folder) / "data.xml", of, texts(of, GOOD)), across.original, of)
+        expected = evaluate(
+            EvaluationRequest(write(Path(folder) / "data.xml", of, texts(of, GOOD)), across.original, of)
+        )
         found = around(across, of, Path(folder) / "around.xml", None)
     assert found.fired[0] == expected.fired[0] == 1
     assert found.failed[0] == expected.failed[0]

@@ -11,6 +11,7 @@ from lxml import etree
 from masktron.errors import RulebookError, UsageError
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.locality import locality, why_not_local
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
@@ -48,7 +49,9 @@ def run(
     path = folder / "data.xml"
     path.write_text(data, encoding="utf-8")
     layout = detect_layout(path, record="Record")
-    return evaluate(path, rules(folder, body, head), layout, engine=engine, limit=limit, original=original)
+    return evaluate(
+        EvaluationRequest(path, rules(folder, body, head), layout, engine=engine, limit=limit, original=original)
+    )
 
 
 def rule(test: str, context: str = "Record", message: str = "") -> str:
@@ -221,7 +224,7 @@ def test_the_figures_as_printed(tmp_path: Path, head: str, engine: EngineChoice)
     path.write_bytes(etree.tostring(root))
     text = (RULEBOOKS / "figures.sch").read_text()
     (tmp_path / "rules.sch").write_text(text.replace("<schema>", f"<schema {head}>"))
-    done = evaluate(path, read_rules(tmp_path / "rules.sch"), LAYOUT, engine=engine)
+    done = evaluate(EvaluationRequest(path, read_rules(tmp_path / "rules.sch"), LAYOUT, engine=engine))
     assert done.fired.tolist() == [7] * 4
     failing = [np.flatnonzero(done.verdicts[:, k] == Verdict.FAILS).tolist() for k in range(4)]
     assert failing == [[1], [2], [3, 6], [4]]
@@ -234,16 +237,16 @@ def test_figure_5_reads_the_original(tmp_path: Path) -> None:
     data = tmp_path / "data.xml"
     data.write_text("<Data><Record><V1>7</V1></Record><Record><V1>6</V1></Record><Record/></Data>")
     rulebook = read_rules(RULEBOOKS / "figure-5.sch")
-    done = evaluate(data, rulebook, LAYOUT, original=original)
+    done = evaluate(EvaluationRequest(data, rulebook, LAYOUT, original=original))
     assert done.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.FAILS, Verdict.ERROR]
-    itself = evaluate(data, rulebook, LAYOUT, original=data)
+    itself = evaluate(EvaluationRequest(data, rulebook, LAYOUT, original=data))
     assert itself.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.HOLDS, Verdict.ERROR]
     batch = BatchEvaluator(rulebook, LAYOUT, original=original)
     assert batch.verdicts(etree.parse(data).getroot())[:, 0].tolist() == [1, 2, 3]
     with pytest.raises(UsageError, match="no original"):
         BatchEvaluator(rulebook, LAYOUT)
     with pytest.raises(UsageError, match="no original"):
-        evaluate(data, rulebook, LAYOUT)
+        evaluate(EvaluationRequest(data, rulebook, LAYOUT))
 
 
 @pytest.mark.parametrize("engine", ["libxml2", "saxon"])
@@ -264,7 +267,9 @@ def test_chunks_do_not_matter(tmp_path: Path, head: str, engine: EngineChoice) -
     path.write_bytes(etree.tostring(chunk_document(LAYOUT, rows), pretty_print=True))
     body = rule("number(V1) &lt; number(V2)") + rule("number(.) != 3", "V2") + rule("count(../Record) = 53")
     rulebook = rules(tmp_path, body, head)
-    done = [evaluate(path, rulebook, LAYOUT, engine=engine, chunk=size) for size in (1, 10, 53, 5000)]
+    done = [
+        evaluate(EvaluationRequest(path, rulebook, LAYOUT, engine=engine), chunk=size) for size in (1, 10, 53, 5000)
+    ]
     for other in done[1:]:
         assert np.array_equal(other.verdicts, done[0].verdicts)
         assert other.findings == done[0].findings
@@ -278,7 +283,7 @@ def test_findings_are_capped_and_counts_are_not(tmp_path: Path) -> None:
     path = tmp_path / "data.xml"
     path.write_text(data)
     rulebook = rules(tmp_path, rule("false()", "V1") + rule("true()"))
-    done = evaluate(path, rulebook, LAYOUT, limit=7, chunk=4, progress=seen.append)
+    done = evaluate(EvaluationRequest(path, rulebook, LAYOUT, limit=7, progress=seen.append), chunk=4)
     assert done.failed.tolist() == [60, 0]
     assert [f.record for f in done.findings] == [0, 0, 1, 1, 2, 2, 3]
     assert seen == [4, 8, 12, 16, 20, 24, 28, 30]
@@ -287,19 +292,21 @@ def test_findings_are_capped_and_counts_are_not(tmp_path: Path) -> None:
 def test_true_lines_beyond_what_libxml2_counts(tmp_path: Path) -> None:
     path = tmp_path / "data.xml"
     path.write_text("<Data>" + "\n<Record><V1>1</V1>\n<V2>2</V2></Record>" * 40_000 + "</Data>")
-    done = evaluate(path, rules(tmp_path, rule("../V1 = 2 or count(../../x) = 0", "V2[. = 3]")), LAYOUT)
+    done = evaluate(
+        EvaluationRequest(path, rules(tmp_path, rule("../V1 = 2 or count(../../x) = 0", "V2[. = 3]")), LAYOUT)
+    )
     assert done.fired.tolist() == [0]
     text = path.read_text()
     at = text.rindex("<V2>2")
     path.write_text(f"{text[:at]}<V2>3{text[at + 5 :]}")
-    done = evaluate(path, rules(tmp_path, rule("../V1 = 2", "V2[. = 3]")), LAYOUT)
+    done = evaluate(EvaluationRequest(path, rules(tmp_path, rule("../V1 = 2", "V2[. = 3]")), LAYOUT))
     assert [(f.record, f.line) for f in done.findings] == [(39_999, 80_001)]
 
 
 def test_no_records(tmp_path: Path) -> None:
     path = tmp_path / "data.xml"
     path.write_text("<Data/>")
-    done = evaluate(path, rules(tmp_path, rule("V1") + rule("not(Record)", "Data")), LAYOUT)
+    done = evaluate(EvaluationRequest(path, rules(tmp_path, rule("V1") + rule("not(Record)", "Data")), LAYOUT))
     assert done.verdicts.shape == (0, 2)
     assert done.fired.tolist() == [0, 1]
 
@@ -413,8 +420,8 @@ def test_a_rule_after_one_that_needs_the_document_needs_it_too(tmp_path: Path) -
 
 def test_names_that_also_stand_outside_the_records(tmp_path: Path) -> None:
     rulebook = rules(tmp_path, rule("V1") + rule(".", "V3") + rule(".", "Record/V3"))
-    assert [bool(r) for r in locality(rulebook, LAYOUT, {"V3"})] == [False, True, False]
-    assert [bool(r) for r in locality(rulebook, LAYOUT, {"V3", "Record"})] == [True, True, True]
+    assert [bool(r) for r in locality(rulebook, LAYOUT, frozenset({"V3"}))] == [False, True, False]
+    assert [bool(r) for r in locality(rulebook, LAYOUT, frozenset({"V3", "Record"}))] == [True, True, True]
 
 
 @pytest.mark.parametrize("head", ["", XSLT2])

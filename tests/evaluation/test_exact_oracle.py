@@ -16,6 +16,7 @@ from lxml import etree
 
 from examples import examples
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
 
@@ -166,7 +167,7 @@ def _truth(node: etree._Element, test: str) -> bool:
 
 def answers_of(path: Path, case: Case, engine: EngineChoice) -> list[tuple[int, int, set[int]]]:
     rulebook = read_rules(path / "rules.sch")
-    done = evaluate(path / "data.xml", rulebook, LAYOUT, engine=engine, chunk=2)
+    done = evaluate(EvaluationRequest(path / "data.xml", rulebook, LAYOUT, engine=engine), chunk=2)
     assert not done.errors.any()
     assert len(done.findings) == done.failed.sum()
     failing = [set(np.flatnonzero(done.verdicts[:, k] == 2).tolist()) for k in range(len(rulebook.checks))]
@@ -200,7 +201,7 @@ def test_a_batch_of_all_records_gives_the_verdicts_of_the_file(
 ) -> None:
     folder = written(tmp_path_factory.mktemp("case"), case)
     rulebook = read_rules(folder / "rules.sch")
-    whole = evaluate(folder / "data.xml", rulebook, LAYOUT)
+    whole = evaluate(EvaluationRequest(folder / "data.xml", rulebook, LAYOUT))
     batch = BatchEvaluator(rulebook, LAYOUT, checks=range(len(rulebook.checks)))
     assert np.array_equal(batch.verdicts(etree.fromstring(case.document)), whole.verdicts)
 

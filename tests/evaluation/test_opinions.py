@@ -23,6 +23,7 @@ from masktron.evaluation.cross_check import CrossCheck, PartProgress, Question, 
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.parallel import EngineCounts
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.rulebook.schema import Rulebook
@@ -76,15 +77,21 @@ def by_pool(
     size: int = 300,
     told: PartProgress | None = None,
 ) -> CrossCheck:
-    found = by_processes(path, book, layout, question, processes=processes, small=0, size=size, told=told)
-    return ask(path, book, layout, question, found=found, told=told)
+    found = by_processes(
+        EvaluationRequest(path, book, layout), question, processes=processes, small=0, size=size, told=told
+    )
+    return ask(EvaluationRequest(path, book, layout), question, found=found, told=told)
 
 
 def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> CrossCheck:
     """Each engine by itself, over the file as a whole."""
-    counts = tuple(EngineCounts.of(evaluate(path, book, layout, engine=choice)) for choice in question.engines)
+    counts = tuple(
+        EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=choice))) for choice in question.engines
+    )
     few = question.positions
-    return CrossCheck(counts, evaluate_with_pyschematron(path, book, layout, records=few) if len(few) else None)
+    return CrossCheck(
+        counts, evaluate_with_pyschematron(EvaluationRequest(path, book, layout), records=few) if len(few) else None
+    )
 
 
 def assert_same(found: CrossCheck, expected: CrossCheck) -> None:
@@ -188,7 +195,7 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     again: list[str] = []
-    monkeypatch.setattr(cross_check, "count", lambda *_, **options: again.append(options["engine"]))
+    monkeypatch.setattr(cross_check, "count", lambda request, **_: again.append(request.engine))
 
     def touch(_engine: EngineChoice | None, _done: int) -> None:
         os.utime(path, ns=(1, 1))
@@ -217,7 +224,7 @@ def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.Monk
     path, layout = written(tmp_path)
     monkeypatch.setattr(cross_check, "WorkerPool", None)
     book = rules(tmp_path)
-    assert_same(ask(path, book, layout, asking()), alone(path, book, layout, asking()))
+    assert_same(ask(EvaluationRequest(path, book, layout), asking()), alone(path, book, layout, asking()))
 
 
 @pytest.mark.parametrize("interpreter", ["", "missing", "another program"])
@@ -387,13 +394,15 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         print("begun")
         from pathlib import Path
         from masktron.evaluation.cross_check import Question, by_processes
+        from masktron.evaluation.request import EvaluationRequest
         from masktron.sources.xml.plain import survey
         from masktron.rulebook.schematron.reader import read_rules
         path = Path({str(path)!r})
         rules = read_rules({str(tmp_path / "rules.sch")!r})
         layout = survey(path, record="Record")[0]
         question = Question(("auto",), frozenset(), 60)
-        found = by_processes(path, rules, layout, question, processes=1, small=0, size=300)
+        asked = EvaluationRequest(path, rules, layout)
+        found = by_processes(asked, question, processes=1, small=0, size=300)
         print(found.counts[0][0].records)
         """)
     )
@@ -434,7 +443,7 @@ def test_pyschematron_works_while_another_engine_is_asked(tmp_path: Path, monkey
             heard.set()
 
     monkeypatch.setattr(cross_check, "count", count)
-    found = ask(path, book, layout, asking(), told=told)
+    found = ask(EvaluationRequest(path, book, layout), asking(), told=told)
     assert found.sampled is not None
     assert found.sampled.records.tolist() == asking().positions.tolist()
 
@@ -443,10 +452,10 @@ def test_an_engine_that_stops_takes_pyschematron_along(tmp_path: Path, monkeypat
     path, layout = written(tmp_path)
     begun, ended = threading.Event(), threading.Event()
 
-    def endless(*_: Any, progress: Callable[[int], None], **options: Any) -> None:
+    def endless(request: EvaluationRequest, **_: Any) -> None:
         try:
             while True:
-                progress(0)
+                request.tell(0)
                 begun.set()
                 time.sleep(0.001)
         finally:
@@ -459,5 +468,5 @@ def test_an_engine_that_stops_takes_pyschematron_along(tmp_path: Path, monkeypat
     monkeypatch.setattr(cross_check, "evaluate_with_pyschematron", endless)
     monkeypatch.setattr(cross_check, "count", broken)
     with pytest.raises(DocumentError, match="broken"):
-        ask(path, rules(tmp_path), layout, asking())
+        ask(EvaluationRequest(path, rules(tmp_path), layout), asking())
     assert ended.is_set()

@@ -18,6 +18,7 @@ from masktron.errors import RulebookError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.oracle import Opinion, compare, evaluate_with_pyschematron
 from masktron.evaluation.pyschematron_validator import CRASHES, PyschematronValidator
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
@@ -58,7 +59,7 @@ def data(folder: Path, *records: str, name: str = "data.xml") -> Path:
 def opinion(folder: Path, inside: str, *records: str, binding: str = "xslt", chunk: int = 25) -> Opinion:
     path = data(folder, *records)
     return evaluate_with_pyschematron(
-        path, rulebook(folder, inside, binding), detect_layout(path, record="Record"), chunk=chunk
+        EvaluationRequest(path, rulebook(folder, inside, binding), detect_layout(path, record="Record")), chunk=chunk
     )
 
 
@@ -197,7 +198,7 @@ def test_census_takes_seconds(tmp_path: Path) -> None:
     path = census(tmp_path)
     book = rulebook(tmp_path, asserts(*FIGURES))
     began = time.perf_counter()
-    result = evaluate_with_pyschematron(path, book, detect_layout(path))
+    result = evaluate_with_pyschematron(EvaluationRequest(path, book, detect_layout(path)))
     assert time.perf_counter() - began < 30
     assert result.complete
     assert result.fired.tolist() == [1080] * 4
@@ -212,7 +213,9 @@ def test_census_figure_5_takes_seconds(tmp_path: Path) -> None:
         <let name="original" value="document('microdata.xml')"/>
         <assert test="exists(index-of($ original //Record/V1, V1))">not in domain</assert></rule></pattern>"""
     began = time.process_time()  # other processes do not count
-    result = evaluate_with_pyschematron(path, rulebook(tmp_path, domain, "xslt2"), detect_layout(path), original=path)
+    result = evaluate_with_pyschematron(
+        EvaluationRequest(path, rulebook(tmp_path, domain, "xslt2"), detect_layout(path), original=path)
+    )
     assert time.process_time() - began < 10
     assert (result.fired.tolist(), result.failed.tolist()) == ([1080], [0])
 
@@ -225,7 +228,9 @@ def test_document_is_the_original_file(tmp_path: Path, call: str, test: str) -> 
     original = data(tmp_path, "<V1>1</V1>", "<V1>2</V1>", name="original.xml")
     masked = data(tmp_path, "<V1>1</V1>", "<V1>3</V1>")
     book = rulebook(tmp_path, asserts(test.format(call)), "xslt2")
-    result = evaluate_with_pyschematron(masked, book, detect_layout(masked, record="Record"), original=original)
+    result = evaluate_with_pyschematron(
+        EvaluationRequest(masked, book, detect_layout(masked, record="Record"), original=original)
+    )
     assert result.verdicts.tolist() == [[Verdict.HOLDS], [Verdict.FAILS]]
 
 
@@ -234,7 +239,9 @@ def test_only_paths_into_the_original_are_remembered(tmp_path: Path) -> None:
         <assert test="$r/V1 = 1">m</assert><assert test="$o//V1 = 1">m</assert></rule></pattern>"""
     path = data(tmp_path, "<V1>1</V1>", "<V1>2</V1>")
     result = evaluate_with_pyschematron(
-        path, rulebook(tmp_path, inside, "xslt2"), detect_layout(path, record="Record"), original=path
+        EvaluationRequest(
+            path, rulebook(tmp_path, inside, "xslt2"), detect_layout(path, record="Record"), original=path
+        )
     )
     assert result.verdicts.tolist() == [[1, 1], [2, 1]]
 
@@ -347,7 +354,9 @@ def test_some_records_of_the_file(tmp_path: Path) -> None:
     seen: list[int] = []
     wanted = np.array([1, 2, 24, 25, 59])
     result = evaluate_with_pyschematron(
-        path, book, detect_layout(path, record="Record"), records=wanted, chunk=2, progress=seen.append
+        EvaluationRequest(path, book, detect_layout(path, record="Record"), progress=seen.append),
+        records=wanted,
+        chunk=2,
     )
     assert result.records.tolist() == wanted.tolist()
     assert not result.complete
@@ -359,7 +368,7 @@ def test_a_rulebook_without_schema_is_refused(tmp_path: Path) -> None:
     path = data(tmp_path, "<V1/>")
     bare = Rulebook(tmp_path / "r.sch", "xslt", "1.0", (), (), ())
     with pytest.raises(RulebookError, match="no schema"):
-        evaluate_with_pyschematron(path, bare, detect_layout(path, record="Record"))
+        evaluate_with_pyschematron(EvaluationRequest(path, bare, detect_layout(path, record="Record")))
 
 
 def test_a_known_deviation_is_named_and_does_not_block(tmp_path: Path) -> None:
@@ -412,6 +421,6 @@ def test_namespaces_and_parents_of_records(tmp_path: Path) -> None:
         '<pattern><rule context="x:Record"><assert test="x:V1 > 1">m</assert></rule></pattern>'
     )
     layout = detect_layout(path, record="Record")
-    result = evaluate_with_pyschematron(path, rulebook(tmp_path, inside), layout, chunk=2)
+    result = evaluate_with_pyschematron(EvaluationRequest(path, rulebook(tmp_path, inside), layout), chunk=2)
     assert result.verdicts[:, 0].tolist() == [2, 1, 1]
     assert not result.not_compared

@@ -16,6 +16,7 @@ from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import EngineChoice, evaluate
 from masktron.evaluation.parallel import EngineCounts, count, engine_name
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
@@ -72,10 +73,10 @@ def both(
     path: Path, book: Rulebook, layout: Layout, engine: EngineChoice, **options: Any
 ) -> tuple[EngineCounts, EngineCounts, list[int]]:
     """What is counted in small slices, what `evaluate` says, and the progress."""
-    expected = EngineCounts.of(evaluate(path, book, layout, engine=engine, **options))
+    expected = EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=engine, **options)))
     done: list[int] = []
-    options |= {"threads": 2, "small": 0, "size": 300, "progress": done.append}
-    return count(path, book, layout, engine=engine, **options), expected, done
+    request = EvaluationRequest(path, book, layout, engine=engine, progress=done.append, **options)
+    return count(request, threads=2, small=0, size=300), expected, done
 
 
 def assert_same(found: EngineCounts, expected: EngineCounts) -> None:
@@ -235,12 +236,12 @@ def test_no_file_is_cut_wrongly(tmp_path: Path, engine: EngineChoice, pieces: li
     layout = Layout(("Data", "Record"), ())
     book = rules(tmp_path, BODY)
     try:
-        expected = EngineCounts.of(evaluate(path, book, layout, engine=engine))
+        expected = EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=engine)))
     except DocumentError:
         with pytest.raises(DocumentError):
-            count(path, book, layout, engine=engine, small=0, size=size)
+            count(EvaluationRequest(path, book, layout, engine=engine), small=0, size=size)
         return
-    assert_same(count(path, book, layout, engine=engine, small=0, size=size, threads=2), expected)
+    assert_same(count(EvaluationRequest(path, book, layout, engine=engine), small=0, size=size, threads=2), expected)
 
 
 def test_slices_are_whole_records_and_all_there_is(tmp_path: Path) -> None:
@@ -260,7 +261,7 @@ def test_a_broken_file_has_the_error_of_evaluate(tmp_path: Path) -> None:
     path, layout = written(tmp_path, PLAIN)
     path.write_text(PLAIN.replace("<V1>8</V1>", "<V1>8</V2>", 1))
     with pytest.raises(DocumentError, match="the end tag does not match"):
-        count(path, rules(tmp_path, BODY), layout, small=0, size=100, threads=2)
+        count(EvaluationRequest(path, rules(tmp_path, BODY), layout), small=0, size=100, threads=2)
 
 
 def test_a_rule_that_stops_the_engine_has_the_error_of_evaluate(tmp_path: Path) -> None:
@@ -271,7 +272,7 @@ def test_a_rule_that_stops_the_engine_has_the_error_of_evaluate(tmp_path: Path) 
     broken = replace(book.patterns[1].rules[0], checks=(check,))
     patterns = (book.patterns[0], replace(book.patterns[1], rules=(broken, *book.patterns[1].rules[1:])))
     with pytest.raises(RulebookError, match="cannot evaluate"):
-        count(path, replace(book, patterns=patterns), layout, small=0)
+        count(EvaluationRequest(path, replace(book, patterns=patterns), layout), small=0)
 
 
 def test_a_record_that_is_the_root_is_not_cut(tmp_path: Path) -> None:
@@ -286,7 +287,9 @@ def test_after_an_interrupt_no_thread_is_left(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        count(path, rules(tmp_path, BODY), layout, small=0, size=100, threads=2, progress=interrupt)
+        count(
+            EvaluationRequest(path, rules(tmp_path, BODY), layout, progress=interrupt), small=0, size=100, threads=2
+        )
     assert not [one for one in threading.enumerate() if one.name.startswith("masktron-libxml2")]
 
 
@@ -307,7 +310,7 @@ def test_a_bounded_number_of_slices_is_in_memory(tmp_path: Path, monkeypatch: py
         seen.append(done)
         ahead.append(len(read) - len(seen))
 
-    count(path, rules(tmp_path, BODY), layout, small=0, size=1, threads=2, progress=progress)
+    count(EvaluationRequest(path, rules(tmp_path, BODY), layout, progress=progress), small=0, size=1, threads=2)
     assert len(read) == 60
     assert max(ahead) <= 5
 
@@ -316,4 +319,4 @@ def test_small_files_are_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path, layout = written(tmp_path, PLAIN)
     forbid(monkeypatch)
     with pytest.raises(AssertionError, match="not cut"):
-        count(path, rules(tmp_path, BODY), layout)
+        count(EvaluationRequest(path, rules(tmp_path, BODY), layout))

@@ -38,6 +38,7 @@ from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
@@ -86,16 +87,12 @@ def in_passes(
     table = table_of(path, size)
     beside = None if original is None else partial(table_of, original, size)
     return tiered.evaluate_columns(
-        path,
-        book,
-        table.layout,
+        EvaluationRequest(path, book, table.layout, original=original or path, **options),
         table.frame,
         table.batches,
         compile_program,
-        original=original or path,
         beside=beside,
         memo=memo,
-        **options,
     )
 
 
@@ -120,7 +117,9 @@ def compare(
         options = {"limit": limit, "shown": shown, "keep_verdicts": True}
         sunk: list[Finding] = []
         expected_sunk: list[Finding] = []
-        expected = evaluate(path, book, layout, original=other or path, sink=expected_sunk.append, **options)
+        expected = evaluate(
+            EvaluationRequest(path, book, layout, original=other or path, sink=expected_sunk.append, **options)
+        )
         found = in_passes(book, path, size, other, sink=sunk.append, **options)
     assert found.records == expected.records
     for name in ("fired", "failed", "errors", "judged"):
@@ -237,17 +236,18 @@ def test_an_original_that_is_no_table_is_read_as_ever(tmp_path: Path) -> None:
     options = {"original": tmp_path / "o.xml", "keep_verdicts": True}
     asked: list[bool] = []
     found = tiered.evaluate_columns(
-        path,
-        book,
-        table.layout,
+        EvaluationRequest(path, book, table.layout, **options),
         table.frame,
         table.batches,
         compile_program,
-        beside=lambda: asked.append(True),  # type: ignore[func-returns-value]
-        **options,
+        beside=lambda: asked.append(True),
     )
     assert asked == [True]
-    assert found.failed.tolist() == evaluate(path, book, table.layout, **options).failed.tolist() == [0, 0]
+    assert (
+        found.failed.tolist()
+        == evaluate(EvaluationRequest(path, book, table.layout, **options)).failed.tolist()
+        == [0, 0]
+    )
 
 
 def test_what_no_engine_takes_is_refused_as_it_is_written(tmp_path: Path) -> None:
@@ -272,7 +272,9 @@ def test_an_interruption_of_the_first_pass_closes_the_file(tmp_path: Path) -> No
 
     book = book_of(["count(//Record) = 24"], "1.0")
     with pytest.raises(KeyboardInterrupt):
-        tiered.evaluate_columns(path, book, table.layout, table.frame, batches, compile_program, progress=interrupt)
+        tiered.evaluate_columns(
+            EvaluationRequest(path, book, table.layout, progress=interrupt), table.frame, batches, compile_program
+        )
     assert closed == [True]
 
 
@@ -291,7 +293,7 @@ def test_the_file_is_read_twice_and_no_more(tmp_path: Path) -> None:
             return table.batches()
 
         book = book_of(tests, "1.0", context=context, message=message)
-        tiered.evaluate_columns(path, book, table.layout, table.frame, batches, compile_program)
+        tiered.evaluate_columns(EvaluationRequest(path, book, table.layout), table.frame, batches, compile_program)
         assert len(read) == times
 
 

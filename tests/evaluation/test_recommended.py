@@ -26,6 +26,7 @@ from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.engines import Documents, Program
 from masktron.evaluation.findings import Departure, Evaluation
 from masktron.evaluation.recommended import Correction, reads_of
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.xpath1_conversions import FUNCTIONS, misreads
 from masktron.rulebook.schematron.reader import read_rules
@@ -180,11 +181,13 @@ def columns(data: Path, rules: Path) -> Evaluation:
     assert frame is not None
     batches = partial(iter_batches, data, layout, plain, block=1 << 10, rows=17)
     rulebook = read_rules(rules)
-    return evaluate_columns(data, rulebook, layout, frame, batches, compile_program, keep_verdicts=True)
+    return evaluate_columns(
+        EvaluationRequest(data, rulebook, layout, keep_verdicts=True), frame, batches, compile_program
+    )
 
 
 def by_engine(data: Path, rules: Path, engine: exact.EngineChoice = "auto") -> Evaluation:
-    return exact.evaluate(data, read_rules(rules), survey(data, record="Record")[0], engine=engine)
+    return exact.evaluate(EvaluationRequest(data, read_rules(rules), survey(data, record="Record")[0], engine=engine))
 
 
 LEXEMES = ["1.14", "1.36", "2.5", "1e3", "+5", "", "7", "0.1", "123456789012345678901234567890", "1.55040000000000"]

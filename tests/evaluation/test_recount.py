@@ -43,6 +43,7 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.recount import EngineRecount, Recount, by_hand, recount
 from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.stylesheet import EngineName
 from masktron.jobs import revalidate as module
 from masktron.rulebook.schema import Rulebook, XPathVersion
@@ -62,7 +63,7 @@ def told_of(
     original: Path | None = None,
     size: int = 200,
 ) -> tuple[EngineRecount, ...]:
-    asked = asked_of(path, book, of, range(len(book.checks)), original)
+    asked = asked_of(EvaluationRequest(path, book, of, original=original), range(len(book.checks)))
     assert isinstance(asked, Asked), asked
     return recount(Recount(asked, engines, size, lambda *_: None), by_hand(Hand(asked)))
 
@@ -82,7 +83,7 @@ def compare(
             judged.append(frozenset(own))
             if not own:
                 continue
-            expected = evaluate(path, book, of, original=other, engine=engine)
+            expected = evaluate(EvaluationRequest(path, book, of, original=other, engine=engine))
             assert told.counts is not None
             assert told.counts.records == len(data)
             for name in ("fired", "failed", "errors"):
@@ -368,9 +369,11 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     said: list[tuple[object, int]] = []
     options: Any = {"original": original, "processes": 2, "small": 0, "size": 2000}
     question = Question(("auto", "saxon"), aside, len(data))
-    found = by_processes(path, book, LAYOUT, question, told=lambda *told: said.append(told), **options)
+    found = by_processes(
+        EvaluationRequest(path, book, LAYOUT), question, told=lambda *told: said.append(told), **options
+    )
     assert found.recounted is not None
-    asked = asked_of(path, book, LAYOUT, aside, original)
+    asked = asked_of(EvaluationRequest(path, book, LAYOUT, original=original), aside)
     assert isinstance(asked, Asked)
     work = Recount(asked, ENGINES["1.0"], 900, lambda *_: None)
     for one, other in zip(found.recounted, recount(work, by_hand(Hand(asked))), strict=True):
@@ -384,8 +387,8 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     assert max(done for _, done in said) == len(data)
     # what processes have found out is taken as it is
     monkeypatch.setattr("masktron.evaluation.cross_check._recounted", None)
-    counts = ask(path, book, LAYOUT, question, original=original, found=found).counts
-    expected = evaluate(path, book, LAYOUT, original=original)
+    counts = ask(EvaluationRequest(path, book, LAYOUT, original=original), question, found=found).counts
+    expected = evaluate(EvaluationRequest(path, book, LAYOUT, original=original))
     for one in counts:
         assert (one.fired.tolist(), one.failed.tolist()) == (expected.fired.tolist(), expected.failed.tolist())
 

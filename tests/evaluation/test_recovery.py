@@ -17,6 +17,7 @@ from masktron.errors import MasktronError, RulebookError
 from masktron.evaluation import exact, parallel, runner
 from masktron.evaluation.engines import EngineError, EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.parallel import count
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import SlowRuleError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.processes import rule_seconds, rules_within
@@ -37,7 +38,7 @@ def _evaluated(folder: Path, records: tuple[str, ...], chunk: int, more: str = "
     data, rules = folder / "data.xml", folder / "rules.sch"
     data.write_text("<Data>" + "".join(f"<Record>{r}</Record>" for r in records) + "</Data>")
     rules.write_text(RULES.format(more=more))
-    return exact.evaluate(data, read_rules(rules), survey(data, record="Record")[0], chunk=chunk)
+    return exact.evaluate(EvaluationRequest(data, read_rules(rules), survey(data, record="Record")[0]), chunk=chunk)
 
 
 def _said(done: exact.Evaluation, shift: int = 0) -> list[tuple[object, ...]]:
@@ -67,7 +68,11 @@ def test_a_rule_on_the_whole_document_beside_it(tmp_path: Path) -> None:
 def test_counts_over_the_file_are_the_same(tmp_path: Path) -> None:
     done = _evaluated(tmp_path, RECORDS, 7)
     data = tmp_path / "data.xml"
-    counts = count(data, read_rules(tmp_path / "rules.sch"), survey(data, record="Record")[0], small=0, size=64)
+    counts = count(
+        EvaluationRequest(data, read_rules(tmp_path / "rules.sch"), survey(data, record="Record")[0]),
+        small=0,
+        size=64,
+    )
     assert (counts.fired.tolist(), counts.failed.tolist(), counts.errors.tolist()) == (
         done.fired.tolist(),
         done.failed.tolist(),
@@ -131,14 +136,14 @@ def test_a_run_has_the_time_of_all_its_rules(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(runner, "compile_program", compiled)
     data, book, layout = _two(tmp_path)
     with rules_within(7):
-        assert exact.evaluate(data, book, layout, engine="auto").failed.tolist() == [0, 3]
+        assert exact.evaluate(EvaluationRequest(data, book, layout, engine="auto")).failed.tolist() == [0, 3]
     assert set(asked["libxml2"]) == {14.0}
     assert len(asked["recommended"]) == 2, "verdicts and messages"
     assert set(asked["recommended"]) == {14.0}
     plain: list[float] = []
     monkeypatch.setattr(parallel, "compile_program", lambda *args, **kw: _Spied(made(*args, **kw), plain))
     with rules_within(7):
-        count(data, book, layout, engine="unaided", small=0)
+        count(EvaluationRequest(data, book, layout, engine="unaided"), small=0)
     assert plain == [14.0]
 
 
@@ -160,7 +165,7 @@ def test_a_slow_rule_is_not_blamed_for_the_error_of_another(
     monkeypatch.setattr(runner, "compile_program", compiled)
     data, book, layout = _two(tmp_path)
     with pytest.raises(MasktronError) as caught:
-        exact.evaluate(data, book, layout, engine="unaided")
+        exact.evaluate(EvaluationRequest(data, book, layout, engine="unaided"))
     if refused == "b":
         assert isinstance(caught.value, RulebookError)
         assert "(b)" in caught.value.where

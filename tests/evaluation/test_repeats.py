@@ -14,6 +14,7 @@ from masktron.evaluation import pyschematron_validator
 from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.pyschematron_validator import PyschematronValidator
 from masktron.evaluation.repeats import Contents, constants, fields_read
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
 
@@ -149,7 +150,9 @@ def test_a_decision_is_made_once_for_equal_fields(tmp_path: Path, monkeypatch: p
             encoding="utf-8",
         )
         asked.clear()
-        found = evaluate_with_pyschematron(data, read_rules(rules), detect_layout(data, record="R"))
+        found = evaluate_with_pyschematron(
+            EvaluationRequest(data, read_rules(rules), detect_layout(data, record="R"))
+        )
         assert [asked.count(check) for check in range(3)] == times
         assert found.verdicts[:, 0].tolist() == [1 + (a == 2) for a, _ in rows]
         assert found.verdicts[:, 1].tolist() == [1 + (b == 7) for _, b in rows]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from masktron.evaluation import stylesheet_scope
 from masktron.evaluation.exact import evaluate
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import shortcuts
 from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Origin
@@ -129,10 +130,10 @@ def test_means_the_same(
     data = document(folder / "data.xml", content)  # type: ignore[arg-type]
     other = document(folder / "original.xml", original)  # type: ignore[arg-type]
     layout = detect_layout(data, record="R")
-    quick = evaluate(data, rulebook, layout, original=other, engine="libxml2")
+    quick = evaluate(EvaluationRequest(data, rulebook, layout, original=other, engine="libxml2"))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(stylesheet_scope, "shortcuts", lambda *_, **__: ())
-        plain = evaluate(data, rulebook, layout, original=other, engine="libxml2")
+        plain = evaluate(EvaluationRequest(data, rulebook, layout, original=other, engine="libxml2"))
     assert quick.verdicts.tolist() == plain.verdicts.tolist()
     assert [(f.check, f.record, f.message) for f in quick.findings] == [
         (f.check, f.record, f.message) for f in plain.findings
@@ -148,10 +149,10 @@ def test_saxon_finds_the_same(tmp_path_factory: pytest.TempPathFactory, binding:
     rulebook = read_rules(path)
     data = document(folder / "data.xml", content)  # type: ignore[arg-type]
     layout = detect_layout(data, record="R")
-    quick = evaluate(data, rulebook, layout, engine="saxon")
+    quick = evaluate(EvaluationRequest(data, rulebook, layout, engine="saxon"))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(stylesheet_scope, "shortcuts", lambda *_, **__: ())
-        plain = evaluate(data, rulebook, layout, engine="saxon")
+        plain = evaluate(EvaluationRequest(data, rulebook, layout, engine="saxon"))
     assert quick.verdicts.tolist() == plain.verdicts.tolist()
 
 
@@ -162,7 +163,9 @@ def test_takes_linear_time(tmp_path: Path) -> None:
     rulebook = read_rules(write(tmp_path, tests))
     data = document(tmp_path / "data.xml", [("R", [("A", f"{i}x"), ("B", f"{i % 9}")], "") for i in range(20_000)])
     began = time.process_time()  # other processes do not count
-    result = evaluate(data, rulebook, detect_layout(data, record="R"), original=data, engine="libxml2")
+    result = evaluate(
+        EvaluationRequest(data, rulebook, detect_layout(data, record="R"), original=data, engine="libxml2")
+    )
     assert time.process_time() - began < 10
     assert result.fired.tolist() == [20_001] * 5
     assert result.failed.tolist() == [0] * 5

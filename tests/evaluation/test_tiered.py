@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.evaluation.walk import Walk
 from masktron.rulebook.schema import Rulebook
@@ -118,12 +120,17 @@ def columns(
     compiler: FakeCompiler,
     size: int = 7,
     codec: str = "utf-8",
+    memo: int = tiered.MEMO,
     **more,
 ) -> Evaluation:
     frame = DocumentFrame.of(path, layout)
     assert frame is not None
     return tiered.evaluate_columns(
-        path, rulebook, layout, frame, lambda: batches_of(path, layout, size, codec), compiler, **more
+        EvaluationRequest(path, rulebook, layout, **more),
+        frame,
+        lambda: batches_of(path, layout, size, codec),
+        compiler,
+        memo=memo,
     )
 
 
@@ -185,12 +192,14 @@ def assert_equal_to_the_engine(case: Drawn, columnar: Callable[..., Evaluation])
     sunk: list[Finding] = []
     expected_sunk: list[Finding] = []
     expected = evaluate(
-        case.path,
-        case.rulebook,
-        case.layout,
+        EvaluationRequest(
+            case.path,
+            case.rulebook,
+            case.layout,
+            sink=expected_sunk.append if case.with_sink else None,
+            **case.options,
+        ),
         chunk=4,
-        sink=expected_sunk.append if case.with_sink else None,
-        **case.options,
     )
     done = columnar(sink=sunk.append if case.with_sink else None, keep_verdicts=True, **case.options)
     assert_same(done, expected)
@@ -225,8 +234,11 @@ def test_the_reader_and_the_program_change_nothing(
     frame = DocumentFrame.of(case.path, case.layout)
     assert frame is not None
     batches = partial(iter_batches, case.path, case.layout, found[2], rows=data.draw(st.integers(1, 30)))
-    compiler = compile_program
-    fixed = partial(tiered.evaluate_columns, case.path, case.rulebook, case.layout, frame, batches, compiler)
+
+    def fixed(**options: Any) -> Evaluation:
+        request = EvaluationRequest(case.path, case.rulebook, case.layout, **options)
+        return tiered.evaluate_columns(request, frame, batches, compile_program)
+
     assert_equal_to_the_engine(case, fixed)
 
 
@@ -265,7 +277,7 @@ def test_lines_and_columns_are_those_of_the_text(tmp_path: Path, codec: str, end
     )
     layout = layout_of(path)
     mark = "\ufeff" if codec in ("utf-8-sig", "utf-16") else ""
-    whole = evaluate(path, rulebook, layout)
+    whole = evaluate(EvaluationRequest(path, rulebook, layout))
     assert whole.failed.tolist() == [40, 80, 40, 40]
     for finding in whole.findings:
         assert (finding.line, finding.column) == position(mark + text, finding.location.partition("/@")[0])
@@ -282,7 +294,7 @@ def test_nodes_outside_records_have_lines_and_columns(tmp_path: Path) -> None:
         f'<pattern><rule context="{c}"><report test="true()"/></rule></pattern>'
         for c in ("N", "@a", "/", "/Data", "Record")
     )
-    done = evaluate(path, rules(tmp_path, body), layout_of(path), shown=Shown(None, ()))
+    done = evaluate(EvaluationRequest(path, rules(tmp_path, body), layout_of(path), shown=Shown(None, ())))
     found = [(f.location, f.line, f.column, f.record) for f in done.findings]
     assert found == [
         ("/Data/Header/N[1]", 3, 2, -1),
@@ -305,12 +317,12 @@ def test_findings_show_the_key_and_the_values_of_their_record(tmp_path: Path, wh
     rulebook = rules(tmp_path, f'<pattern><rule context="Record"><report test="{escaped(test)}"/></rule></pattern>')
     layout = layout_of(path)
     fields = tuple(f for f in layout.fields if not f.attribute)
-    done = evaluate(path, rulebook, layout, shown=Shown(layout.field("@id"), (fields,)))
+    done = evaluate(EvaluationRequest(path, rulebook, layout, shown=Shown(layout.field("@id"), (fields,))))
     assert [(f.key, f.values) for f in done.findings] == [
         ("a", (("V1", "1<2"), ("V2", ""))),
         ("", (("V1", None), ("V2", "3"), ("V2", "4"))),
     ]
-    without = evaluate(path, rulebook, layout)
+    without = evaluate(EvaluationRequest(path, rulebook, layout))
     assert [(f.key, f.values) for f in without.findings] == [(None, ()), (None, ())]
 
 
@@ -336,8 +348,10 @@ def test_records_keep_what_stands_around_them(tmp_path: Path) -> None:
             yield replace(batch, layout=layout)
 
     compiler = FakeCompiler(without=frozenset({0, 1}))
-    done = tiered.evaluate_columns(path, rulebook, layout, frame, batches, compiler, keep_verdicts=True)
-    expected = evaluate(path, rulebook, layout)
+    done = tiered.evaluate_columns(
+        EvaluationRequest(path, rulebook, layout, keep_verdicts=True), frame, batches, compiler
+    )
+    expected = evaluate(EvaluationRequest(path, rulebook, layout))
     assert_same(done, expected)
     assert done.failed.tolist() == [1, 0]
     assert done.findings[0].message == "2 d:Record"
@@ -367,7 +381,7 @@ def test_equal_cells_are_asked_about_once(
         compiler = FakeCompiler(share=1.0)
         monkeypatch.setattr("plain_twin.FakeProgram.reads", lambda self, check: frozenset({position}))
         done = columns(path, rulebook, layout, compiler, memo=memo, limit=0, keep_verdicts=True)
-        assert_same(done, evaluate(path, rulebook, layout, limit=0))
+        assert_same(done, evaluate(EvaluationRequest(path, rulebook, layout, limit=0)))
         assert number in (None, sum(asked))
 
 
@@ -387,7 +401,10 @@ def test_a_file_that_changes_is_refused(plain: tuple[Path, Rulebook, Layout]) ->
     cut = replace(batch, stops=batch.stops - 1)
     with pytest.raises(DocumentError, match="records 1 to 4 are not what they were taken for"):
         tiered.evaluate_columns(
-            path, rulebook, layout, frame, lambda: (b for b in [cut]), FakeCompiler(without=frozenset({0, 1}))
+            EvaluationRequest(path, rulebook, layout),
+            frame,
+            lambda: (b for b in [cut]),
+            FakeCompiler(without=frozenset({0, 1})),
         )
 
 
@@ -408,14 +425,16 @@ def test_an_interruption_closes_the_file_and_goes_on(plain: tuple[Path, Rulebook
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tiered.evaluate_columns(path, rulebook, layout, frame, batches, FakeCompiler(), progress=interrupt)
+        tiered.evaluate_columns(
+            EvaluationRequest(path, rulebook, layout, progress=interrupt), frame, batches, FakeCompiler()
+        )
     assert closed == [True]
 
 
 def test_memory_does_not_hold_findings_that_go_to_a_sink(plain: tuple[Path, Rulebook, Layout]) -> None:
     path, rulebook, layout = plain
     sunk: list[Finding] = []
-    done = columns(path, rulebook, layout, FakeCompiler(), limit=2, sink=sunk.append, size=9)
+    done = columns(path, rulebook, layout, FakeCompiler(), limit=2, sink=sunk.append, size=9, keep_verdicts=False)
     assert [f.check for f in done.findings] == [0, 0, 1, 1]
     assert len(sunk) == 60
     assert [(f.record, f.check) for f in sunk] == sorted((f.record, f.check) for f in sunk)
@@ -436,7 +455,7 @@ def test_no_more_findings_are_made_than_a_sink_needs(plain: tuple[Path, Rulebook
             if done == "columns":
                 found = columns(path, rulebook, layout, FakeCompiler(), size=9, **options)
             else:
-                found = evaluate(path, rulebook, layout, chunk=4, **options)
+                found = evaluate(EvaluationRequest(path, rulebook, layout, **options), chunk=4)
             assert found.failed.tolist() == [sum(f.check == check for f in every) for check in (0, 1)]
             for check in (0, 1):
                 own, all_own = ([f for f in them if f.check == check] for them in (some, every))
@@ -522,13 +541,13 @@ def test_each_rule_has_its_tier_and_the_reason(plain: tuple[Path, Rulebook, Layo
     rulebook = rules(tmp_path, body)
     found = survey_plain(path, record="Record")
     assert found is not None
-    columnar, alone, across, whole = tiered.tiers_of(path, rulebook, layout, found[2])
+    columnar, alone, across, whole = tiered.tiers_of(EvaluationRequest(path, rulebook, layout, found[2]))
     assert columnar == Assigned(Tier.COLUMNS)
     assert str(columnar) == "1: columns"
     assert (alone.tier, "format-number" in alone.reason) == (Tier.RECORDS, True)
     assert str(across) == "2: across records, two passes (the axis preceding-sibling)"
     assert str(whole) == "3: whole document (the axis preceding-sibling)"
-    without = tiered.tiers_of(path, rulebook, layout, None, "it is small")
+    without = tiered.tiers_of(EvaluationRequest(path, rulebook, layout, None), "it is small")
     assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2
     assert [str(a) for a in without[2:]] == ["3: whole document (the axis preceding-sibling)"] * 2
 
@@ -551,14 +570,14 @@ def test_saxon_in_1_0_mode_decides_without_columns(plain: tuple[Path, Rulebook, 
     for engine, expected in (("auto", {0}), ("saxon", set())):
         done = columns(path, rulebook, layout, Noting(), engine=engine, keep_verdicts=True)
         assert chosen.pop() == expected
-        assert_same(done, evaluate(path, rulebook, layout, engine=engine))
+        assert_same(done, evaluate(EvaluationRequest(path, rulebook, layout, engine=engine)))
 
 
 def test_only_what_is_open_is_taken_from_the_engine(plain: tuple[Path, Rulebook, Layout]) -> None:
     path, rulebook, layout = plain
     for seed in range(5):
         done = columns(path, rulebook, layout, FakeCompiler(seed, share=0.1), size=60, keep_verdicts=True)
-        assert_same(done, evaluate(path, rulebook, layout))
+        assert_same(done, evaluate(EvaluationRequest(path, rulebook, layout)))
 
 
 @pytest.mark.parametrize("memo", [0, 1000])
@@ -570,7 +589,7 @@ def test_cells_that_only_look_equal_are_asked_about_apart(tmp_path: Path, memo: 
     rulebook, layout = rules(tmp_path, body), layout_of(path)
     done = columns(path, rulebook, layout, FakeCompiler(share=1.0), memo=memo, keep_verdicts=True)
     assert done.failed.tolist() == [6, 1, 2]
-    assert_same(done, evaluate(path, rulebook, layout))
+    assert_same(done, evaluate(EvaluationRequest(path, rulebook, layout)))
 
 
 @pytest.mark.parametrize(
@@ -595,4 +614,4 @@ def test_a_file_that_is_replaced_meanwhile_is_refused(tmp_path: Path, act: Calla
         done.append(records)
 
     with pytest.raises(DocumentError, match=r"changed|does not exist"):
-        tiered.evaluate(path, rules(tmp_path, body), found[0], plain=found[2], progress=progress)
+        tiered.evaluate(EvaluationRequest(path, rules(tmp_path, body), found[0], plain=found[2], progress=progress))

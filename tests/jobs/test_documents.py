@@ -15,6 +15,7 @@ from masktron.errors import DocumentError, Exit, UsageError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.oracle import evaluate_with_pyschematron
+from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs import revalidate
 from masktron.jobs.documents import Given, bound
 from masktron.rulebook.schematron.reader import read_rules
@@ -115,13 +116,13 @@ def test_all_engines_read_the_same_documents(tmp_path: Path, codes: Path, bindin
     assert [rule.fired for rule in result.rules] == [27] * 5
     book = bound(read_rules(rules), Given(files, original))
     layout = detect_layout(data, record="Record")
-    found = [evaluate(data, book, layout, original=original).failed.tolist()]
-    found += [evaluate(data, book, layout, original=original, engine="saxon").failed.tolist()]
+    found = [evaluate(EvaluationRequest(data, book, layout, original=original)).failed.tolist()]
+    found += [evaluate(EvaluationRequest(data, book, layout, original=original, engine="saxon")).failed.tolist()]
     assert found == [[2, 1, 0, 1, 0]] * 2
     if binding == "xslt2":
         local = write_rules(tmp_path / "l.sch", *tests[:2], tests[3], binding=binding, extra=HEAD)
         book = bound(read_rules(local), Given(files, original))
-        opinion = evaluate_with_pyschematron(data, book, layout, original=original)
+        opinion = evaluate_with_pyschematron(EvaluationRequest(data, book, layout, original=original))
         assert opinion.failed.tolist() == [2, 1, 1]
     checked = masktron.check(data, rules, original=original, documents=files)
     assert [rule.failed for rule in checked.rules] == [2, 1, 0, 1, 0]
@@ -297,7 +298,7 @@ def test_a_document_is_read_once_and_for_all(tmp_path: Path, codes: Path, monkey
     book = bound(read_rules(rules), Given({"nace.xml": codes}))
     codes.unlink()
     layout = detect_layout(data, record="Record")
-    assert evaluate(data, book, layout).failed.tolist() == [0]
+    assert evaluate(EvaluationRequest(data, book, layout)).failed.tolist() == [0]
     with pytest.raises(DocumentError, match="does not exist"):
         masktron.validate(data, rules, documents={"nace.xml": codes})
 

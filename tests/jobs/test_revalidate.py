@@ -22,6 +22,7 @@ from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.cross_check import Question, by_processes
 from masktron.evaluation.deviations import deviations
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiers import CompiledColumns
 from masktron.jobs import common
 from masktron.jobs import revalidate as module
@@ -44,7 +45,7 @@ def data(tmp_path: Path) -> Path:
 
 def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = None) -> list[EngineResult]:
     job = open_job(data, rules)
-    decided = spoil(exact.evaluate(data, job.rulebook, job.layout))
+    decided = spoil(exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout)))
     chosen = list(range(len(job.rulebook.checks))) if only is None else only
     return second_opinions(data, job, job.layout, decided, chosen, original=None, progress=no_progress)[0]
 
@@ -57,7 +58,7 @@ def test_a_large_written_file_is_decided_over_columns(
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
     job = open_job(data, rules)
     done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(4), progress=no_progress)
-    expected = exact.evaluate(data, job.rulebook, job.layout)
+    expected = exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout))
     assert done.evaluation.judged.tolist() == expected.judged.tolist()
     assert done.engines[0].engine.startswith("masktron's columns with") == (least == 0)
     assert done.engines[0].violations == expected.violations
@@ -146,7 +147,7 @@ def test_the_first_record_that_fails_is_named(tmp_path: Path, data: Path) -> Non
 
 def test_what_decides_may_come_from_anywhere(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = open_job(data, write_rules(tmp_path / "rules.sch", "A + B = T"))
-    decided = named(exact.evaluate(data, job.rulebook, job.layout))
+    decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout)))
     monkeypatch.setattr(module, "evaluate", None)
     verdict = revalidate(data, job, job.layout, original=data, binding=[0], progress=no_progress, decided=decided)
     assert verdict.evaluation is decided
@@ -362,7 +363,7 @@ def test_progress_names_the_engine_and_counts_records(
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
     said: list[tuple[str, int]] = []
     job = open_job(data, write_rules(tmp_path / "rules.sch", "A + B = T"))
-    decided = named(exact.evaluate(data, job.rulebook, job.layout))
+    decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout)))
     options: Any = {"original": None, "progress": lambda stage, done: said.append((stage, done))}
     second_opinions(data, job, job.layout, decided, [0], **options)
     assert {stage.split()[1] for stage, _ in said} == {"libxml2", "SaxonC-HE"}
@@ -390,11 +391,10 @@ def asked_early(data: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     """Return a job and the questions that are put to processes from now on."""
     put: list[Question] = []
 
-    def watched(path: Path, rulebook: Any, layout: Any, question: Question, **options: Any) -> Any:
+    def watched(request: EvaluationRequest, question: Question, **options: Any) -> Any:
         put.append(question)
-        return by_processes(path, rulebook, layout, question, **options)
+        return by_processes(request, question, **options)
 
-    monkeypatch.setattr(module, "by_processes", watched)
     monkeypatch.setattr("masktron.evaluation.cross_check.by_processes", watched)
     job = open_job(data, rules)
     assert job.plain is not None
@@ -445,7 +445,7 @@ def test_another_question_than_was_put_is_put_anew(
     tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
-    alone = exact.evaluate(larger, job.rulebook, job.layout)
+    alone = exact.evaluate(EvaluationRequest(larger, job.rulebook, job.layout))
     options: Any = {"original": larger, "binding": [0], "progress": no_progress, "plain": job.plain}
     engines = revalidate(larger, job, job.layout, decided=alone, **options).engines
     assert [one.engine.split()[0] for one in engines] == ["libxml2", "SaxonC-HE", "pyschematron"]

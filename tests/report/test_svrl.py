@@ -10,6 +10,7 @@ from lxml import etree
 from masktron.errors import DocumentError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.request import EvaluationRequest
 from masktron.report.svrl import SVRL
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
@@ -55,7 +56,7 @@ def evaluated(tmp_path: Path) -> tuple[Rulebook, Evaluation]:
     (tmp_path / "rules.sch").write_text(RULES)
     (tmp_path / "data.xml").write_text(DATA)
     rulebook = read_rules(tmp_path / "rules.sch")
-    return rulebook, evaluate(tmp_path / "data.xml", rulebook, LAYOUT)
+    return rulebook, evaluate(EvaluationRequest(tmp_path / "data.xml", rulebook, LAYOUT))
 
 
 def test_it_is_svrl(tmp_path: Path, evaluated: tuple[Rulebook, Evaluation]) -> None:

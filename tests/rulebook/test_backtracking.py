@@ -17,6 +17,7 @@ from examples import examples
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_regex import translated
 from masktron.evaluation.oracle import evaluate_with_pyschematron
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.backtracking import suspects
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
@@ -165,7 +166,7 @@ def test_pythons_matcher_is_not_asked(tmp_path: Path) -> None:
         translated("^(a+)+$")
     data = write_data(tmp_path / "d.xml", [{"A": "a" * 60 + "b", "B": 1}])
     rulebook = read_rules(write_rules(tmp_path / "r.sch", "B > 0", "matches(A, '^(a+)+$')", "B > 1", binding="xslt2"))
-    opinion = evaluate_with_pyschematron(data, rulebook, detect_layout(data))
+    opinion = evaluate_with_pyschematron(EvaluationRequest(data, rulebook, detect_layout(data)))
     assert opinion.not_compared == {1: "a pattern that can be read in exponentially many ways"}
     assert (opinion.fired.tolist(), opinion.failed.tolist()) == ([1, 0, 1], [0, 0, 1])
 

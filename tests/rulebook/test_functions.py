@@ -17,6 +17,7 @@ from elementpath.xpath31 import XPath31Parser
 from cli_runner import write_rules
 from masktron.errors import RulebookError
 from masktron.evaluation.exact import evaluate
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS, since
 from masktron.rulebook.schematron.reader import read_rules
@@ -94,10 +95,10 @@ def test_every_function_is_evaluated_or_refused_by_name(tmp_path: Path, binding:
     record = "<R><V>7</V><N>1</N><D>1987-03-29</D><T>1987-03-29T11:47:53</T></R>"
     data.write_text(f"<Data>{record.replace('R>', 'Record>') * 2}</Data>")
     layout = detect_layout(data, record="Record")
-    found = evaluate(data, rulebook, layout, original=data)
+    found = evaluate(EvaluationRequest(data, rulebook, layout, original=data))
     assert found.fired.tolist() == [2] * len(taken)
     if version == "1.0":
-        other = evaluate(data, rulebook, layout, original=data, engine="saxon")
+        other = evaluate(EvaluationRequest(data, rulebook, layout, original=data, engine="saxon"))
         assert found.verdicts.tolist() == other.verdicts.tolist()
     else:
         unknown = [finding.message for finding in found.findings if "Cannot find" in finding.message]

@@ -15,6 +15,7 @@ from masktron.evaluation.across.engine import EngineJudge
 from masktron.evaluation.across.gathering import Across, plan_across
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Pattern, Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
@@ -127,13 +128,13 @@ def carried(
     extended = (across.extend(batch) for batch in batches(layout, rows, size))
     records = [batch.record(row) for batch in extended for row in range(len(batch))]
     book = only(across.rulebook, across.checks - across.outside)
-    return evaluate(write(path, layout, records), book, across.layout, original=original)
+    return evaluate(EvaluationRequest(write(path, layout, records), book, across.layout, original=original))
 
 
 def around(across: Across, layout: Layout, path: Path, original: Path | None) -> Evaluation:
     """Evaluate the rewritten checks on nodes outside the records, where the file has lost these."""
     book = only(across.rulebook, across.outside)
-    return evaluate(write(path, layout, []), book, layout, original=original)
+    return evaluate(EvaluationRequest(write(path, layout, []), book, layout, original=original))
 
 
 def only(book: Rulebook, checks: Collection[int]) -> Rulebook:

@@ -14,6 +14,7 @@ from masktron.classify import classify
 from masktron.classify.effort import PER_CHECK, Effort, TooManyDisjunctsError
 from masktron.config import Config
 from masktron.evaluation.exact import evaluate
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.jobs import walks
@@ -57,7 +58,7 @@ def cost_of(shape: str, size: int, folder: Path) -> int:
         rulebook = read_rules(path)
         layout, _ = survey_exactly(data, record="R")
         classify(rulebook, layout)
-        evaluate(data, rulebook, layout)
+        evaluate(EvaluationRequest(data, rulebook, layout))
 
     return calls_of(work)
 

@@ -25,6 +25,7 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
 from masktron.errors import MasktronError
 from masktron.evaluation.oracle import evaluate_with_pyschematron
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.forbidden import FORBIDDEN, FUNCTIONS_NAMESPACE
 from masktron.rulebook.functions import FUNCTIONS
 from masktron.rulebook.schematron.reader import read_rules
@@ -317,7 +318,7 @@ def test_an_exception_carries_nothing_either(
 def test_the_second_opinion_quotes_no_value(context: str, test: str, data: Path, tmp_path: Path) -> None:
     """Its errors stand in notes of `mask`, which its table shows."""
     rules = read_rules(write_rules(tmp_path / "r.sch", test, binding="xslt3", context=context))
-    opinion = evaluate_with_pyschematron(data, rules, survey(data)[0])
+    opinion = evaluate_with_pyschematron(EvaluationRequest(data, rules, survey(data)[0]))
     said = f"{opinion.problems} {opinion.crashed}"
     assert "Error" in said
     assert_nothing(said.encode(), test)

@@ -11,21 +11,18 @@ What cannot be done like that, and every error, is left to `masktron.evaluation.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
+from masktron.evaluation.background import Background
 from masktron.evaluation.engines import EngineError, Guard, NotFramedError
 from masktron.evaluation.oracle import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
 from masktron.evaluation.parallel import (
@@ -42,6 +39,7 @@ from masktron.evaluation.parallel import (
 )
 from masktron.evaluation.recount import recount as recounting
 from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask, asked_of
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, described
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
@@ -126,27 +124,24 @@ class PoolResults:
 
 
 def ask(
-    path: Path,
-    rulebook: Rulebook,
-    layout: Layout,
+    request: EvaluationRequest,
     question: Question,
     *,
-    original: Path | None = None,
     found: PoolResults | None = None,
-    ahead: Ahead | None = None,
+    prefetched: Background[EngineCounts] | None = None,
     told: PartProgress | None = None,
 ) -> CrossCheck:
     """Ask engines about every record of a file, and pyschematron about some.
 
     Parameters
     ----------
-    path, rulebook, layout, original
-        As for `masktron.evaluation.exact.evaluate`.
+    request : EvaluationRequest
+        Of which engines and progress are the question's and ``told``.
     question : Question
     found : PoolResults, optional
         What `by_processes` has found out about the same question; by default it is called.
-    ahead : Ahead, optional
-        Saxon, asked before about the same records and with nothing left out.
+    prefetched : Background of EngineCounts, optional
+        `saxon_in_background`, begun before about the same records and with nothing left out.
     told : callable, optional
         Progress; engines take turns.
 
@@ -160,178 +155,106 @@ def ask(
     RulebookError, DocumentError, UsageError
         As `evaluate`.
     """
-    tell = told or _nobody
-    found = found or by_processes(path, rulebook, layout, question, original=original, told=tell)
-    with _Sampling(path, rulebook, layout, question, original, tell, found.sampled) as sampling:
+    rulebook, layout, tell = request.rulebook, request.layout, told or _nobody
+    found = found or by_processes(request, question, told=tell)
+    with ExitStack() as stack:
+        sampling = None
+        if question.sample and found.sampled is None:
+            # other engines wait for none
+            sampling = stack.enter_context(_sampling_in_background(request, question, tell))
         counts = []
         here = [lane for lane in range(len(question.engines)) if lane not in found.counts]
-        with ExitStack() as stack:
-            begun = {"saxon": ahead} if ahead is not None and not question.aside else {}
-            if len(here) > 1 and "saxon" in question.engines and not begun and interpreter() is not None:
-                # it has a process of its own, beside which libxml2 works here
-                begun["saxon"] = stack.enter_context(
-                    Ahead(path, rulebook, layout, original=original, leave_out=question.aside, told=tell)
-                )
-            for lane, choice in enumerate(question.engines):
-                if lane in found.counts:
-                    summed, runs = found.counts[lane]
-                    engine = described((run.engine for run in runs), rulebook)
-                    counts.append(replace(summed, engine=engine, left=dict.fromkeys(question.aside, "")))
-                elif len(question.aside) == len(rulebook.checks):
-                    nothing = Sum(len(rulebook.checks)).counts(
-                        question.records, engine_name(rulebook, layout, choice)
-                    )
-                    counts.append(replace(nothing, left=dict.fromkeys(question.aside, "")))
-                elif choice in begun:
-                    counts.append(begun[choice].counts())
-                else:
-                    counts.append(_counted(path, rulebook, layout, original, choice, question.aside, tell))
+        begun = prefetched if not question.aside else None
+        if len(here) > 1 and "saxon" in question.engines and begun is None and interpreter() is not None:
+            # it has a process of its own, beside which libxml2 works here
+            begun = stack.enter_context(saxon_in_background(request, tell, question.aside))
+        for lane, choice in enumerate(question.engines):
+            if lane in found.counts:
+                summed, runs = found.counts[lane]
+                engine = described((run.engine for run in runs), rulebook)
+                counts.append(replace(summed, engine=engine, left=dict.fromkeys(question.aside, "")))
+            elif len(question.aside) == len(rulebook.checks):
+                nothing = Sum(len(rulebook.checks)).counts(question.records, engine_name(rulebook, layout, choice))
+                counts.append(replace(nothing, left=dict.fromkeys(question.aside, "")))
+            elif choice == "saxon" and begun is not None:
+                counts.append(begun.result())
+            else:
+                counts.append(_counted(request, choice, question.aside, tell))
         if question.aside:
-            recounted = found.recounted or _recounted(path, rulebook, layout, question, original, tell)
+            recounted = found.recounted or _recounted(request, question, tell)
             counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
-        return CrossCheck(tuple(counts), sampling.opinion())
+        return CrossCheck(tuple(counts), found.sampled if sampling is None else sampling.result())
 
 
 def _counted(
-    path: Path,
-    rulebook: Rulebook,
-    layout: Layout,
-    original: Path | None,
-    choice: EngineChoice,
-    aside: frozenset[int],
-    tell: PartProgress,
+    request: EvaluationRequest, choice: EngineChoice, aside: frozenset[int], tell: PartProgress
 ) -> EngineCounts:
-    return count(
-        path,
-        rulebook,
-        layout,
-        original=original,
-        engine=choice,
-        leave_out=aside,
-        progress=lambda done: tell(choice, done),
-    )
+    asked = replace(request, engine=choice, progress=lambda done: tell(choice, done))
+    return count(asked, leave_out=aside)
 
 
-class LeftError(Exception):
-    """Nobody waits for what is under way any more."""
-
-
-class Ahead:
-    """Saxon at work on a file, in a thread that waits for its process, while this one does something else.
+def saxon_in_background(
+    request: EvaluationRequest, told: PartProgress, leave_out: frozenset[int] = frozenset()
+) -> Background[EngineCounts]:
+    """Have Saxon count in its process, while this one does something else.
 
     Parameters
     ----------
-    path, rulebook, layout, original
-        As for `masktron.evaluation.exact.evaluate`.
+    request : EvaluationRequest
+    told : callable
+        Progress.
     leave_out : frozenset of int
         As for `masktron.evaluation.parallel.count`.
-    told : callable, optional
-        Progress.
     """
+    engines: list[EngineProcess] = []
 
-    def __init__(
-        self,
-        path: Path,
-        rulebook: Rulebook,
-        layout: Layout,
-        *,
-        original: Path | None,
-        leave_out: frozenset[int] = frozenset(),
-        told: PartProgress | None = None,
-    ) -> None:
-        self._left = threading.Event()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-saxon")
-        self._engine: EngineProcess | None = None
+    def work(go_on: Callable[[], None]) -> EngineCounts:
+        if (own := engine()) is not None:
+            engines.append(own)
+        go_on()
+        return _counted(request, "saxon", leave_out, _heard(told, go_on))
 
-        def heard(part: EnginePart, done: int) -> None:
-            if self._left.is_set():
-                raise LeftError
-            (told or _nobody)(part, done)
+    def abandon() -> None:
+        # its thread waits for an answer, which may take as long as a rule may
+        for one in engines:
+            one.abandon()
 
-        def work() -> EngineCounts:
-            self._engine = engine()
-            if self._left.is_set():
-                raise LeftError
-            return _counted(path, rulebook, layout, original, "saxon", leave_out, heard)
-
-        self._begun = self._pool.submit(copy_context().run, work)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._left.set()
-        if self._engine is not None and not self._begun.done():
-            # its thread waits for an answer, which may take as long as a rule may
-            self._engine.abandon()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def counts(self) -> EngineCounts:
-        """Return what Saxon counts.
-
-        Raises
-        ------
-        RulebookError, DocumentError, UsageError
-            As `masktron.evaluation.parallel.count`.
-        """
-        return self._begun.result()
+    return Background("masktron-saxon", work, abandon)
 
 
-class _Sampling:
-    """pyschematron at work in a thread, as long as no other process has its opinion: other engines wait for none."""
+def processes_in_background(
+    request: EvaluationRequest, question: Question, told: PartProgress
+) -> Background[PoolResults]:
+    """Call `by_processes`, while this process does something else."""
+    return Background("masktron-asking", lambda go_on: by_processes(request, question, told=_heard(told, go_on)))
 
-    def __init__(
-        self,
-        path: Path,
-        rulebook: Rulebook,
-        layout: Layout,
-        question: Question,
-        original: Path | None,
-        tell: PartProgress,
-        found: Opinion | None,
-    ) -> None:
-        self._found = found
-        self._left = threading.Event()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-sample")
-        self._begun: Future[Opinion] | None = None
-        if question.sample and found is None:
 
-            def heard(done: int) -> None:
-                if self._left.is_set():
-                    raise LeftError
-                tell(None, done)
+def _sampling_in_background(
+    request: EvaluationRequest, question: Question, tell: PartProgress
+) -> Background[Opinion]:
+    def work(go_on: Callable[[], None]) -> Opinion:
+        heard = _heard(tell, go_on)
+        asked = replace(request, progress=lambda done: heard(None, done))
+        return evaluate_with_pyschematron(asked, records=question.positions, chunk=CHUNK)
 
-            self._begun = self._pool.submit(
-                copy_context().run,
-                partial(
-                    evaluate_with_pyschematron,
-                    path,
-                    rulebook,
-                    layout,
-                    records=question.positions,
-                    chunk=CHUNK,
-                    original=original,
-                    progress=heard,
-                ),
-            )
+    return Background("masktron-sample", work)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._left.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+def _heard(told: PartProgress, go_on: Callable[[], None]) -> PartProgress:
+    """Return what tells of progress as long as somebody waits for it."""
 
-    def opinion(self) -> Opinion | None:
-        """Return the opinion; None where nobody asked for it."""
-        return self._found if self._begun is None else self._begun.result()
+    def heard(part: EnginePart, done: int) -> None:
+        go_on()
+        told(part, done)
+
+    return heard
 
 
 def _recounted(
-    path: Path, rulebook: Rulebook, layout: Layout, question: Question, original: Path | None, tell: PartProgress
+    request: EvaluationRequest, question: Question, tell: PartProgress
 ) -> tuple[recounting.EngineRecount, ...]:
     """Recount in this process."""
-    asked = asked_of(path, rulebook, layout, question.aside, original)
+    asked = asked_of(request, question.aside)
     if isinstance(asked, Asked):
         try:
             work = _recount_of(asked, question, SLICE, tell)
@@ -362,12 +285,9 @@ def _nobody(_part: EnginePart, _records: int) -> None:
 
 
 def by_processes(
-    path: Path,
-    rulebook: Rulebook,
-    layout: Layout,
+    request: EvaluationRequest,
     question: Question,
     *,
-    original: Path | None = None,
     processes: int | None = None,
     small: int = SMALL,
     size: int = SLICE,
@@ -377,7 +297,7 @@ def by_processes(
 
     Parameters
     ----------
-    path, rulebook, layout, question, original, told
+    request, question, told
         As for `ask`.
     processes : int, optional
         By default one for each core, up to 4.
@@ -386,6 +306,7 @@ def by_processes(
     size : int
         Bytes of a slice.
     """
+    path, rulebook, layout = request.path, request.rulebook, request.layout
     if path.stat().st_size <= small or (rulebook.documents and not question.aside):
         return PoolResults({}, None)
     before = _stamp(path)
@@ -394,7 +315,7 @@ def by_processes(
         return PoolResults({}, None)
     tell = told or _nobody
     gathered = _Gathered(len(rulebook.checks), question.engines, tell)
-    asked = asked_of(path, rulebook, layout, question.aside, original) if question.aside else None
+    asked = asked_of(request, question.aside) if question.aside else None
     work: recounting.Recount | None = None
     try:
         tasks: list[Slice | Sample | ReadTask] = []

@@ -6,7 +6,7 @@ the size of the file; the rest on the whole document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,9 +28,10 @@ from masktron.evaluation.report_reader import (
     read_report,
     records_of,
 )
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, described, engines_of, runs_of
-from masktron.evaluation.tally import Sink, VerdictTally
-from masktron.rulebook.locality import locality
+from masktron.evaluation.tally import VerdictTally
+from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.sources.xml.microdata import Chunk, Spans, iter_chunks, record_spans
@@ -39,47 +40,14 @@ from masktron.sources.xml.parser import parse_tree
 __all__ = ["BatchEvaluator", "EngineChoice", "evaluate"]
 
 
-def evaluate(
-    path: str | Path,
-    rulebook: Rulebook,
-    layout: Layout,
-    *,
-    original: Path | None = None,
-    engine: EngineChoice = "auto",
-    limit: int | None = 1000,
-    chunk: int = 5000,
-    shown: Shown | None = None,
-    sink: Sink | None = None,
-    sunk: int | None = None,
-    keep_verdicts: bool = True,
-    progress: Callable[[int], None] | None = None,
-) -> Evaluation:
+def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
     """Evaluate every check of a rulebook on a file.
 
     Parameters
     ----------
-    path : str or Path
-    rulebook : Rulebook
-    layout : Layout
-    original : Path, optional
-        What ``document()`` in the rules returns, but for documents that the rulebook binds to other files.
-    engine : {"auto", "unaided", "libxml2", "saxon"}
-        See `EngineChoice`. ``saxon`` evaluates XPath 1.0 in its 1.0 mode.
-    limit : int or None
-        Number of findings that are kept of each check, all without it; counts are exact all the same.
+    request : EvaluationRequest
     chunk : int
         Number of records that are in memory at a time, for checks that look only inside a record.
-    shown : Shown, optional
-        The key and the fields that findings show.
-    sink : callable, optional
-        Gets every finding, also those beyond the limit. Those of one check come in the order of the records; checks
-        that need the whole document come after the others.
-    sunk : int, optional
-        The sink needs no more of each check than so many of the first.
-    keep_verdicts : bool
-        Whether the result has the verdict on each record.
-    progress : callable, optional
-        Called with the number of records done.
 
     Returns
     -------
@@ -94,27 +62,22 @@ def evaluate(
     UsageError
         The chosen engine does not know the rulebook's XPath version, or a rule reads the original and there is none.
     """
-    path = Path(path)
-    reasons = locality(rulebook, layout)
-    if not all(reasons):
-        reasons = locality(rulebook, layout, outside_names(path, layout))
-    documents = Documents.of(rulebook, original)
-    runs = runs_of(engines_of(rulebook, layout, engine), reasons, range(len(rulebook.checks)))
+    path, rulebook, layout = request.path, request.rulebook, request.layout
+    reasons = locality_within(rulebook, layout, lambda: outside_names(path, layout))
+    documents = request.documents()
+    runs = runs_of(request.engines, reasons, range(len(rulebook.checks)))
     runners = [Runner(run, rulebook, layout, documents) for run in runs]
-    tally = VerdictTally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
-    shown = shown or Shown()
+    tally = request.tally()
     spans = record_spans(path, layout)
     local = [r for r in runners if not r.run.whole]
     if local:
         for piece in iter_chunks(path, layout, chunk, spans=spans):
-            _evaluate_chunk(piece, local, tally, shown)
-            if progress is not None:
-                progress(tally.records)
+            _evaluate_chunk(piece, local, tally, request.shown)
+            request.tell(tally.records)
     whole = [r for r in runners if r.run.whole]
     if whole:
-        evaluate_whole(path, whole, tally, shown, spans)
-        if progress is not None:
-            progress(tally.records)
+        evaluate_whole(path, whole, tally, request.shown, spans)
+        request.tell(tally.records)
     used = described((run.engine for run in runs), rulebook)
     return tally.evaluation(f"{used}{CORRECTED}" if tally.departed else used)
 

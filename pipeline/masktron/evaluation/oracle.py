@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from operator import or_
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -19,10 +18,11 @@ from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
 from masktron.evaluation.deviations import Deviation, explanations
-from masktron.evaluation.engines import Documents, Guard
+from masktron.evaluation.engines import Guard
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.not_compared import not_compared, without
 from masktron.evaluation.pyschematron_validator import PyschematronValidator
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.traits import Oddity, ParsedCheck, names, oddities_of, oddity, read
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook, XPathVersion
@@ -150,33 +150,18 @@ class Agreement:
 
 
 def evaluate_with_pyschematron(
-    path: Path,
-    rulebook: Rulebook,
-    layout: Layout,
-    *,
-    records: range | NDArray[np.intp] | None = None,
-    chunk: int = 25,
-    original: Path | None = None,
-    progress: Callable[[int], None] | None = None,
+    request: EvaluationRequest, *, records: range | NDArray[np.intp] | None = None, chunk: int = 25
 ) -> Opinion:
     """Let pyschematron judge the records of a file, some at a time.
 
     Parameters
     ----------
-    path : Path
-        The microdata file.
-    rulebook : Rulebook
-        With pyschematron's schema.
-    layout : Layout
-        Of the file.
+    request : EvaluationRequest
+        Its rulebook has pyschematron's schema.
     records : range or ndarray of intp, optional
         Positions of the records to judge; all by default.
     chunk : int
         Records in each document that pyschematron sees; where only some are to be judged, about as many of these.
-    original : Path, optional
-        What ``document()`` and ``doc()`` return, where a rule reads the original.
-    progress : callable, optional
-        Called with the number of records judged so far.
 
     Raises
     ------
@@ -185,6 +170,7 @@ def evaluate_with_pyschematron(
     DocumentError
         If the file cannot be read.
     """
+    path, rulebook, layout = request.path, request.rulebook, request.layout
     if rulebook.schema is None:
         raise RulebookError(
             "the rulebook carries no schema for pyschematron",
@@ -192,7 +178,7 @@ def evaluate_with_pyschematron(
             hint="Read it with read_rules.",
         )
     tally = _Tally(rulebook, layout)
-    judge = _judge(rulebook, original)
+    judge = _judge(request)
     complete = True
     # of a sample, as many records in a document as of a whole file
     together = chunk if records is None else min(chunk * _apart(records), max(chunk, _MOST_TOGETHER))
@@ -202,8 +188,7 @@ def evaluate_with_pyschematron(
         if len(wanted):
             places = _keep(root, layout, wanted)
             tally.add(judge, etree.ElementTree(root), places, first + wanted)
-            if progress is not None:
-                progress(len(tally))
+            request.tell(len(tally))
     return tally.opinion(judge.crashed, complete=complete)
 
 
@@ -263,10 +248,11 @@ def _schema(rulebook: Rulebook) -> Any:
     return without(rulebook.schema, not_compared(rulebook)).with_updated(query_binding=_BINDINGS[rulebook.version])
 
 
-def _judge(rulebook: Rulebook, original: Path | None) -> PyschematronValidator:
+def _judge(request: EvaluationRequest) -> PyschematronValidator:
+    rulebook, original = request.rulebook, request.original
     schema = _schema(rulebook)
     # elementpath knows no document() in XPath 1.0
-    documents = None if rulebook.version == "1.0" else Documents.of(rulebook, original, known=True)
+    documents = None if rulebook.version == "1.0" else request.documents(known=True)
     if documents is None:
         return PyschematronValidator(schema)
     texts = {one.name: one.text for one in documents.beside}

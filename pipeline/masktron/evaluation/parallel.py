@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +24,11 @@ from masktron.evaluation.engines import Documents, EngineError, Guard, NotFramed
 from masktron.evaluation.events import Events
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, described, engines_of, runs_of, time_for
 from masktron.evaluation.stylesheet import CheckSelection, stylesheet
 from masktron.kernels.cores import usable_cores
-from masktron.rulebook.locality import locality
+from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.sources.xml.parser import parse_tree
@@ -91,24 +91,19 @@ class EngineCounts:
 
 
 def count(
-    path: str | Path,
-    rulebook: Rulebook,
-    layout: Layout,
+    request: EvaluationRequest,
     *,
-    original: Path | None = None,
-    engine: EngineChoice = "auto",
     threads: int | None = None,
     small: int = SMALL,
     size: int = SLICE,
     leave_out: Collection[int] = (),
-    progress: Callable[[int], None] | None = None,
 ) -> EngineCounts:
     """Count what `evaluate` counts with the same engine, faster and in bounded memory.
 
     Parameters
     ----------
-    path, rulebook, layout, original, engine
-        As for `evaluate`.
+    request : EvaluationRequest
+        Its ``progress`` starts from 0 again, where another engine decides some of the rules.
     threads : int, optional
         Of libxml2; by default one for each core, up to 8.
     small : int
@@ -117,8 +112,6 @@ def count(
         Bytes of a slice.
     leave_out : collection of int
         Checks that need not be counted, some of all; they are where the file cannot be cut, and else are `left`.
-    progress : callable, optional
-        Called with the number of records done; from 0 again, where another engine decides some of the rules.
 
     Returns
     -------
@@ -129,18 +122,15 @@ def count(
     RulebookError, DocumentError, UsageError
         As `evaluate`, which has the last word on a rule or a file that an engine does not take.
     """
-    path = Path(path)
-    frame = framed(path, layout) if path.stat().st_size > small else None
+    frame = framed(request.path, request.layout) if request.path.stat().st_size > small else None
     if frame is not None:
-        whole = _Whole(frame, rulebook, layout, Documents.of(rulebook, original))
+        whole = _Whole(request, frame, request.documents())
         try:
-            counts = whole.count(engine, threads or cores(), size, frozenset(leave_out), progress)
+            counts = whole.count(threads or cores(), size, frozenset(leave_out))
             return replace(counts, left=dict.fromkeys(leave_out, ""))
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
-    return EngineCounts.of(
-        evaluate(path, rulebook, layout, original=original, engine=engine, limit=1, progress=progress)
-    )
+    return EngineCounts.of(evaluate(replace(request, limit=1)))
 
 
 def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str:
@@ -197,9 +187,7 @@ def runs_on(
     NotSlicedError
         What stands around the records is no document.
     """
-    reasons = locality(rulebook, layout)
-    if not all(reasons):
-        reasons = locality(rulebook, layout, names_around(frame, layout))
+    reasons = locality_within(rulebook, layout, lambda: names_around(frame, layout))
     counted = [index for index in range(len(rulebook.checks)) if index not in leave_out]
     return runs_of(engines_of(rulebook, layout, engine), reasons, counted)
 
@@ -236,30 +224,23 @@ def _program(rulebook: Rulebook, layout: Layout, run: Run, documents: Documents 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
+    request: EvaluationRequest
     frame: Frame
-    rulebook: Rulebook
-    layout: Layout
     documents: Documents | None
 
-    def count(
-        self,
-        engine: EngineChoice,
-        threads: int,
-        size: int,
-        leave_out: frozenset[int],
-        progress: Callable[[int], None] | None,
-    ) -> EngineCounts:
-        runs = runs_on(self.frame, self.rulebook, self.layout, engine, leave_out)
-        total = Sum(len(self.rulebook.checks))
-        seen = {self._run(run, total, threads, size, progress) for run in runs}
+    def count(self, threads: int, size: int, leave_out: frozenset[int]) -> EngineCounts:
+        rulebook = self.request.rulebook
+        runs = runs_on(self.frame, rulebook, self.request.layout, self.request.engine, leave_out)
+        total = Sum(len(rulebook.checks))
+        seen = {self._run(run, total, threads, size) for run in runs}
         if len(seen) != 1:
             raise NotSlicedError(f"different numbers of records, {seen}")
-        return total.counts(seen.pop(), described((run.engine for run in runs), self.rulebook))
+        return total.counts(seen.pop(), described((run.engine for run in runs), rulebook))
 
-    def _run(self, run: Run, total: Sum, threads: int, size: int, progress: Callable[[int], None] | None) -> int:
+    def _run(self, run: Run, total: Sum, threads: int, size: int) -> int:
         """Add up a run and return the number of records."""
         if run.whole:
-            program = _program(self.rulebook, self.layout, run, self.documents)
+            program = _program(self.request.rulebook, self.request.layout, run, self.documents)
             with time_for(run):
                 events = Events.of(program.run(parse_tree(self.frame.path).getroot()))
             total.add(events, 0)
@@ -274,12 +255,11 @@ class _Whole:
             for events in judged:
                 total.add(events, done)
                 done += events.records
-                if progress is not None:
-                    progress(done)
+                self.request.tell(done)
         return done
 
     def _judge(self, run: Run) -> SliceJudge:
-        return slice_judge(self.frame, self.rulebook, self.layout, run, self.documents)
+        return slice_judge(self.frame, self.request.rulebook, self.request.layout, run, self.documents)
 
     def _in_threads(self, run: Run, pieces: Iterator[bytes], threads: int) -> Generator[Events]:
         """Yield the events of slices in order, with a bounded number of slices in memory."""

@@ -19,6 +19,7 @@ from masktron.evaluation.engines import Documents, Program
 from masktron.evaluation.events import Events
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.evaluation.xpath1_conversions import misread, misreads
+from masktron.rulebook.analysis import once
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
 from masktron.sources.records import Layout
@@ -54,7 +55,8 @@ class _Known:
         return known
 
 
-def reads_of(rulebook: Rulebook, *, shown: bool = False) -> tuple[Reads, ...]:
+@once
+def reads_of(rulebook: Rulebook, shown: bool = False) -> tuple[Reads, ...]:
     """Return what libxml2 can get wrong of each check: in its test, its variables, its context and earlier ones.
 
     Parameters
@@ -140,7 +142,7 @@ class Correction:
     def _asked(self, root: etree._Element, *, report: bool) -> tuple[frozenset[int], list[int] | None]:
         """Return the checks to evaluate again, and the records; None for the whole document."""
         if report not in self._reads:
-            self._reads[report] = reads_of(self.rulebook, shown=report)
+            self._reads[report] = reads_of(self.rulebook, report)
         reads = self._reads[report]
         more = frozenset(check for check in self.checks if reads[check] is Reads.MORE)
         nodes = frozenset(check for check in self.checks if reads[check] is Reads.NODES)

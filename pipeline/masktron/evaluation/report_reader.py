@@ -268,6 +268,10 @@ class Shown:
         return tuple(found)
 
 
+NOTHING_SHOWN = Shown()
+"""Findings show no more of their records than where they stand."""
+
+
 def _texts(record: etree._Element, field: Field) -> list[str]:
     if field.attribute:
         value = record.get(field.tag)

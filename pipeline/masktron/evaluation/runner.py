@@ -27,6 +27,7 @@ from masktron.evaluation.recovery import Recovery, SlowError
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_saxon, stylesheet
 from masktron.processes import rule_seconds, rules_within
+from masktron.rulebook.analysis import once
 from masktron.rulebook.backtracking import backtracking
 from masktron.rulebook.forbidden import shortened
 from masktron.rulebook.locality import locality
@@ -66,6 +67,7 @@ class Run:
     checks: frozenset[int]
 
 
+@once
 def engines_of(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> tuple[EngineName, ...]:
     """Return the engine that decides each check; it is one for all checks of a pattern.
 

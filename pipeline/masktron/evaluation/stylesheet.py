@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from masktron.evaluation.conversions import PREFIX, URI
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
+from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.rulebook.schematron.expressions import XSL, declarations
 from masktron.sources.records import Layout
-from masktron.xpath.context_match import ContextPath, condition, parse_context
+from masktron.xpath.context_match import ContextPath, condition
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""
@@ -77,7 +78,7 @@ def needs_saxon(rule: Rule, rulebook: Rulebook, layout: Layout) -> bool:
 
 
 def _reversible(rule: Rule, rulebook: Rulebook, layout: Layout) -> tuple[ContextPath, ...] | None:
-    paths = parse_context(rule.context, rulebook.namespaces)
+    paths = context_of(rulebook, rule.context)
     upper = {tag.rpartition("}")[2] for tag in layout.record_path}
     for step in (step for path in paths or () for step in path.steps):
         # siblings that may be all records of the file: to look at them for each would be quadratic

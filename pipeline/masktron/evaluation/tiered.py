@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from masktron.evaluation import exact
 from masktron.evaluation.across.gathering import Across
@@ -26,20 +25,18 @@ from masktron.evaluation.engines import Documents
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.recommended import reads_of
-from masktron.evaluation.report_reader import Shown, outside_names
-from masktron.evaluation.runner import EngineChoice, Runner, described, engines_of, runs_of
+from masktron.evaluation.report_reader import outside_names
+from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.runner import Runner, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.tally import Sink, VerdictTally
 from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
-from masktron.rulebook.locality import locality
+from masktron.rulebook.analysis import once
+from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import check_unchanged, iter_batches, survey_plain
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
@@ -48,98 +45,58 @@ type Beside = Callable[[], FlatTable | None]
 """Returns the original as a table, where it is one and another file."""
 
 
-def evaluate(
-    path: str | Path,
-    rulebook: Rulebook,
-    layout: Layout,
-    *,
-    plain: PlainFile | None = None,
-    original: Path | None = None,
-    engine: EngineChoice = "auto",
-    limit: int | None = 1000,
-    shown: Shown | None = None,
-    sink: Sink | None = None,
-    sunk: int | None = None,
-    keep_verdicts: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> Evaluation:
+def evaluate(request: EvaluationRequest) -> Evaluation:
     """Evaluate every check of a rulebook on a file, over columns where that can be done.
 
-    Parameters
-    ----------
-    path, rulebook, layout, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
-        As `masktron.evaluation.exact.evaluate`, which gives the same result but for the name of the engine.
-    plain : PlainFile, optional
-        From `masktron.sources.xml.plain.survey_file`; without it the engine sees every record.
+    The result is that of `masktron.evaluation.exact.evaluate`, but for the name of the engine.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
         As there.
     """
-    path = Path(path)
+    path, layout, plain, original = request.path, request.layout, request.plain, request.original
     frame = None if plain is None else DocumentFrame.of(path, layout)
     if plain is None or frame is None:
-        return exact.evaluate(
-            path,
-            rulebook,
-            layout,
-            original=original,
-            engine=engine,
-            limit=limit,
-            shown=shown,
-            sink=sink,
-            sunk=sunk,
-            keep_verdicts=keep_verdicts,
-            progress=progress,
-        )
+        return exact.evaluate(request)
 
     def batches() -> Generator[Batch]:
-        return _ahead(iter_batches(path, layout, plain))
+        return _prefetched(iter_batches(path, layout, plain))
 
-    evaluation = evaluate_columns(
-        path,
-        rulebook,
-        layout,
-        frame,
-        batches,
-        compile_program,
-        original=original,
-        beside=None if original is None else lambda: _table(original, layout.record_tag.rpartition("}")[2]),
-        engine=engine,
-        limit=limit,
-        shown=shown,
-        sink=sink,
-        sunk=sunk,
-        keep_verdicts=keep_verdicts,
-        progress=progress,
-    )
+    beside = None if original is None else lambda: _table(original, layout.record_tag.rpartition("}")[2])
+    evaluation = evaluate_columns(request, frame, batches, compile_program, beside=beside)
     check_unchanged(path, plain)
     return evaluation
 
 
-def tiers_of(
-    path: Path, rulebook: Rulebook, layout: Layout, plain: PlainFile | None, reason: str = ""
-) -> tuple[Assigned, ...]:
+@once
+def tiers_inside(rulebook: Rulebook, layout: Layout, outside: frozenset[str]) -> tuple[Assigned, ...]:
+    """Say which tier each check gets in a flat file, where nothing is gathered across records.
+
+    Parameters
+    ----------
+    outside : frozenset of str
+        As for `masktron.rulebook.locality.locality`.
+    """
+    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, compile_program)[1]
+
+
+def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
     """Say which tier each check of a rulebook gets on a file.
 
     Parameters
     ----------
-    path, rulebook, layout, plain
-        As for `evaluate`.
+    request : EvaluationRequest
     reason : str
         Why the file is not plain, if it is not.
     """
-    frame = None if plain is None else DocumentFrame.of(path, layout)
-    if plain is None or frame is None:
-        local = locality(rulebook, layout)
-        if not all(local):
-            local = locality(rulebook, layout, outside_names(path, layout))
-        return without_columns(local, reason)
-    engines = engines_of(rulebook, layout, "auto")
-    _, tiers = assign(rulebook, layout, engines, frame.outside, compile_program)
+    rulebook, layout = request.rulebook, request.layout
+    frame = None if request.plain is None else DocumentFrame.of(request.path, layout)
+    if frame is None:
+        return without_columns(locality_within(rulebook, layout, lambda: outside_names(request.path, layout)), reason)
+    tiers = tiers_inside(rulebook, layout, frame.outside)
     # an original of the file's own kind is taken for granted here
-    return plan_passes(rulebook, layout, frame.outside, tiers, engines, (layout, frame.outside))[1]
+    return plan_passes(rulebook, layout, frame.outside, tiers, request.engines, (layout, frame.outside))[1]
 
 
 def _table(path: Path, record: str | None = None) -> FlatTable | None:
@@ -149,10 +106,10 @@ def _table(path: Path, record: str | None = None) -> FlatTable | None:
     if found is None or frame is None:
         return None
     layout, _, plain = found
-    return FlatTable(path, layout, frame, lambda: _ahead(iter_batches(path, layout, plain)))
+    return FlatTable(path, layout, frame, lambda: _prefetched(iter_batches(path, layout, plain)))
 
 
-def _ahead(batches: Generator[Batch]) -> Generator[Batch]:
+def _prefetched(batches: Generator[Batch]) -> Generator[Batch]:
     """Yield batches; the next one is scanned in a thread, as the kernel needs no lock, while one is worked on."""
     with closing(batches) as source, ThreadPoolExecutor(max_workers=1) as helper:
         coming = helper.submit(next, source, None)
@@ -162,28 +119,19 @@ def _ahead(batches: Generator[Batch]) -> Generator[Batch]:
 
 
 def evaluate_columns(
-    path: Path,
-    rulebook: Rulebook,
-    layout: Layout,
+    request: EvaluationRequest,
     frame: DocumentFrame,
     batches: Batches,
     compiler: ColumnCompiler,
     *,
-    original: Path | None = None,
     beside: Beside | None = None,
-    engine: EngineChoice = "auto",
-    limit: int | None = 1000,
-    shown: Shown | None = None,
-    sink: Sink | None = None,
-    sunk: int | None = None,
-    keep_verdicts: bool = False,
     memo: int = MEMO,
-    progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Evaluate every check of a rulebook on a flat file; the same as `masktron.evaluation.exact.evaluate`, faster.
 
     Parameters
     ----------
+    request : EvaluationRequest
     frame : DocumentFrame
         Of the file.
     batches : callable
@@ -195,12 +143,13 @@ def evaluate_columns(
     memo : int
         Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
     """
-    engines = engines_of(rulebook, layout, engine)
+    path, rulebook, layout, original = request.path, request.rulebook, request.layout, request.original
+    engines = request.engines
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
-    across, other = _planned(path, rulebook, layout, frame, tiers, engines, original, beside)
+    across, other = _planned(request, frame, tiers, engines, beside)
     # a table has been read by then
     known = original is None or other is not None or original.samefile(path)
-    documents = Documents.of(rulebook, original, known=known)
+    documents = request.documents(known=known)
     passes = None
     if across is not None:
         passes = TwoPasses(across, FlatTable(path, layout, frame, batches), other, compiler, documents, across.checks)
@@ -212,8 +161,7 @@ def evaluate_columns(
         reasons = ["whole" if tier is Tier.DOCUMENT else ""] * len(tiers)
         return [Runner(run, rulebook, layout, documents) for run in runs_of(engines, reasons, selected)]
 
-    tally = VerdictTally(len(rulebook.checks), limit, sink, keep_verdicts=keep_verdicts, sunk=sunk)
-    shown = shown or Shown()
+    tally = request.tally()
     columns, done = runners(Tier.COLUMNS), frozenset[int]()
     extra: list[Lane] = []
     gathered = None
@@ -221,7 +169,7 @@ def evaluate_columns(
         # what no engine takes is refused as it is written, before anything is read
         for tier in (Tier.RECORDS, Tier.DOCUMENT):
             runners(tier, documents=None)
-        gathered = passes.gather(progress)
+        gathered = passes.gather(request.tell)
         extra, done = passes.lanes(engines, memo), passes.across.checks
     records, whole = runners(Tier.RECORDS, done), runners(Tier.DOCUMENT, done)
     numeric = _numeric(rulebook, layout, tiers, compiler)
@@ -231,15 +179,14 @@ def evaluate_columns(
         else []
     )
     if own or extra or (passes is not None and gathered is None):
-        _walk(Walk(frame, [*own, *extra], tally, shown), batches, progress)
+        _walk(Walk(frame, [*own, *extra], tally, request.shown), batches, request.tell)
     elif gathered is not None:
         tally.judged(gathered, tally.blank(gathered))
     if passes is not None:
-        passes.around(engines, tally, shown)
+        passes.around(engines, tally, request.shown)
     if whole:
-        exact.evaluate_whole(path, whole, tally, shown)
-        if progress is not None:
-            progress(tally.records)
+        exact.evaluate_whole(path, whole, tally, request.shown)
+        request.tell(tally.records)
     used = described(dict.fromkeys(engines), rulebook)
     # what an engine sees of records that our reader cut is not its own reading of the file
     evaluation = tally.evaluation(f"masktron's columns with {used}" if columns or records or done else used)
@@ -258,29 +205,25 @@ def _numeric(
 
 
 def _planned(
-    path: Path,
-    rulebook: Rulebook,
-    layout: Layout,
+    request: EvaluationRequest,
     frame: DocumentFrame,
     tiers: Sequence[Assigned],
     engines: Sequence[EngineName],
-    original: Path | None,
     beside: Beside | None,
 ) -> tuple[Across | None, FlatTable | None]:
     """Plan what can be evaluated across records, if anything can; with the original, where it is another file."""
-    own = (layout, frame.outside)
+    rulebook, original, own = request.rulebook, request.original, (request.layout, frame.outside)
     across, _ = plan_passes(rulebook, *own, tiers, engines, own)
-    if across is None or not across.reads_original or original is None or original.samefile(path):
+    if across is None or not across.reads_original or original is None or original.samefile(request.path):
         return across, None
     other = None if beside is None else beside()
     seen = None if other is None else (other.layout, other.frame.outside)
     return plan_passes(rulebook, *own, tiers, engines, seen)[0], other
 
 
-def _walk(walk: Walk, batches: Batches, progress: Callable[[int], None] | None) -> None:
+def _walk(walk: Walk, batches: Batches, progress: Callable[[int], None]) -> None:
     # closed at once also when it is interrupted: the reader has a thread and the file
     with closing(batches()) as source:
         for batch in source:
             for done in walk.batch(batch):
-                if progress is not None:
-                    progress(done)
+                progress(done)

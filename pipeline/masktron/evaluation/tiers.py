@@ -94,7 +94,7 @@ def assign(
         As for `masktron.rulebook.locality.locality`.
     compiler : ColumnCompiler
     """
-    whole = locality(rulebook, layout, outside)
+    whole = locality(rulebook, layout, frozenset(outside))
     usual = usual_engine(rulebook)
     local = [index for index, why in enumerate(whole) if not why and engines[index] == usual]
     program, reasons = compiler(rulebook, layout, local)

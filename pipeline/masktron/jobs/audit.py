@@ -23,7 +23,8 @@ from masktron.sources.xml.plain import survey_file
 from masktron.write.manifest import Contract
 
 if TYPE_CHECKING:
-    from masktron.evaluation.cross_check import Ahead
+    from masktron.evaluation.background import Background
+    from masktron.evaluation.parallel import EngineCounts
     from masktron.measures.figures import Measured
 
 
@@ -143,7 +144,11 @@ class Audit:
             self.problems.append("no rule was tested, so that nothing is known of the file")
 
     def second_opinions(
-        self, evaluation: Evaluation, failing: Collection[int], ahead: Ahead | None, progress: Progress
+        self,
+        evaluation: Evaluation,
+        failing: Collection[int],
+        prefetched: Background[EngineCounts] | None,
+        progress: Progress,
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
@@ -156,7 +161,7 @@ class Audit:
             original=self.original,
             progress=progress,
             failing=failing,
-            ahead=ahead,
+            prefetched=prefetched,
         )
         self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
         for opinion in opinions:

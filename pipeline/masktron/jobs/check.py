@@ -7,6 +7,7 @@ from pathlib import Path
 
 from masktron.config import Config
 from masktron.errors import UsageError
+from masktron.evaluation.request import EvaluationRequest
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.common import (
@@ -22,7 +23,7 @@ from masktron.jobs.common import (
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.pairing import NOTHING_STATED, Stated
-from masktron.jobs.revalidate import asked_ahead
+from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import told_as
 from masktron.results import CheckResult, FigureResult, shown
@@ -98,7 +99,8 @@ def run_check(
     audit.rules_apply(unfired)
     sized = size_notes(job)
     progress(judging_stage(job), 0)
-    with asked_ahead(job, original, progress) as ahead:
+    request = EvaluationRequest(job.data, job.rulebook, job.layout, original=original)
+    with saxon_prefetched(job, request, progress) as prefetched:
         evaluation = job.evaluate(masked, original, progress)
         if not allow_empty:
             require_records(job, evaluation.records, MAY_BE_EMPTY)
@@ -107,7 +109,7 @@ def run_check(
         failing = [job.index_of(rule.id) for rule in results if not rule.passes]
         results = audit.tested(results, evaluation, unfired)
         audit.rules_fired(results, evaluation)
-        audit.second_opinions(evaluation, failing, ahead, progress)
+        audit.second_opinions(evaluation, failing, prefetched, progress)
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None

@@ -12,7 +12,8 @@ from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Departure, Evaluation
-from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
@@ -108,7 +109,7 @@ class Job:
         progress: Progress,
         *,
         limit: int | None = 1000,
-        shown: Shown | None = None,
+        shown: Shown = NOTHING_SHOWN,
         sink: Sink | None = None,
         sunk: int | None = None,
         keep_verdicts: bool = False,
@@ -119,17 +120,19 @@ class Job:
         if plain is not None:
             expect(progress, stage, plain.records)
         return evaluate(
-            path,
-            self.rulebook,
-            self.layout,
-            plain=plain,
-            original=original,
-            limit=limit,
-            shown=shown,
-            sink=sink,
-            sunk=sunk,
-            keep_verdicts=keep_verdicts,
-            progress=lambda done: progress(stage, done),
+            EvaluationRequest(
+                path,
+                self.rulebook,
+                self.layout,
+                plain,
+                original,
+                limit=limit,
+                shown=shown,
+                sink=sink,
+                sunk=sunk,
+                keep_verdicts=keep_verdicts,
+                progress=lambda done: progress(stage, done),
+            )
         )
 
     def tiers(self, evaluation: Evaluation | None = None) -> tuple[Assigned, ...]:
@@ -141,7 +144,7 @@ class Job:
             Of the file. Which checks need the whole document after all is known only after it.
         """
         reason = self.shape.reason or "the file is small, or not written as plain records"
-        tiers = tiers_of(self.data, self.rulebook, self.layout, self.plain, reason)
+        tiers = tiers_of(EvaluationRequest(self.data, self.rulebook, self.layout, self.plain), reason)
         back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
         return tuple(
             Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from masktron.evaluation.background import Background
 from masktron.evaluation.cross_check import (
-    Ahead,
     CrossCheck,
     EnginePart,
-    LeftError,
     PartProgress,
     PoolResults,
     Question,
     ask,
-    by_processes,
+    processes_in_background,
+    saxon_in_background,
 )
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.not_compared import WHY
 from masktron.evaluation.oracle import Opinion, compare
 from masktron.evaluation.parallel import SMALL, EngineCounts, engine_name
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
@@ -118,13 +116,14 @@ def revalidate(
         if plain is not None:
             expect(progress, stage, plain.records)
         decided = evaluate(
-            path,
-            job.rulebook,
-            layout,
-            plain=plain,
-            original=original,
-            keep_verdicts=True,
-            progress=lambda done: progress(stage, done),
+            EvaluationRequest(
+                path,
+                job.rulebook,
+                layout,
+                plain,
+                original,
+                progress=lambda done: progress(stage, done),
+            )
         )
     asked = asking.opinions(decided)
     alone = judged_by_columns_alone(job, decided, rules, asked.counts)
@@ -141,7 +140,7 @@ class Asking:
     """Engines that are not ours on their way through a written file, while this process reads it itself.
 
     Of a large flat file it is known beforehand what they will be asked; what they say counts only if what decides
-    turns out to leave the same question. Of a small one Saxon is asked at once (`asked_ahead`), others when the
+    turns out to leave the same question. Of a small one Saxon is asked at once (`saxon_prefetched`), others when the
     decision is there.
 
     Parameters
@@ -164,67 +163,42 @@ class Asking:
         everything: bool = False,
     ) -> None:
         self._everything = everything
-        self._path, self._job, self._layout, self._original = path, job, layout, original
-        self._progress = progress
-        self._plain = plain
-        self._left = threading.Event()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-asking")
-        self._begun: tuple[Question, Future[PoolResults]] | None = None
+        self._request = EvaluationRequest(path, job.rulebook, layout, plain, original)
+        self._job, self._progress = job, progress
+        self._begun: tuple[Question, Background[PoolResults]] | None = None
         self._stack = ExitStack()
-        self._ahead: Ahead | None = None
+        self._saxon: Background[EngineCounts] | None = None
 
     def __enter__(self) -> Self:
-        if self._plain is not None:
-            question = self._question(None, self._plain.records)
-            told = _telling(self._job, self._layout, question, self._progress)
-            context = copy_context()  # with the time that a rule may take
-            self._begun = question, self._pool.submit(context.run, self._by_processes, question, told)
+        request = self._request
+        if request.plain is not None:
+            question = self._question(None, request.plain.records)
+            told = _telling(self._job, request.layout, question, self._progress)
+            self._begun = question, self._stack.enter_context(processes_in_background(request, question, told))
         else:
-            ahead = asked_ahead(self._job, self._original, self._progress, path=self._path, layout=self._layout)
-            self._ahead = self._stack.enter_context(ahead)
+            self._saxon = self._stack.enter_context(saxon_prefetched(self._job, request, self._progress))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
-        self._left.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def opinions(self, decided: Evaluation) -> CrossCheck:
         """Return what the engines say that have not decided alone, and pyschematron on a sample."""
         question = self._question(decided, decided.records)
         found = None
         if self._begun is not None:
-            begun, future = self._begun
+            begun, results = self._begun
             if begun == question:
-                found = future.result()
+                found = results.result()
             else:
-                self.__exit__()
-        told = _telling(self._job, self._layout, question, self._progress)
-        return ask(
-            self._path,
-            self._job.rulebook,
-            self._layout,
-            question,
-            original=self._original,
-            found=found,
-            ahead=self._ahead,
-            told=told,
-        )
+                self._stack.close()
+        told = _telling(self._job, self._request.layout, question, self._progress)
+        return ask(self._request, question, found=found, prefetched=self._saxon, told=told)
 
     def _question(self, decided: Evaluation | None, records: int) -> Question:
-        aside = to_recount(self._job, self._path, decided)
+        aside = to_recount(self._job, self._request.path, decided)
         sample = records if self._everything else sample_of(len(self._job.rulebook.checks))
-        return Question(_others(self._job, self._layout, decided), aside, records, sample)
-
-    def _by_processes(self, question: Question, told: PartProgress) -> PoolResults:
-        def heard(part: EnginePart, done: int) -> None:
-            if self._left.is_set():
-                raise LeftError
-            told(part, done)
-
-        return by_processes(
-            self._path, self._job.rulebook, self._layout, question, original=self._original, told=heard
-        )
+        return Question(_others(self._job, self._request.layout, decided), aside, records, sample)
 
 
 def sample_of(rules: int) -> int:
@@ -242,7 +216,7 @@ def second_opinions(
     original: Path | None,
     progress: Progress,
     failing: Collection[int] = (),
-    ahead: Ahead | None = None,
+    prefetched: Background[EngineCounts] | None = None,
 ) -> tuple[list[EngineResult], tuple[str, ...]]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
@@ -262,7 +236,7 @@ def second_opinions(
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
         is noted, and no disagreement; what it finds beyond those that were counted always is one, with one exception:
         what libxml2 alone counts otherwise, while Saxon agrees, is its known deviation in numbers of XPath 1.0.
-    ahead : Ahead, optional
+    prefetched : Background of EngineCounts, optional
         Saxon at work on the same question.
 
     Returns
@@ -273,34 +247,30 @@ def second_opinions(
     """
     question = Question(_others(job, layout, decided), to_recount(job, path, decided), decided.records)
     told = _telling(job, layout, question, progress)
-    opinions = ask(path, job.rulebook, layout, question, original=original, ahead=ahead, told=told)
+    request = EvaluationRequest(path, job.rulebook, layout, original=original)
+    opinions = ask(request, question, prefetched=prefetched, told=told)
     alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
     return _second(job, decided, rules, opinions.counts, failing, lenient=True), alone
 
 
-def asked_ahead(
-    job: Job, original: Path | None, progress: Progress, *, path: Path | None = None, layout: Layout | None = None
-) -> AbstractContextManager[Ahead | None]:
+def saxon_prefetched(
+    job: Job, request: EvaluationRequest, progress: Progress
+) -> AbstractContextManager[Background[EngineCounts] | None]:
     """Have Saxon judge a file beside what decides; None where that gains nothing.
 
     In small files of XPath 1.0 Saxon waits for nothing else: its process works while libxml2 decides here.
-
-    Parameters
-    ----------
-    path, layout : optional
-        By default those of the file of the job.
     """
-    path, layout = path or job.data, layout or job.layout
-    engines = engines_of(job.rulebook, layout, "auto")
-    large = path.stat().st_size > SMALL or (path == job.data and job.plain is not None)
+    engines = engines_of(job.rulebook, request.layout, "auto")
+    plain = request.path == job.data and job.plain is not None
+    large = request.path.stat().st_size > SMALL or plain
     if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
     def told(_: EnginePart, done: int) -> None:
         # by its name, which the process that works is asked for
-        progress(f"asking {engine_name(job.rulebook, layout, 'saxon')}", done)
+        progress(f"asking {engine_name(job.rulebook, request.layout, 'saxon')}", done)
 
-    return Ahead(path, job.rulebook, layout, original=original, told=told)
+    return saxon_in_background(request, told)
 
 
 def _others(job: Job, layout: Layout, decided: Evaluation | None) -> tuple[EngineChoice, ...]:

@@ -117,13 +117,12 @@ class Judging:
     def _program(self) -> CompiledColumns | None:
         """The rules over columns; None where an engine has to see every record."""
         from masktron.evaluation.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
-        from masktron.evaluation.runner import engines_of  # noqa: PLC0415
-        from masktron.evaluation.tiers import Tier, assign  # noqa: PLC0415
+        from masktron.evaluation.tiered import tiers_inside  # noqa: PLC0415
+        from masktron.evaluation.tiers import Tier  # noqa: PLC0415
 
         rules = self._rules
-        engines = engines_of(rules.rulebook, rules.file.layout, "auto")
-        outside = {f"@{name}" for name, _ in rules.file.layout.root_attributes}
-        _, tiers = assign(rules.rulebook, rules.file.layout, engines, outside, compile_program)
+        outside = frozenset(f"@{name}" for name, _ in rules.file.layout.root_attributes)
+        tiers = tiers_inside(rules.rulebook, rules.file.layout, outside)
         if any(tiers[check].tier is not Tier.COLUMNS for check in self._own):
             return None
         return compile_program(rules.rulebook, rules.file.layout, self._own)[0]  # and no rule of another block

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from masktron.rulebook.analysis import once
 from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
 from masktron.xpath.lexer import tokenize, variables
 
 
-def readers(rulebook: Rulebook) -> dict[int, frozenset[str]]:
+@once
+def readers(rulebook: Rulebook) -> Mapping[int, frozenset[str]]:
     """Return what each check reads: in its test, its message, its context or an earlier one, or by a variable."""
     found: dict[int, frozenset[str]] = {}
     for pattern, position, check in rulebook.situated():

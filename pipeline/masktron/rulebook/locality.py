@@ -6,16 +6,17 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from masktron.errors import RulebookError
+from masktron.rulebook.analysis import context_of, once
 from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
-from masktron.xpath.context_match import ContextPath, Step, parse_context
+from masktron.xpath.context_match import ContextPath, Step
 from masktron.xpath.tokens import parse
 
 _AT_ROOT = -1
@@ -181,22 +182,30 @@ def why_not_local(
     return ""
 
 
-def locality(rulebook: Rulebook, layout: Layout, outside: Collection[str] = ()) -> tuple[str, ...]:
+@once
+def locality(rulebook: Rulebook, layout: Layout, outside: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return for each check why it needs the whole document; the empty string where single records suffice.
 
     Parameters
     ----------
     rulebook : Rulebook
     layout : Layout
-    outside : collection of str
+    outside : frozenset of str
         Clark names of the elements (``@`` before attributes) that the file has outside its records.
     """
-    scope = _Scope(rulebook, layout, frozenset(outside))
+    scope = _Scope(rulebook, layout, outside)
     return tuple(reason for pattern in rulebook.patterns for reason in scope.pattern(pattern))
+
+
+def locality_within(rulebook: Rulebook, layout: Layout, outside: Callable[[], Collection[str]]) -> tuple[str, ...]:
+    """Return the locality of each check in a file; it is asked what stands outside only where that matters."""
+    reasons = locality(rulebook, layout)
+    return reasons if all(reasons) else locality(rulebook, layout, frozenset(outside()))
 
 
 class _Scope:
     def __init__(self, rulebook: Rulebook, layout: Layout, outside: frozenset[str]) -> None:
+        self.rulebook = rulebook
         self.namespaces = rulebook.namespaces
         self.prefixes = dict(rulebook.namespaces)
         self.layout = layout
@@ -215,7 +224,7 @@ class _Scope:
         lets = self.extend(self.lets, pattern.lets, _AT_ROOT)
         before: list[tuple[frozenset[str], str]] = []
         for rule in pattern.rules:
-            paths = parse_context(rule.context, self.namespaces)
+            paths = context_of(self.rulebook, rule.context)
             targets = frozenset({"*"}) if paths is None else frozenset(self.target(p) for p in paths)
             reason, depth = self.context(rule, paths, lets)
             earlier = next((why for there, why in before if why and _overlap(there, targets)), "")

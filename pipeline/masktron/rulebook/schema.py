@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -261,6 +261,8 @@ class Rulebook:
     schema : object
         pyschematron's resolved AST of the same rulebook, for its own validator; the ``fpi`` of each of its
         checks is ``masktron:INDEX`` with the index of our check.
+    analyses : dict
+        What `masktron.rulebook.analysis.once` keeps; a copy of the rulebook has its own.
     """
 
     path: Path
@@ -274,6 +276,10 @@ class Rulebook:
     notes: tuple[str, ...] = ()
     about: About = About()
     schema: Any = field(default=None, compare=False, repr=False)
+    analyses: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[Rulebook], tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, one.name) for one in fields(self) if one.init)
 
     @property
     def reads_original(self) -> bool:

@@ -17,6 +17,7 @@ from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
 from masktron.sources.records import Field, Layout
 from masktron.sources.xml.microdata import chunk_document
@@ -63,7 +64,7 @@ def counted(book: Rulebook, rows: Sequence[Row], folder: Path) -> Outcome:
     assert not any(reasons) and not outcome.unsure.any()
     path = folder / "data.xml"
     path.write_bytes(b"<Records>" + batch_of(LAYOUT, rows).buffer.tobytes() + b"</Records>")
-    done = evaluate(path, book, LAYOUT)
+    done = evaluate(EvaluationRequest(path, book, LAYOUT))
     assert done.fired.tolist() == outcome.fired.sum(axis=0, dtype=int).tolist()
     assert done.failed.tolist() == outcome.failed.sum(axis=0, dtype=int).tolist()
     return outcome

@@ -11,6 +11,7 @@ from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import DocumentFrame
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.tiers import CompiledColumns
 from masktron.rulebook.schema import Rulebook
@@ -62,13 +63,10 @@ def columns(files: Files) -> Answer | None:
         compiler = _Compiler([names.index(name) for name in broken])
         try:
             done = evaluate_columns(
-                files.data,
-                files.rulebook,
-                layout,
+                EvaluationRequest(files.data, files.rulebook, layout, keep_verdicts=True),
                 frame,
                 partial(iter_batches, files.data, layout, plain, block=_BLOCK, rows=CHUNK),
                 compiler,
-                keep_verdicts=True,
             )
         except RulebookError as error:
             name = _APART.search(str(error))

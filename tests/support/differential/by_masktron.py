@@ -11,6 +11,7 @@ import numpy as np
 from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
 from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
@@ -62,7 +63,9 @@ def read(data: Path, rules: Path) -> Files:
 
 
 def _exact(engine: exact.EngineChoice) -> Tier:
-    return lambda f: Answer(exact.evaluate(f.data, f.rulebook, f.layout, engine=engine, chunk=CHUNK))
+    return lambda f: Answer(
+        exact.evaluate(EvaluationRequest(f.data, f.rulebook, f.layout, engine=engine), chunk=CHUNK)
+    )
 
 
 def tiers(version: str) -> Mapping[str, Tier]:

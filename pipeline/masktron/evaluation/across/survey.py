@@ -12,9 +12,10 @@ from masktron.evaluation.across.recognise import Hole, Recogniser
 from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import TextPlace
 from masktron.evaluation.across.selection import RecordSource
+from masktron.rulebook.analysis import context_of
 from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook, ValueOf
-from masktron.xpath.context_match import ContextPath, parse_context
+from masktron.xpath.context_match import ContextPath
 from masktron.xpath.tokens import parse, repair
 
 
@@ -96,7 +97,7 @@ class AggregateSurvey:
         return token, around
 
     def _base(self, rule: Rule) -> Spot | None:
-        paths = parse_context(rule.context, self._rulebook.namespaces)
+        paths = context_of(self._rulebook, rule.context)
         spots = {self._target(path) for path in paths or ()}
         return spots.pop() if len(spots) == 1 else None
 

@@ -115,7 +115,7 @@ class TwoPasses:
     documents: Documents | None
     planned: frozenset[int]
 
-    def gather(self, progress: Callable[[int], None] | None) -> int | None:
+    def gather(self, progress: Callable[[int], None]) -> int | None:
         """Make the first pass; return the number of records, None where none was needed."""
         across = self.across
         done: int | None = None
@@ -130,8 +130,7 @@ class TwoPasses:
                     if here:
                         across.original_pass(batch, beside)
                     done += len(batch)
-                    if progress is not None:
-                        progress(done)
+                    progress(done)
         if across.reads_original and self.other is not None:
             judge = self._judge("original", self.other)
             with closing(self.other.batches()) as source:

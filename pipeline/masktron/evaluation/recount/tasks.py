@@ -17,6 +17,7 @@ from masktron.evaluation.parallel import EngineCounts, Sum
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.recount.sample import Kin, Tried, proved
+from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.stylesheet import CheckSelection, EngineName
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook
@@ -53,16 +54,9 @@ class Asked:
         )
 
 
-def asked_of(
-    path: Path, rulebook: Rulebook, layout: Layout, checks: Collection[int], original: Path | None
-) -> Asked | str:
-    """Find out what stands around the records of the file and of the original; a text says why it cannot be.
-
-    Parameters
-    ----------
-    original : Path, optional
-        What ``document()`` means, where a rule reads the original.
-    """
+def asked_of(request: EvaluationRequest, checks: Collection[int]) -> Asked | str:
+    """Find out what stands around the records of the file and of the original; a text says why it cannot be."""
+    path, rulebook, layout, original = request.path, request.rulebook, request.layout, request.original
     files: dict[RecordSource, Kin] = {}
     try:
         own = _kin(path, layout)

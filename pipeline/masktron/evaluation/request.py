@@ -1,0 +1,103 @@
+"""What is evaluated and what of it is kept, in one value for every way in which it can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masktron.evaluation.engines import Documents
+from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
+from masktron.evaluation.runner import EngineChoice, engines_of
+from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.tally import Sink, VerdictTally
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Layout
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.blocks import PlainFile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvaluationRequest:
+    """A file, the rulebook by which it is evaluated, and what is kept of what is found.
+
+    Attributes
+    ----------
+    path : Path
+    rulebook : Rulebook
+    layout : Layout
+        Of the file.
+    plain : PlainFile, optional
+        From `masktron.sources.xml.plain.survey_file`; without it an engine sees every record.
+    original : Path, optional
+        What ``document()`` in the rules returns, but for documents that the rulebook binds to other files.
+    engine : {"auto", "unaided", "libxml2", "saxon"}
+        See `EngineChoice`. ``saxon`` evaluates XPath 1.0 in its 1.0 mode.
+    limit : int or None
+        Number of findings that are kept of each check, all without it; counts are exact all the same.
+    shown : Shown
+        The key and the fields that findings show.
+    sink : callable, optional
+        Gets every finding, also those beyond the limit. Those of one check come in the order of the records; checks
+        that need the whole document come after the others.
+    sunk : int, optional
+        The sink needs no more of each check than so many of the first.
+    keep_verdicts : bool
+        Whether the result has the verdict on each record.
+    progress : callable, optional
+        Called with the number of records done.
+    """
+
+    path: Path
+    rulebook: Rulebook
+    layout: Layout
+    plain: PlainFile | None = None
+    original: Path | None = None
+    engine: EngineChoice = "auto"
+    limit: int | None = 1000
+    shown: Shown = NOTHING_SHOWN
+    sink: Sink | None = None
+    sunk: int | None = None
+    keep_verdicts: bool = True
+    progress: Callable[[int], None] | None = None
+
+    @property
+    def engines(self) -> tuple[EngineName, ...]:
+        """The engine that decides each check.
+
+        Raises
+        ------
+        UsageError
+            The chosen engine does not know the rulebook's XPath version.
+        """
+        return engines_of(self.rulebook, self.layout, self.engine)
+
+    def documents(self, *, known: bool = False) -> Documents | None:
+        """Return what ``document()`` in the rules returns; None where they ask for nothing.
+
+        Parameters
+        ----------
+        known : bool
+            Whether the original is known to be well-formed.
+
+        Raises
+        ------
+        UsageError
+            A rule reads the original, and there is none.
+        DocumentError
+            The original cannot be read.
+        """
+        return Documents.of(self.rulebook, self.original, known=known)
+
+    def tally(self) -> VerdictTally:
+        """Return what gathers the verdicts and keeps what is asked for."""
+        return VerdictTally(
+            len(self.rulebook.checks), self.limit, self.sink, keep_verdicts=self.keep_verdicts, sunk=self.sunk
+        )
+
+    def tell(self, records: int) -> None:
+        """Tell how many records are done."""
+        if self.progress is not None:
+            self.progress(records)
