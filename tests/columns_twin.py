@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from masktron.sources.columns import Batch, Cell, Cells, Form, Numbers, Texts
+from masktron.sources.columns import Batch, Cell, Cells, NumberForm, Numbers, Texts
 from masktron.sources.lexical import XML_SPACE, libxml2_number
 from masktron.sources.records import Layout
 
@@ -18,16 +18,16 @@ _DECIMAL = re.compile(r"-?(?:[0-9]+\.[0-9]*|\.[0-9]+)")
 _WORD = re.compile(r"[^0-9+\-.eEINFNa \t\r\n]")
 
 
-def form_of(lexeme: str) -> Form:
+def form_of(lexeme: str) -> NumberForm:
     """Which kind of number a text spells."""
     text = lexeme.strip(XML_SPACE)
     if not text:
-        return Form.BLANK
+        return NumberForm.BLANK
     if _INTEGER.fullmatch(text):
-        return Form.INTEGER
+        return NumberForm.INTEGER
     if _DECIMAL.fullmatch(text):
-        return Form.DECIMAL
-    return Form.WORDS if _WORD.search(text) else Form.OTHER
+        return NumberForm.DECIMAL
+    return NumberForm.WORDS if _WORD.search(text) else NumberForm.OTHER
 
 
 class TwinBatch(Batch):
@@ -55,8 +55,8 @@ class TwinBatch(Batch):
         )
 
     def _number(self, lexeme: str | None) -> tuple[int, float, float, int, int]:
-        form = Form.NOTHING if lexeme is None else form_of(lexeme)
-        if lexeme is None or form not in (Form.INTEGER, Form.DECIMAL):
+        form = NumberForm.NOTHING if lexeme is None else form_of(lexeme)
+        if lexeme is None or form not in (NumberForm.INTEGER, NumberForm.DECIMAL):
             return form, np.nan, np.nan, 0, -1
         text = lexeme.strip(XML_SPACE)
         sign, digits, exponent = Decimal(text).as_tuple()

@@ -12,7 +12,7 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config
 from masktron.grouping.records import Grouping
-from masktron.jobs.common import open_job
+from masktron.jobs.job import open_job
 from masktron.masking import contexts, prototypes
 from masktron.masking.contexts import GroupContexts
 from masktron.masking.views import Views
@@ -41,9 +41,9 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     monkeypatch.setattr(contexts, "FEW", few)
     config = Config(k=4, roles={"CAP": "untouched", "Z": "untouched"})
     job = open_job(write_data(tmp_path / "d.xml", capped(1)), write_rules(tmp_path / "r.sch", *RULES))
-    records = read_records(job.data, job.layout)
+    records = read_records(job.source.path, job.source.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    views = Views(records, plan, job.edits, job.rulebook, job.data)
+    views = Views(records, plan, job.edits, job.rulebook, job.source.path)
     (block,) = (one for part in plan.partitions for one in part.blocks if {"CAP", "Z"} <= {*one.conditions})
     labels = np.random.default_rng(2).permutation(np.arange(60) // 4)
     grouping = Grouping(labels, np.zeros(15, dtype=np.bool_), np.zeros(15, dtype=np.bool_))
@@ -86,9 +86,9 @@ def views_of(
 ) -> tuple[Views, Block]:
     config = Config(k=2, roles=dict.fromkeys(untouched, "untouched"))
     job = open_job(write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *tests))
-    records = read_records(job.data, job.layout)
+    records = read_records(job.source.path, job.source.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    views = Views(records, plan, job.edits, job.rulebook, job.data)
+    views = Views(records, plan, job.edits, job.rulebook, job.source.path)
     (block,) = (one for part in plan.partitions for one in part.blocks if one.checks)
     return views, block
 

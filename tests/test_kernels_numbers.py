@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from columns_twin import TwinBatch, batch_of
-from masktron.sources.columns import Batch, Form, Numbers
+from masktron.sources.columns import Batch, NumberForm, Numbers
 from masktron.sources.records import Field, Layout
 
 LAYOUT = Layout(("D", "R"), (Field("V", "V"), Field("@a", "a", True)))
@@ -146,7 +146,7 @@ def test_libxml2_itself_reads_the_same():
 @pytest.mark.parametrize("word", ["INF", "NaN", "1e3", "+5", "-", "1 2"])
 def test_what_an_engine_has_to_read_is_left_to_it(word):
     numbers = real(batch_of(LAYOUT, [{"V": word}])).numbers(0)
-    assert numbers.form[0] == Form.OTHER
+    assert numbers.form[0] == NumberForm.OTHER
     assert math.isnan(numbers.double[0])
     assert math.isnan(numbers.libxml2[0])
     assert numbers.scale[0] == -1

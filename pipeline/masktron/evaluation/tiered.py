@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from masktron.evaluation import exact
 from masktron.evaluation.across.plan import Across
@@ -36,10 +35,8 @@ from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
+from masktron.sources.source import Source
 from masktron.sources.xml.plain import check_unchanged, iter_batches, survey_plain
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
@@ -49,11 +46,9 @@ type Beside = Callable[[], Table | None]
 
 
 def evaluate(
-    path: str | Path,
+    source: Source,
     rulebook: Rulebook,
-    layout: Layout,
     *,
-    plain: PlainFile | None = None,
     original: Path | None = None,
     engine: EngineChoice = "auto",
     limit: int | None = 1000,
@@ -67,17 +62,17 @@ def evaluate(
 
     Parameters
     ----------
-    path, rulebook, layout, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
+    source : Source
+        Its document is read; the engine sees every record where it is no plain file.
+    rulebook, original, engine, limit, shown, sink, sunk, keep_verdicts, progress
         As `masktron.evaluation.exact.evaluate`, which gives the same result but for the name of the engine.
-    plain : PlainFile, optional
-        From `masktron.sources.xml.plain.survey_file`; without it the engine sees every record.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
         As there.
     """
-    path = Path(path)
+    path, layout, plain = source.document.path, source.document.layout, source.document.plain
     frame = None if plain is None else Frame.of(path, layout)
     if plain is None or frame is None:
         return exact.evaluate(
@@ -118,18 +113,17 @@ def evaluate(
     return evaluation
 
 
-def tiers_of(
-    path: Path, rulebook: Rulebook, layout: Layout, plain: PlainFile | None, reason: str = ""
-) -> tuple[Assigned, ...]:
+def tiers_of(source: Source, rulebook: Rulebook, reason: str = "") -> tuple[Assigned, ...]:
     """Say which tier each check of a rulebook gets on a file.
 
     Parameters
     ----------
-    path, rulebook, layout, plain
+    source, rulebook
         As for `evaluate`.
     reason : str
         Why the file is not plain, if it is not.
     """
+    path, layout, plain = source.document.path, source.document.layout, source.document.plain
     frame = None if plain is None else Frame.of(path, layout)
     if plain is None or frame is None:
         local = locality(rulebook, layout)

@@ -17,20 +17,11 @@ from masktron.constraints import Atom
 from masktron.errors import InfeasibleError, UsageError, ViolationError
 from masktron.figures import FIGURES
 from masktron.files import file_hash, manifest_beside, refuse_other_names, refuse_outputs
-from masktron.jobs.common import (
-    Job,
-    Progress,
-    judging_stage,
-    no_progress,
-    notes_of,
-    open_job,
-    require_flat,
-    require_records,
-    size_notes,
-)
+from masktron.jobs.common import judging_stage, notes_of, require_flat, require_records, size_notes
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.documents import Given, digests
 from masktron.jobs.drawn import draw_notes, parts_notes
+from masktron.jobs.job import Job, open_job
 from masktron.jobs.limits import over_limits, refuse_class_limits
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
@@ -54,7 +45,7 @@ from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
-from masktron.progress import told_as
+from masktron.progress import Progress, no_progress, told_as
 from masktron.report.parts import both_parts
 from masktron.results import (
     BlockResult,
@@ -74,12 +65,8 @@ from masktron.results import (
 )
 from masktron.roles import FieldFacts
 from masktron.settle.prototypes import EXITS
-from masktron.sources.records import Coded, Column, Layout, Records, Shape, Typed
-from masktron.sources.xml.left_out import left_out, outline_notes
-from masktron.sources.xml.microdata import read_records
-from masktron.sources.xml.outline import namespaces_of
-from masktron.sources.xml.plain import survey_file
-from masktron.sources.xml.writer import write_masked
+from masktron.sources.records import Coded, Column, Records, Typed
+from masktron.sources.source import Source
 from masktron.write.atomic import atomic_path, blamed
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, versions, write_plain
@@ -143,8 +130,7 @@ def run_mask(
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
     require_flat(job)
     reading = told_as(progress, f"reading {data.name}")
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading)
-    records = records.with_types(types or {})
+    records = job.source.records(missing=config.missing, told=reading).with_types(types or {})
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     fields, likely = fields_of(records, job.edits, config)
@@ -184,7 +170,7 @@ def run_mask(
         plan,
         job.edits,
         job.rulebook,
-        original=data,
+        original=job.source.document_path,
         max_observed_share=config.max_observed_share,
         method=method.method,
         streams=randomness.streams,
@@ -225,42 +211,24 @@ class _Run:
         order = self._order()
         with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
             with blamed(out):
-                written = write_masked(
-                    self.records.source,
+                count = self.job.source.write(
                     temporary,
-                    self.job.layout,
                     self._replacements(made.blocks),
                     removed=self.plan.by_role(Role.IDENTIFIER),
                     keep=self.originals.keep,
                     order=None if order is None else self._source_order(order),
-                    plain=self.job.plain,
                     told=told_as(progress, f"writing {out.name}"),
                 )
             progress("surveying the written file", 0)
-            layout, shape, plain = survey_file(temporary, record=self.job.layout.record_tag, progress=progress)
-            self._verify_layout(layout, shape)
-            source = self.records.source
-            with Asking(
-                temporary,
-                self.job,
-                layout,
-                original=source,
-                progress=progress,
-                plain=plain,
-                everything=self.config.pyschematron_all,
-            ) as asking:
+            written = self.job.source.alike(temporary)
+            self._verify_layout(written)
+            original, everything = self.job.source, self.config.pyschematron_all
+            with Asking(written, self.job, original=original, progress=progress, everything=everything) as asking:
                 reading = told_as(progress, "reading the written file back")
-                masked = read_records(temporary, layout, missing=self.config.missing, plain=plain, told=reading)
-                self._verify_records(written, masked)
+                masked = written.records(missing=self.config.missing, told=reading)
+                self._verify_records(count, masked)
                 verdict = revalidate(
-                    temporary,
-                    self.job,
-                    layout,
-                    original=source,
-                    binding=self.binding,
-                    progress=progress,
-                    plain=plain,
-                    asking=asking,
+                    written, self.job, original=original, binding=self.binding, progress=progress, asking=asking
                 )
             progress("comparing it with the original", 0)
             result, measured = self._result(made, masked, verdict, order, out, manifest, progress)
@@ -307,18 +275,9 @@ class _Run:
         spread[self.originals.keep] = codes
         return spread
 
-    def _verify_layout(self, layout: Layout, shape: Shape) -> None:
-        """Refuse a written file that is no table of the fields to release.
-
-        Fields may be missing whose values are all masked away or left out, and so may come in another order.
-        """
-        removed = self.plan.by_role(Role.IDENTIFIER)
-        expected = {field for field in self.job.layout.fields if field.name not in removed}
-        own, source = (
-            (one.record_path, one.encoding, dict(one.root_attributes), spaces)
-            for one, spaces in ((layout, dict(layout.nsmap)), (self.job.layout, namespaces_of(self.job.layout)))
-        )
-        if own != source or not shape.flat or not expected.issuperset(layout.fields):
+    def _verify_layout(self, written: Source) -> None:
+        """Refuse a written file that is no table of the fields to release."""
+        if not written.has_layout_of(self.job.source, self.plan.by_role(Role.IDENTIFIER)):
             raise ViolationError(
                 "the written file does not have the layout of the original; nothing is published",
                 where=str(self.records.source),
@@ -412,7 +371,7 @@ class _Run:
         progress: Progress,
     ) -> tuple[MaskResult, tuple[Measured, ...]]:
         confidential = self.plan.by_role(Role.CONFIDENTIAL)
-        left = left_out(self.records.source, self.job.layout, self.job.plain)
+        left = self.job.source.left_out()
         columns = self._in_order(masked, order)
         checks = self.job.rulebook.checks
         results = self.job.rule_results(verdict.evaluation, set(range(len(checks))) - set(self.binding))
@@ -459,7 +418,7 @@ class _Run:
                 *notes_of(self.job),
                 *self.sized,
                 *self.originals.notes,
-                *outline_notes(self.job.layout, left),
+                *self.job.source.outline_notes(left),
                 *told(results),
                 *self.of_kinds,
                 self.ordering.says,
@@ -620,9 +579,9 @@ class _Run:
             "manifest_version": MANIFEST_VERSION,
             "notice": NOTICE,
             "versions": versions(),
-            "original": {"path": shown(self.records.source), "sha256": file_hash(self.records.source)},
+            "original": {"path": shown(self.records.source), "sha256": self.job.source.digest},
             "rules": {"path": shown(self.job.rulebook.path), "sha256": file_hash(self.job.rulebook.path)},
-            "documents": digests(self.job.rulebook, file_hash(self.records.source)),
+            "documents": digests(self.job.rulebook, self.job.source.digest),
             "output": {"path": result.output, "sha256": file_hash(output)},
             "config": _plain({name: value for name, value in asdict(self.config).items() if name not in _ELSEWHERE}),
             "key": None if self.randomness.key is None else self.randomness.key.hex(),

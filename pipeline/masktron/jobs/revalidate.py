@@ -8,8 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.opinions import Ahead, Found, LeftError, Opinions, Part, Question, Told, ask, by_processes
@@ -19,13 +18,11 @@ from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
 from masktron.evaluation.unasked import WHY
-from masktron.jobs.common import Job, Progress, expect
+from masktron.jobs.job import Job
 from masktron.processes import interpreter
+from masktron.progress import Progress, expect
 from masktron.results import EngineResult
-from masktron.sources.records import Layout
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
+from masktron.sources.source import Source
 
 SAMPLE = 2000
 """pyschematron judges this many records at most, spread evenly over longer files: one takes up to a millisecond."""
@@ -59,14 +56,12 @@ class Revalidation:
 
 
 def revalidate(
-    path: Path,
+    written: Source,
     job: Job,
-    layout: Layout,
     *,
-    original: Path,
+    original: Source,
     binding: Collection[int],
     progress: Progress,
-    plain: PlainFile | None = None,
     decided: Evaluation | None = None,
     asking: Asking | None = None,
 ) -> Revalidation:
@@ -74,45 +69,39 @@ def revalidate(
 
     Parameters
     ----------
-    path : Path
+    written : Source
         The written file.
-    layout : Layout
-        Its layout.
-    original : Path
+    job : Job
+        Of the original.
+    original : Source
         What ``document()`` in the rules means.
     binding : collection of int
         Rules that have to hold.
-    plain : PlainFile, optional
-        What the reader of columns knows of it.
     decided : Evaluation, optional
         What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
     asking : Asking, optional
         Of the same file, where engines were begun before.
     """
     if asking is None:
-        with Asking(path, job, layout, original=original, progress=progress, plain=plain) as begun:
+        with Asking(written, job, original=original, progress=progress) as begun:
             return revalidate(
-                path,
+                written,
                 job,
-                layout,
                 original=original,
                 binding=binding,
                 progress=progress,
-                plain=plain,
                 decided=decided,
                 asking=begun,
             )
     rules = sorted(binding)
     stage = "re-validating the written file"
     if decided is None:
-        if plain is not None:
-            expect(progress, stage, plain.records)
+        if written.count is not None:
+            expect(progress, stage, written.count)
         decided = evaluate(
-            path,
+            written,
             job.rulebook,
-            layout,
-            plain=plain,
-            original=original,
+            original=original.document_path,
             keep_verdicts=True,
             progress=lambda done: progress(stage, done),
         )
@@ -136,7 +125,7 @@ class Asking:
 
     Parameters
     ----------
-    path, job, layout, original, progress, plain
+    written, job, original, progress
         As for `revalidate`. Progress is called from another thread too.
     everything : bool
         Whether pyschematron judges all records, not a sample.
@@ -144,19 +133,15 @@ class Asking:
 
     def __init__(
         self,
-        path: Path,
+        written: Source,
         job: Job,
-        layout: Layout,
         *,
-        original: Path,
+        original: Source,
         progress: Progress,
-        plain: PlainFile | None = None,
         everything: bool = False,
     ) -> None:
         self._everything = everything
-        self._path, self._job, self._layout, self._original = path, job, layout, original
-        self._progress = progress
-        self._plain = plain
+        self._written, self._job, self._original, self._progress = written, job, original, progress
         self._left = threading.Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="masktron-asking")
         self._begun: tuple[Question, Future[Found]] | None = None
@@ -164,13 +149,13 @@ class Asking:
         self._ahead: Ahead | None = None
 
     def __enter__(self) -> Self:
-        if self._plain is not None:
-            question = self._question(None, self._plain.records)
-            told = _telling(self._job, self._layout, question, self._progress)
+        if self._written.count is not None:
+            question = self._question(None, self._written.count)
+            told = _telling(self._job, self._written, question, self._progress)
             context = copy_context()  # with the time that a rule may take
             self._begun = question, self._pool.submit(context.run, self._by_processes, question, told)
         else:
-            ahead = asked_ahead(self._job, self._original, self._progress, path=self._path, layout=self._layout)
+            ahead = asked_ahead(self._written, self._job, self._original, self._progress)
             self._ahead = self._stack.enter_context(ahead)
         return self
 
@@ -189,22 +174,23 @@ class Asking:
                 found = future.result()
             else:
                 self.__exit__()
-        told = _telling(self._job, self._layout, question, self._progress)
+        told = _telling(self._job, self._written, question, self._progress)
+        document = self._written.document
         return ask(
-            self._path,
+            document.path,
             self._job.rulebook,
-            self._layout,
+            document.layout,
             question,
-            original=self._original,
+            original=self._original.document_path,
             found=found,
             ahead=self._ahead,
             told=told,
         )
 
     def _question(self, decided: Evaluation | None, records: int) -> Question:
-        aside = to_recount(self._job, self._path, decided)
+        aside = to_recount(self._job, self._written, decided)
         sample = records if self._everything else sample_of(len(self._job.rulebook.checks))
-        return Question(_others(self._job, self._layout, decided), aside, records, sample)
+        return Question(_others(self._job, self._written, decided), aside, records, sample)
 
     def _by_processes(self, question: Question, told: Told) -> Found:
         def heard(part: Part, done: int) -> None:
@@ -212,8 +198,9 @@ class Asking:
                 raise LeftError
             told(part, done)
 
+        document, original = self._written.document, self._original.document_path
         return by_processes(
-            self._path, self._job.rulebook, self._layout, question, original=self._original, told=heard
+            document.path, self._job.rulebook, document.layout, question, original=original, told=heard
         )
 
 
@@ -223,13 +210,11 @@ def sample_of(rules: int) -> int:
 
 
 def second_opinions(
-    path: Path,
     job: Job,
-    layout: Layout,
     decided: Evaluation,
     rules: Collection[int],
     *,
-    original: Path | None,
+    original: Source | None,
     progress: Progress,
     failing: Collection[int] = (),
     ahead: Ahead | None = None,
@@ -246,7 +231,7 @@ def second_opinions(
         raised errors.
     rules : collection of int
         Indices of the checks that count.
-    original : Path or None
+    original : Source or None
         What ``document()`` in the rules means.
     failing : collection of int
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
@@ -261,15 +246,17 @@ def second_opinions(
     tuple of str
         The rules that none of them judged, as `judged_by_columns_alone` says.
     """
-    question = Question(_others(job, layout, decided), to_recount(job, path, decided), decided.records)
-    told = _telling(job, layout, question, progress)
-    opinions = ask(path, job.rulebook, layout, question, original=original, ahead=ahead, told=told)
+    source, document = job.source, job.source.document
+    question = Question(_others(job, source, decided), to_recount(job, source, decided), decided.records)
+    told = _telling(job, source, question, progress)
+    other = None if original is None else original.document_path
+    opinions = ask(document.path, job.rulebook, document.layout, question, original=other, ahead=ahead, told=told)
     alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
     return _second(job, decided, rules, opinions.counts, failing, lenient=True), alone
 
 
 def asked_ahead(
-    job: Job, original: Path | None, progress: Progress, *, path: Path | None = None, layout: Layout | None = None
+    source: Source, job: Job, original: Source | None, progress: Progress
 ) -> AbstractContextManager[Ahead | None]:
     """Have Saxon judge a file beside what decides; None where that gains nothing.
 
@@ -277,33 +264,34 @@ def asked_ahead(
 
     Parameters
     ----------
-    path, layout : optional
-        By default those of the file of the job.
+    source : Source
+        The file of the job, or one written from it.
     """
-    path, layout = path or job.data, layout or job.layout
-    engines = engines_of(job.rulebook, layout, "auto")
-    large = path.stat().st_size > SMALL or (path == job.data and job.plain is not None)
+    document = source.document
+    engines = engines_of(job.rulebook, document.layout, "auto")
+    large = source.size > SMALL or source.count is not None
     if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
     def told(_: Part, done: int) -> None:
         # by its name, which the process that works is asked for
-        progress(f"asking {engine_name(job.rulebook, layout, 'saxon')}", done)
+        progress(f"asking {engine_name(job.rulebook, document.layout, 'saxon')}", done)
 
-    return Ahead(path, job.rulebook, layout, original=original, told=told)
+    other = None if original is None else original.document_path
+    return Ahead(document.path, job.rulebook, document.layout, original=other, told=told)
 
 
-def _others(job: Job, layout: Layout, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
+def _others(job: Job, source: Source, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
     """Return the engines that have not decided alone."""
     choices: tuple[EngineChoice, ...] = ("unaided", "saxon") if job.rulebook.version == "1.0" else ("auto",)
-    names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
+    names = {engine_name(job.rulebook, source.document.layout, choice): choice for choice in choices}
     return tuple(choice for name, choice in names.items() if decided is None or name != decided.engine)
 
 
-def _telling(job: Job, layout: Layout, question: Question, progress: Progress) -> Told:
+def _telling(job: Job, source: Source, question: Question, progress: Progress) -> Told:
     """Return what hears of each engine; it has been told what to expect."""
     stages: dict[Part, str] = {
-        choice: f"asking {engine_name(job.rulebook, layout, choice)}" for choice in question.engines
+        choice: f"asking {engine_name(job.rulebook, source.document.layout, choice)}" for choice in question.engines
     }
     if question.aside:
         for choice in question.engines:
@@ -381,12 +369,12 @@ def judged_by_columns_alone(
     )
 
 
-def to_recount(job: Job, path: Path, decided: Evaluation | None) -> frozenset[int]:
+def to_recount(job: Job, source: Source, decided: Evaluation | None) -> frozenset[int]:
     """Rules across records, in a file so large that no engine is asked about them as they are written.
 
     As far as is known beforehand; what the decision has handed back to the whole document is asked there.
     """
-    if path.stat().st_size <= WHOLE:
+    if source.size <= WHOLE:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 
