@@ -36,7 +36,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
 from masktron.sources.source import Source
-from masktron.sources.xml.plain import check_unchanged, iter_batches, survey_plain
+from masktron.sources.xml.plain import iter_batches, survey_plain
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
@@ -72,9 +72,10 @@ def evaluate(
     RulebookError, DocumentError, UsageError
         As there.
     """
-    path, layout, plain = source.document.path, source.document.layout, source.document.plain
-    frame = None if plain is None else Frame.of(path, layout)
-    if plain is None or frame is None:
+    document = source.document
+    path, layout = document.path, document.layout
+    frame = None if document.plain is None else Frame.of(path, layout)
+    if frame is None:
         return exact.evaluate(
             path,
             rulebook,
@@ -90,7 +91,7 @@ def evaluate(
         )
 
     def batches() -> Generator[Batch]:
-        return _ahead(iter_batches(path, layout, plain))
+        return _ahead(document.batches())
 
     evaluation = evaluate_columns(
         path,
@@ -109,7 +110,7 @@ def evaluate(
         keep_verdicts=keep_verdicts,
         progress=progress,
     )
-    check_unchanged(path, plain)
+    document.require_unchanged()
     return evaluation
 
 
@@ -123,9 +124,10 @@ def tiers_of(source: Source, rulebook: Rulebook, reason: str = "") -> tuple[Assi
     reason : str
         Why the file is not plain, if it is not.
     """
-    path, layout, plain = source.document.path, source.document.layout, source.document.plain
-    frame = None if plain is None else Frame.of(path, layout)
-    if plain is None or frame is None:
+    document = source.document
+    path, layout = document.path, document.layout
+    frame = None if document.plain is None else Frame.of(path, layout)
+    if frame is None:
         local = locality(rulebook, layout)
         if not all(local):
             local = locality(rulebook, layout, outside_names(path, layout))

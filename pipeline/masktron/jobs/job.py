@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from masktron.classify import Edit, classify
 from masktron.config import did_you_mean
@@ -22,11 +21,8 @@ from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.formats import open_source
+from masktron.sources.formats import Begun, open_source
 from masktron.sources.source import Source
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.wellformed import WellFormedness
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +141,14 @@ def open_job(
     record: str | None = None,
     phase: str | None = None,
     progress: Progress = no_progress,
-    judge: WellFormedness | None = None,
+    judge: Begun | None = None,
     given: Given = NOT_GIVEN,
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
     Parameters
     ----------
-    judge : WellFormedness, optional
+    judge : Begun, optional
         Of the file, where libxml2 has begun to read it.
     given : Given
         The documents that rules read.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from masktron.errors import RulebookError
-from masktron.sources.xml.names_in_file import PathStep, Vocabulary
+from masktron.sources.vocabulary import PathStep, Vocabulary
 from masktron.xpath.focus import axis_of, name_test, predicates_of, spine
 from masktron.xpath.tokens import parse
 

@@ -28,7 +28,7 @@ from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
-from masktron.sources.xml.names_in_file import Vocabulary
+from masktron.sources.vocabulary import Vocabulary
 from masktron.sources.xml.source import XmlSource
 
 type Cells = Mapping[str, Sequence[str | None]]

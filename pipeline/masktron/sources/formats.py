@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
 from masktron.sources.source import Source
 from masktron.sources.xml.source import XmlSource
+from masktron.sources.xml.wellformed import WellFormedness
 
-if TYPE_CHECKING:
-    from masktron.sources.xml.wellformed import WellFormedness
-
+type Begun = WellFormedness
+"""Who has begun to read a file before it is opened: libxml2, of a file in XML."""
 XML = "xml"
 """The format of files whose suffix says nothing else."""
 
@@ -78,7 +78,7 @@ def open_source(
     hints: Collection[str] = (),
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     progress: Progress | None = None,
-    judge: WellFormedness | None = None,
+    judge: Begun | None = None,
 ) -> Source:
     """Return the source of a file. Nothing is read before it is asked for something.
 
@@ -93,8 +93,8 @@ def open_source(
         Name of the format; by default what the suffix says, and XML where that says nothing.
     progress : callable, optional
         Told of what takes long.
-    judge : WellFormedness, optional
-        Of an XML file that libxml2 has begun to read.
+    judge : Begun, optional
+        Of this file.
 
     Raises
     ------

@@ -16,10 +16,11 @@ from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
+from masktron.sources.vocabulary import Vocabulary
 from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
-from masktron.sources.xml.names_in_file import Vocabulary, vocabulary
+from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import survey_file
