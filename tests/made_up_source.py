@@ -12,20 +12,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from masktron.errors import DocumentError
-from masktron.sources.converted import Cells, ConvertedSource
+from masktron.sources.converted import CellTexts, ConvertedSource
 from masktron.sources.formats import Format, registered
 
 
 class BlockSource(ConvertedSource):
     """Records in blocks of lines."""
 
-    def read_cells(self) -> Cells:
+    def read_cells(self) -> CellTexts:
         return self._read()[0]
 
     def line_of(self, record: int) -> int:
         return self._read()[1][record]
 
-    def _read(self) -> tuple[Cells, list[int]]:
+    def _read(self) -> tuple[CellTexts, list[int]]:
         try:
             lines = self.path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
@@ -48,7 +48,7 @@ class BlockSource(ConvertedSource):
         names = dict.fromkeys(name for record in records for name in record)
         return {name: [record.get(name) for record in records] for name in names}, starts
 
-    def write_cells(self, target: Path, cells: Cells) -> None:
+    def write_cells(self, target: Path, cells: CellTexts) -> None:
         rows = zip(*cells.values(), strict=True)
         blocks = (
             "".join(f"{name}={value}\n" for name, value in zip(cells, row, strict=True) if value is not None)

@@ -23,9 +23,9 @@ from masktron.jobs.job import open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml import source as xml_source
+from masktron.sources.xml import xml_source
 from masktron.sources.xml.layout import survey_exactly
-from masktron.sources.xml.source import XmlSource
+from masktron.sources.xml.xml_source import XmlSource
 
 FEW, MANY = 12, 48
 """Rules of a rulebook."""

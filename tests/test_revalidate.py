@@ -351,7 +351,7 @@ def test_mask_publishes_only_the_layout_that_it_wrote(
         target.write_text(target.read_text().replace("</Record>", "<Name>Ann</Name></Record>", 1))
         return written
 
-    monkeypatch.setattr("masktron.sources.xml.source.write_masked", spoiled)
+    monkeypatch.setattr("masktron.sources.xml.xml_source.write_masked", spoiled)
     with pytest.raises(ViolationError, match="does not have the layout of the original"):
         masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
     assert not list(out.parent.iterdir())

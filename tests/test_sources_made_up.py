@@ -15,7 +15,7 @@ from made_up_source import BlockSource, blocks_known
 from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash
 from masktron.sources.formats import open_source
-from masktron.sources.xml.source import XmlSource
+from masktron.sources.xml.xml_source import XmlSource
 
 
 @pytest.fixture(autouse=True)

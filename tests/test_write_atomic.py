@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from cli_runner import Runner, numbers, write_data, write_rules
+from masktron import scratch
 from masktron.errors import DocumentError
 from masktron.scratch import private_folder, remove_abandoned
-from masktron.write import atomic, scratch
+from masktron.write import atomic
 from masktron.write.atomic import atomic_path, publishing
 
 

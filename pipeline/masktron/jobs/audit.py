@@ -147,15 +147,16 @@ class Audit:
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
-        opinions, alone = second_opinions(
-            self.job,
-            evaluation,
-            rules,
-            original=self.original,
-            progress=progress,
-            failing=failing,
-            ahead=ahead,
-        )
+        with self.job.source.blamed():
+            opinions, alone = second_opinions(
+                self.job,
+                evaluation,
+                rules,
+                original=self.original,
+                progress=progress,
+                failing=failing,
+                ahead=ahead,
+            )
         self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
         for opinion in opinions:
             self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]

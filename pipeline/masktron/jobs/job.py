@@ -21,7 +21,7 @@ from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.formats import Begun, open_source
+from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.source import Source
 
 
@@ -141,14 +141,14 @@ def open_job(
     record: str | None = None,
     phase: str | None = None,
     progress: Progress = no_progress,
-    judge: Begun | None = None,
+    judge: EarlyReader | None = None,
     given: Given = NOT_GIVEN,
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
     Parameters
     ----------
-    judge : Begun, optional
+    judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
     given : Given
         The documents that rules read.

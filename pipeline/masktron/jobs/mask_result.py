@@ -18,7 +18,7 @@ from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes
 from masktron.jobs.untested import told, written_untested
-from masktron.jobs.written import Written
+from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
@@ -54,7 +54,7 @@ from masktron.sources.records import Column
 
 
 def mask_result(
-    run: Prepared, made: Masked, written: Written, out: Path, manifest: Path, progress: Progress
+    run: Prepared, made: Masked, written: WrittenFile, out: Path, manifest: Path, progress: Progress
 ) -> tuple[MaskResult, tuple[Measured, ...]]:
     """Compare what was written with the original, and return the report and the figures in it.
 

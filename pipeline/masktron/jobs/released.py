@@ -18,7 +18,7 @@ from masktron.jobs.limits import over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.protection import check_groups, check_pair, pair_of
-from masktron.jobs.written import Written
+from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.results import (
@@ -74,7 +74,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
         )
 
 
-def require_contract(run: Prepared, declared: Declared, written: Written) -> None:
+def require_contract(run: Prepared, declared: Declared, written: WrittenFile) -> None:
     """Test what the method promises of what it drew, as `check` does.
 
     Raises
@@ -123,7 +123,7 @@ def declared_of(run: Prepared, made: Masked) -> Declared:
 
 
 def manifest_of(
-    run: Prepared, made: Masked, result: MaskResult, written: Written, declared: Declared
+    run: Prepared, made: Masked, result: MaskResult, written: WrittenFile, declared: Declared
 ) -> dict[str, Any]:
     """Return the manifest: what leads back to the original and what tests the contract."""
     plan = run.plan.choosing(masked.block for masked in made.blocks)

@@ -19,8 +19,8 @@ from masktron.progress import no_progress
 from masktron.results import RuleResult, Untested
 from masktron.rulebook.context_paths import ANY, ContextPath, Name, context_paths
 from masktron.rulebook.schema import Check, Pattern, Rule
+from masktron.sources.names import Vocabulary
 from masktron.sources.source import Source
-from masktron.sources.vocabulary import Vocabulary
 from masktron.xpath.focus import ROOT, Scope
 from masktron.xpath.rule_context import places
 

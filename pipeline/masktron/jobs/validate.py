@@ -28,7 +28,7 @@ from masktron.jobs.untested import idle_conditions, may_be_untested, with_untest
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
-from masktron.sources.formats import Begun, open_source
+from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.records import Field
 from masktron.thresholds import Threshold
 
@@ -53,7 +53,7 @@ def run_validate(
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
-    judge: Begun | None = None,
+    judge: EarlyReader | None = None,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -84,7 +84,7 @@ def run_validate(
     outputs : Outputs, optional
         Reports to write while the file is read.
     progress : callable
-    judge : Begun, optional
+    judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
 
     Raises

@@ -22,7 +22,7 @@ from masktron.write.atomic import blamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
+class WrittenFile:
     """The masked file, read back and judged.
 
     Attributes
@@ -33,7 +33,7 @@ class Written:
     columns : mapping of str to Column
         All masked fields among them, also those without a value; in the order of the original.
     order : ndarray of intp, shape (n,), or None
-        Written record i is kept record ``order[i]``; None where they are in the order of the original.
+        WrittenFile record i is kept record ``order[i]``; None where they are in the order of the original.
     verdict : Revalidation
         What all engines say.
     """
@@ -45,7 +45,7 @@ class Written:
     verdict: Revalidation
 
 
-def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progress) -> Written:
+def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progress) -> WrittenFile:
     """Write a file like the original, read it back and have it judged.
 
     Parameters
@@ -75,14 +75,15 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
     progress("surveying the written file", 0)
     written, everything = run.source.alike(target), run.config.pyschematron_all
     _require_layout(run, written)
-    with Asking(written, run.job, original=run.source, progress=progress, everything=everything) as asking:
+    asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
+    with written.blamed(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = written.records(missing=run.config.missing, told=reading)
         _require_all(run, count, masked)
         verdict = revalidate(
             written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking
         )
-    return Written(written, masked, _in_order(run, masked, order), order, verdict)
+    return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
 
 
 def _order(run: Prepared) -> NDArray[np.intp] | None:

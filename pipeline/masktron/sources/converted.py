@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from masktron.errors import MasktronError, UsageError
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
+from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
-from masktron.sources.vocabulary import Vocabulary
-from masktron.sources.xml.source import XmlSource
+from masktron.sources.xml.xml_source import XmlSource
 
-type Cells = Mapping[str, Sequence[str | None]]
+type CellTexts = Mapping[str, Sequence[str | None]]
 """Lexemes by field name, record by record; None where a record does not have the field."""
 
 _RECORDS_FROM = 2
@@ -71,7 +71,7 @@ class ConvertedSource(Source):
     # what a format says
 
     @abstractmethod
-    def read_cells(self) -> Cells:
+    def read_cells(self) -> CellTexts:
         """Return the cells of the file.
 
         Raises
@@ -81,7 +81,7 @@ class ConvertedSource(Source):
         """
 
     @abstractmethod
-    def write_cells(self, target: Path, cells: Cells) -> None:
+    def write_cells(self, target: Path, cells: CellTexts) -> None:
         """Write a file of this format, with what else the file has that may be released."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class ConvertedSource(Source):
         return XmlSource(path, record=self._name, progress=self._progress)
 
     @cached_property
-    def _cells(self) -> Cells:
+    def _cells(self) -> CellTexts:
         return self.read_cells()
 
     @property
@@ -207,7 +207,7 @@ class ConvertedSource(Source):
         return self.shape.flat and fields.issuperset(self.layout.fields)
 
 
-def write_document(path: Path, cells: Cells, record: str) -> None:
+def write_document(path: Path, cells: CellTexts, record: str) -> None:
     """Write cells as XML, a record in each line from the second one on.
 
     Raises

@@ -12,10 +12,10 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
 from masktron.sources.source import Source
-from masktron.sources.xml.source import XmlSource
 from masktron.sources.xml.wellformed import WellFormedness
+from masktron.sources.xml.xml_source import XmlSource
 
-type Begun = WellFormedness
+type EarlyReader = WellFormedness
 """Who has begun to read a file before it is opened: libxml2, of a file in XML."""
 XML = "xml"
 """The format of files whose suffix says nothing else."""
@@ -78,7 +78,7 @@ def open_source(
     hints: Collection[str] = (),
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     progress: Progress | None = None,
-    judge: Begun | None = None,
+    judge: EarlyReader | None = None,
 ) -> Source:
     """Return the source of a file. Nothing is read before it is asked for something.
 
@@ -93,7 +93,7 @@ def open_source(
         Name of the format; by default what the suffix says, and XML where that says nothing.
     progress : callable, optional
         Told of what takes long.
-    judge : Begun, optional
+    judge : EarlyReader, optional
         Of this file.
 
     Raises

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from masktron.files import file_hash
 from masktron.progress import Told, untold
 from masktron.sources.columns import Batch
+from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
-from masktron.sources.vocabulary import Vocabulary
 from masktron.sources.xml.plain import check_unchanged, iter_batches
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from masktron.sources.names import NameStep, Vocabulary
 from masktron.sources.records import Layout, Shape
-from masktron.sources.vocabulary import PathStep, Vocabulary
 from masktron.sources.xml.layout import Survey, surveyed
 
 
@@ -31,17 +31,17 @@ def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
     return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
 
 
-def _elements(walk: Survey) -> Iterator[tuple[PathStep, ...]]:
+def _elements(walk: Survey) -> Iterator[tuple[NameStep, ...]]:
     for node in walk.top.descendants():
         yield tuple(map(_step, node.path))
 
 
-def _attributes(walk: Survey) -> Iterator[tuple[PathStep, ...]]:
+def _attributes(walk: Survey) -> Iterator[tuple[NameStep, ...]]:
     for node in walk.top.descendants():
         for name in node.attributes:
             yield (*map(_step, node.path), _step(name))
 
 
-def _step(tag: str) -> PathStep:
+def _step(tag: str) -> NameStep:
     space, _, local = tag.rpartition("}")
     return space.removeprefix("{"), local

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-type PathStep = tuple[str, str]
+type NameStep = tuple[str, str]
 """Namespace, empty for none, and local name."""
 
 
@@ -20,8 +20,8 @@ class Vocabulary:
         The same, with the attribute as the last step.
     """
 
-    elements: frozenset[tuple[PathStep, ...]]
-    attributes: frozenset[tuple[PathStep, ...]]
+    elements: frozenset[tuple[NameStep, ...]]
+    attributes: frozenset[tuple[NameStep, ...]]
 
     def spaces(self, name: str, *, attribute: bool = False) -> frozenset[str]:
         """Return the namespaces in which a local name occurs; none where it does not occur."""

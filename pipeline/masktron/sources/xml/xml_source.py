@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
+from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
-from masktron.sources.vocabulary import Vocabulary
 from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
