@@ -79,6 +79,105 @@ def test_a_stage_imports_only_what_stands_before_it(path: Path) -> None:
     assert later <= allowed
 
 
+DATA_IN_XML = {
+    "cli": "libxml2 begins to read a large file before anything else is loaded",
+    "evaluation.deferral": "records of a batch as documents for the engine that decides",
+    "evaluation.domains": "values that a rule takes from a document",
+    "evaluation.engines": "documents as libxml2 and Saxon read them",
+    "evaluation.exact": "the engine that decides, on files of any shape",
+    "evaluation.opinions": "engines that are not ours, each with its own parser",
+    "evaluation.oracle": "pyschematron, with its own parser",
+    "evaluation.parallel": "engines that are not ours, on slices of the bytes",
+    "evaluation.positions": "columns of nodes that engines name",
+    "evaluation.recommended": "documents of numbers as XPath 1.0 reads them",
+    "evaluation.recount.carrying": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.recount.recount": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.recount.sample": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.recount.tasks": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.recount.values": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.report_reader": "nodes that engines name",
+    "evaluation.tiered": "the original beside a file, as rules across records read it",
+    "jobs.documents": "documents that rules read are XML, whatever the data are",
+    "masking.judging": "masked records, in memory, as documents for the engine that decides",
+    "masking.outside": "numbers outside the records, where rules look for them",
+    "rulebook.schematron.escapes": "a rulebook",
+    "rulebook.schematron.inclusions": "a rulebook",
+}
+"""Who reads XML beside the sources, and what: engines have their own way from the bytes to what they judge."""
+PARSERS = {
+    "classify.evaluate": "an XPath engine, without a document",
+    "evaluation": "engines and their documents",
+    "jobs.doctor": "asks the engines how they are",
+    "jobs.documents": "documents that rules read are XML, whatever the data are",
+    "masking.outside": "numbers outside the records, where rules look for them",
+    "rulebook": "rulebooks are XML",
+}
+"""Modules and packages that use lxml or expat, and what for."""
+OPENED = {
+    "engines.saxon_engine": "a device",
+    "engines.engine_process": "a device",
+    "evaluation.deferral": "counts columns in the document of the engine that decides",
+    "evaluation.opinions": "slices for engines that are not ours",
+    "evaluation.recount.tasks": "slices for engines that are not ours",
+    "files": "texts of the user, and hashes",
+    "config": "settings",
+    "release_key": "a key",
+    "jobs.combine": "estimates",
+    "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
+    "kernels.warm": "a lock",
+    "scratch": "temporary files",
+    "settle.solver": "a device",
+    "supervisor": "a channel to another process",
+    "write.atomic": "folders of outputs",
+    "write.manifest": "manifests",
+}
+"""Who opens files beside the sources, and which."""
+
+
+def opens_data(tree: ast.Module) -> set[str]:
+    """Ways by which a module could read data itself: imports of XML readers and parsers, also for types; `open`."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            for name in (f"{module}.{alias.name}".removeprefix(".") for alias in node.names):
+                found |= {"data"} if name.startswith("masktron.sources.xml.") else set()
+                found |= {"parser"} if name.split(".")[0] == "lxml" or name.startswith("xml.parsers") else set()
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            found |= {"open"} if called in ("open", "read_bytes", "read_text") else set()
+    return found
+
+
+def test_only_sources_and_engines_read_data() -> None:
+    found: dict[str, set[str]] = {"data": set(), "parser": set(), "open": set()}
+    for path in MODULES:
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        if part_of(path) != "sources":
+            for way in opens_data(ast.parse(path.read_text(encoding="utf-8"))):
+                found[way].add(name)
+    assert found["data"] == set(DATA_IN_XML)
+    assert {name for name in found["parser"] if not {name, name.split(".")[0]} & set(PARSERS)} == set()
+    assert found["open"] == set(OPENED)
+
+
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("from masktron.sources.xml.plain import survey_file", {"data"}),
+        ("if TYPE_CHECKING:\n    from masktron.sources.xml import plain", {"data"}),
+        ("def f():\n    from lxml import etree", {"parser"}),
+        ("from xml.parsers import expat", {"parser"}),
+        ("import lxml.etree", {"parser"}),
+        ("with path.open() as stream: pass", {"open"}),
+        ("text = open(path).read()", {"open"}),
+        ("from masktron.sources.formats import open_source\nopen_source(path).records()", set()),
+    ],
+)
+def test_ways_to_read_data_are_seen(text: str, ways: set[str]) -> None:
+    assert opens_data(ast.parse(text)) == ways
+
+
 def test_nobody_imports_the_source_root() -> None:
     assert not (PACKAGE.parent / "__init__.py").exists()
 

@@ -34,7 +34,7 @@ from masktron.sources.frame_back import Restored, require_one_type, restored, ty
 from masktron.sources.frame_kinds import with_kinds
 from masktron.thresholds import thresholds
 
-type Source = str | PathLike[str] | pd.DataFrame
+type Microdata = str | PathLike[str] | pd.DataFrame
 """A microdata file, or a data frame with one row per record."""
 
 INDEX = (
@@ -46,10 +46,10 @@ FRAME = "data frame"
 
 
 def validate(
-    data: Source,
+    data: Microdata,
     rules: str | PathLike[str],
     *,
-    original: Source | None = None,
+    original: Microdata | None = None,
     documents: Mapping[str, str | PathLike[str]] | None = None,
     record: str | None = None,
     phase: str | None = None,
@@ -140,9 +140,9 @@ def validate(
 @takes(Settings)
 def explain(
     rules: str | PathLike[str],
-    data: Source | None = None,
+    data: Microdata | None = None,
     *,
-    original: Source | None = None,
+    original: Microdata | None = None,
     config: Config | None = None,
     **settings: Unpack[Settings],
 ) -> ExplainResult:
@@ -178,7 +178,7 @@ def explain(
 
 @takes(Settings)
 def mask(
-    data: Source,
+    data: Microdata,
     rules: str | PathLike[str],
     out: str | PathLike[str] | None = None,
     *,
@@ -297,10 +297,10 @@ def _renamed(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def check(
-    masked: Source,
+    masked: Microdata,
     rules: str | PathLike[str],
     *,
-    original: Source | None = None,
+    original: Microdata | None = None,
     documents: Mapping[str, str | PathLike[str]] | None = None,
     manifest: str | PathLike[str] | None = None,
     record: str | None = None,
@@ -371,8 +371,8 @@ def check(
 
 @takes(FieldSettings)
 def assess(
-    masked: Source,
-    original: Source,
+    masked: Microdata,
+    original: Microdata,
     *,
     manifest: str | PathLike[str] | None = None,
     measures: Sequence[str] | None = None,
@@ -438,7 +438,7 @@ def assess(
     )
 
 
-def _stated(masked: Source, original: Source | None, same_order: object) -> Stated:
+def _stated(masked: Microdata, original: Microdata | None, same_order: object) -> Stated:
     """What is said of the order of records; of two data frames by their indices, where these lead back.
 
     An index that simply counts from 0 may have been made anew, and says nothing.
@@ -495,7 +495,7 @@ def combine(
     return run_combine(named, full=full, level=level, ratio=ratio)
 
 
-def _no_frames(manifest: object, *sources: Source | None) -> None:
+def _no_frames(manifest: object, *sources: Microdata | None) -> None:
     if manifest is not None and any(isinstance(source, pd.DataFrame) for source in sources):
         raise UsageError(
             "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
@@ -538,12 +538,12 @@ def _texts(**arguments: object) -> None:
             raise UsageError(f"{name} must be a name, not {value!r}")
 
 
-def _shown(source: Source, path: str) -> str:
+def _shown(source: Microdata, path: str) -> str:
     return FRAME if isinstance(source, pd.DataFrame) else path
 
 
 @contextmanager
-def _file(source: Source, what: str) -> Iterator[Path]:
+def _file(source: Microdata, what: str) -> Iterator[Path]:
     """Give a source a path; a data frame gets a file in a temporary folder, whose name no message shows."""
     if not isinstance(source, pd.DataFrame):
         if not isinstance(source, str | PathLike):
@@ -567,7 +567,7 @@ def _file(source: Source, what: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _optional_file(source: Source | None, what: str) -> Iterator[Path | None]:
+def _optional_file(source: Microdata | None, what: str) -> Iterator[Path | None]:
     if source is None:
         yield None
         return

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cli_runner import write_data, write_rules
 from masktron.aggregators import ALL, OFFERED
 from masktron.config import Config
-from masktron.jobs.common import open_job
+from masktron.jobs.job import open_job
 from masktron.masking import MaskedBlock, mask_records
 from masktron.masking.file_values import FileValues
 from masktron.plan import make_plan
@@ -29,7 +29,7 @@ ROWS: list[dict[str, object]] = [
 def masked(folder: Path, aggregator: str, *tests: str) -> tuple[tuple[MaskedBlock, ...], FileValues]:
     data, rules = write_data(folder / "d.xml", ROWS), write_rules(folder / "r.sch", *tests)
     job = open_job(data, rules)
-    records = read_records(data, job.layout)
+    records = read_records(data, job.source.layout)
     config = Config(k=K, ordinal={"S": ("l", "m", "h")}, nominal=("R",))
     plan = make_plan(job.edits, resolve_roles(records, config), config, aggregator=aggregator)
     made = mask_records(records, plan, job.edits, job.rulebook, original=data, max_observed_share=1.0)

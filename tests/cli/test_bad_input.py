@@ -370,5 +370,5 @@ def test_a_killed_run_leaves_nothing(case: Case, monkeypatch: pytest.MonkeyPatch
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("masktron.jobs.mask.revalidate", interrupt)
+    monkeypatch.setattr("masktron.jobs.written.revalidate", interrupt)
     case.mask(code=130, says=("nothing was written",))

@@ -388,7 +388,7 @@ def test_a_signal_leaves_nothing(
         assert list(out.iterdir()), "the temporary file is there"
         os.kill(os.getpid(), signal.Signals[number])
 
-    monkeypatch.setattr("masktron.jobs.mask.revalidate", killed)
+    monkeypatch.setattr("masktron.jobs.written.revalidate", killed)
     outcome = run("mask", data, "-r", rules, "-o", out / "m.xml")
     assert outcome.code == 128 + signal.Signals[number]
     assert not list(out.iterdir())

@@ -31,6 +31,7 @@ from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import iter_batches, survey, survey_plain
+from masktron.sources.xml.xml_source import XmlSource
 from plain_twin import FakeCompiler, batches_of
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
@@ -527,8 +528,10 @@ def test_a_large_file_that_is_broken_at_its_end_is_refused_as_ever(
 
 
 @pytest.mark.usefixtures("large")
-def test_each_rule_has_its_tier_and_the_reason(plain: tuple[Path, Rulebook, Layout], tmp_path: Path) -> None:
-    path, _, layout = plain
+def test_each_rule_has_its_tier_and_the_reason(
+    plain: tuple[Path, Rulebook, Layout], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _, _ = plain
     body = "".join(
         f'<pattern><rule context="Record"><assert test="{escaped(test)}"/></rule></pattern>'
         for test in (
@@ -539,15 +542,17 @@ def test_each_rule_has_its_tier_and_the_reason(plain: tuple[Path, Rulebook, Layo
         )
     )
     rulebook = rules(tmp_path, body)
-    found = survey_plain(path, record="Record")
-    assert found is not None
-    columnar, alone, across, whole = tiered.tiers_of(EvaluationRequest(path, rulebook, layout, found[2]))
+    request = EvaluationRequest.of(XmlSource(path, record="Record"), rulebook)
+    columnar, alone, across, whole = tiered.tiers_of(request)
     assert columnar == Assigned(Tier.COLUMNS)
     assert str(columnar) == "1: columns"
     assert (alone.tier, "format-number" in alone.reason) == (Tier.RECORDS, True)
     assert str(across) == "2: across records, two passes (the axis preceding-sibling)"
     assert str(whole) == "3: whole document (the axis preceding-sibling)"
-    without = tiered.tiers_of(EvaluationRequest(path, rulebook, layout, None), "it is small")
+    with monkeypatch.context() as patched:
+        patched.setattr("masktron.sources.xml.plain.SMALLEST", 1 << 30)
+        request = EvaluationRequest.of(XmlSource(path, record="Record"), rulebook)
+        without = tiered.tiers_of(request, "it is small")
     assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2
     assert [str(a) for a in without[2:]] == ["3: whole document (the axis preceding-sibling)"] * 2
 
@@ -592,6 +597,7 @@ def test_cells_that_only_look_equal_are_asked_about_apart(tmp_path: Path, memo: 
     assert_same(done, evaluate(EvaluationRequest(path, rulebook, layout)))
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     "act", [Path.unlink, lambda path: path.with_name("new.xml").replace(path)], ids=["gone", "new"]
 )
@@ -604,8 +610,8 @@ def test_a_file_that_is_replaced_meanwhile_is_refused(tmp_path: Path, act: Calla
         f'<pattern><rule context="Record"><assert test="{test}"/></rule></pattern>'
         for test in ("V1 = 1", "count(//Record[V1 = 1]) = 20")
     )
-    found = survey_plain(path)
-    assert found is not None
+    source = XmlSource(path)
+    assert source.count == 20
     done: list[int] = []
 
     def progress(records: int) -> None:
@@ -614,4 +620,4 @@ def test_a_file_that_is_replaced_meanwhile_is_refused(tmp_path: Path, act: Calla
         done.append(records)
 
     with pytest.raises(DocumentError, match=r"changed|does not exist"):
-        tiered.evaluate(EvaluationRequest(path, rules(tmp_path, body), found[0], plain=found[2], progress=progress))
+        tiered.evaluate(EvaluationRequest.of(source, rules(tmp_path, body), progress=progress))

@@ -619,7 +619,7 @@ def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, 
 
 def test_mask_computes_what_costs_much_only_for_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dear = tuple(replace(one, unasked=0) if one.name == "total_change" else one for one in FIGURES)
-    monkeypatch.setattr("masktron.jobs.mask.FIGURES", dear)
+    monkeypatch.setattr("masktron.jobs.mask_result.FIGURES", dear)
     assert "total_change" not in figures_of(Survey(tmp_path).result)
     assert "total_change" in figures_of(Survey(tmp_path, limits={"total_change": 100}).result)
 

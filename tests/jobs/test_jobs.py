@@ -18,7 +18,7 @@ import masktron
 from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config, Role, load_config
-from masktron.jobs.common import Job
+from masktron.jobs.job import Job
 from masktron.jobs.mask import run_mask
 from masktron.kernels import linkage as kernel_linkage
 from masktron.kernels import mdav, mdav_tree, univariate, univariate_path

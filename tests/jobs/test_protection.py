@@ -311,7 +311,7 @@ def test_marked_values_that_stay_are_found() -> None:
 
 
 def atoms(tmp_path: Path, *tests: str) -> list[Atom]:
-    from masktron.jobs.common import open_job
+    from masktron.jobs.job import open_job
 
     fields = dict.fromkeys(("A", "B", "C", "U", "S"), 1)
     job = open_job(write_data(tmp_path / "d.xml", [fields]), write_rules(tmp_path / "r.sch", *tests))

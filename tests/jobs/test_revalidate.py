@@ -24,11 +24,12 @@ from masktron.evaluation.deviations import deviations
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiers import CompiledColumns
-from masktron.jobs import common
+from masktron.jobs import job as opening
 from masktron.jobs import revalidate as module
-from masktron.jobs.common import Job, no_progress, open_job
+from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Asking, revalidate, sample_of, second_opinions
+from masktron.progress import no_progress
 from masktron.report.tables import mask_tables, render
 from masktron.results import EngineResult
 from masktron.sources.columns import Batch
@@ -45,9 +46,9 @@ def data(tmp_path: Path) -> Path:
 
 def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = None) -> list[EngineResult]:
     job = open_job(data, rules)
-    decided = spoil(exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout)))
+    decided = spoil(exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout)))
     chosen = list(range(len(job.rulebook.checks))) if only is None else only
-    return second_opinions(data, job, job.layout, decided, chosen, original=None, progress=no_progress)[0]
+    return second_opinions(job, decided, chosen, original=None, progress=no_progress)[0]
 
 
 @pytest.mark.parametrize("least", [0, 1 << 40])
@@ -57,8 +58,8 @@ def test_a_large_written_file_is_decided_over_columns(
     monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", least)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
     job = open_job(data, rules)
-    done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(4), progress=no_progress)
-    expected = exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout))
+    done = revalidate(job.source, job, original=job.source, binding=range(4), progress=no_progress)
+    expected = exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout))
     assert done.evaluation.judged.tolist() == expected.judged.tolist()
     assert done.engines[0].engine.startswith("masktron's columns with") == (least == 0)
     assert done.engines[0].violations == expected.violations
@@ -78,7 +79,7 @@ def test_rules_across_records_of_a_large_file_are_recounted(
     assert not [line for line in verdict.not_checked if "R2" in line]
     assert sum("counts the same on 40 records, for 2 of 2 rules" in line for line in verdict.checked) == 2
     job = open_job(data, rules)
-    done = revalidate(data, job, job.layout, plain=job.plain, original=data, binding=range(2), progress=no_progress)
+    done = revalidate(job.source, job, original=job.source, binding=range(2), progress=no_progress)
     assert done.engines[0].notes == ()
     assert [(one.rules, one.not_judged) for one in done.engines] == [(2, ()), (2, ()), (2, ()), (1, ())]
     only = masktron.check(data, write_rules(tmp_path / "only.sch", "count(//Record[Id = current()/Id]) = 1"))
@@ -147,9 +148,9 @@ def test_the_first_record_that_fails_is_named(tmp_path: Path, data: Path) -> Non
 
 def test_what_decides_may_come_from_anywhere(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = open_job(data, write_rules(tmp_path / "rules.sch", "A + B = T"))
-    decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout)))
+    decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout)))
     monkeypatch.setattr(module, "evaluate", None)
-    verdict = revalidate(data, job, job.layout, original=data, binding=[0], progress=no_progress, decided=decided)
+    verdict = revalidate(job.source, job, original=job.source, binding=[0], progress=no_progress, decided=decided)
     assert verdict.evaluation is decided
     assert [one.engine.split()[0] for one in verdict.engines] == ["columns", "libxml2", "SaxonC-HE", "pyschematron"]
     assert all(one.agrees for one in verdict.engines)
@@ -176,8 +177,8 @@ def test_check_reports_what_engines_disagree_on(tmp_path: Path, data: Path, monk
     good = masktron.check(data, rules)
     assert good.complies
     assert any("SaxonC-HE" in line and "40 records" in line for line in good.checked)
-    real = common.evaluate
-    monkeypatch.setattr(common, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
+    real = opening.evaluate
+    monkeypatch.setattr(opening, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
     bad = masktron.check(data, rules)
     assert not bad.complies
     assert sum("does not agree: R1: fired 39 and 40 times" in problem for problem in bad.problems) == 2
@@ -351,7 +352,7 @@ def test_mask_publishes_only_the_layout_that_it_wrote(
         target.write_text(target.read_text().replace("</Record>", "<Name>Ann</Name></Record>", 1))
         return written
 
-    monkeypatch.setattr("masktron.jobs.mask.write_masked", spoiled)
+    monkeypatch.setattr("masktron.sources.xml.xml_source.write_masked", spoiled)
     with pytest.raises(ViolationError, match="does not have the layout of the original"):
         masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
     assert not list(out.parent.iterdir())
@@ -363,9 +364,9 @@ def test_progress_names_the_engine_and_counts_records(
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
     said: list[tuple[str, int]] = []
     job = open_job(data, write_rules(tmp_path / "rules.sch", "A + B = T"))
-    decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.layout)))
+    decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout)))
     options: Any = {"original": None, "progress": lambda stage, done: said.append((stage, done))}
-    second_opinions(data, job, job.layout, decided, [0], **options)
+    second_opinions(job, decided, [0], **options)
     assert {stage.split()[1] for stage, _ in said} == {"libxml2", "SaxonC-HE"}
     for name in ("libxml2", "SaxonC-HE"):
         done = [count for stage, count in said if name in stage]
@@ -397,7 +398,7 @@ def asked_early(data: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> tup
 
     monkeypatch.setattr("masktron.evaluation.cross_check.by_processes", watched)
     job = open_job(data, rules)
-    assert job.plain is not None
+    assert job.source.count is not None
     return job, put
 
 
@@ -417,8 +418,8 @@ def test_engines_begin_before_the_decision_and_are_asked_once(
         if stage.startswith("asking"):
             begun.set()
 
-    options: Any = {"original": larger, "binding": [0, 1], "progress": progress, "plain": job.plain}
-    engines = revalidate(larger, job, job.layout, **options).engines
+    options: Any = {"original": job.source, "binding": [0, 1], "progress": progress}
+    engines = revalidate(job.source, job, **options).engines
     assert [one.engine.split()[0] for one in engines] == ["masktron's", "libxml2", "SaxonC-HE", "pyschematron"]
     assert [one.records for one in engines] == [LARGE] * 3 + [module.SAMPLE]
     assert [one.violations for one in engines] == [1, 1, 1, 0]
@@ -445,9 +446,9 @@ def test_another_question_than_was_put_is_put_anew(
     tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
-    alone = exact.evaluate(EvaluationRequest(larger, job.rulebook, job.layout))
-    options: Any = {"original": larger, "binding": [0], "progress": no_progress, "plain": job.plain}
-    engines = revalidate(larger, job, job.layout, decided=alone, **options).engines
+    alone = exact.evaluate(EvaluationRequest(larger, job.rulebook, job.source.layout))
+    options: Any = {"original": job.source, "binding": [0], "progress": no_progress}
+    engines = revalidate(job.source, job, decided=alone, **options).engines
     assert [one.engine.split()[0] for one in engines] == ["libxml2", "SaxonC-HE", "pyschematron"]
     assert [question.engines for question in put] == [("unaided", "saxon"), ("saxon",)]
 
@@ -457,8 +458,8 @@ def test_what_stops_the_reader_stops_the_engines(
 ) -> None:
     job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
     heard: list[int] = []
-    options: Any = {"original": larger, "progress": lambda _, done: heard.append(done), "plain": job.plain}
-    with pytest.raises(KeyboardInterrupt), Asking(larger, job, job.layout, **options):
+    options: Any = {"original": job.source, "progress": lambda _, done: heard.append(done)}
+    with pytest.raises(KeyboardInterrupt), Asking(job.source, job, **options):
         raise KeyboardInterrupt
     assert len(put) <= 1
     assert LARGE not in heard

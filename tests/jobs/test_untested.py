@@ -12,7 +12,7 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.errors import RulebookError, UsageError, ViolationError
 from masktron.evaluation.findings import Evaluation
-from masktron.jobs.common import Job
+from masktron.jobs.job import Job
 from masktron.results import Tested as Counted
 
 ROLES = {"Id": "key", "Sex": "untouched"}

@@ -12,7 +12,7 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
-from masktron.jobs.common import open_job
+from masktron.jobs.job import open_job
 from masktron.masking.block import group_aggregates, group_contexts, joint_search
 from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.block.group_searches import GroupSearches
@@ -43,9 +43,9 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     monkeypatch.setattr(group_contexts, "FEW", few)
     config = Config(k=4, roles={"CAP": "untouched", "Z": "untouched"})
     job = open_job(write_data(tmp_path / "d.xml", capped(1)), write_rules(tmp_path / "r.sch", *RULES))
-    records = read_records(job.data, job.layout)
+    records = read_records(job.source.path, job.source.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.data)
+    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.source.path)
     (block,) = (one for part in plan.partitions for one in part.blocks if {"CAP", "Z"} <= {*one.conditions})
     labels = np.random.default_rng(2).permutation(np.arange(60) // 4)
     grouping = RecordGroups(labels, np.zeros(15, dtype=np.bool_), np.zeros(15, dtype=np.bool_))
@@ -90,9 +90,9 @@ def inputs_of(
 ) -> tuple[MaskingInputs, Block]:
     config = Config(k=2, roles=dict.fromkeys(untouched, "untouched"))
     job = open_job(write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *tests))
-    records = read_records(job.data, job.layout)
+    records = read_records(job.source.path, job.source.layout)
     plan = make_plan(job.edits, resolve_roles(records, config), config)
-    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.data)
+    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.source.path)
     (block,) = (one for part in plan.partitions for one in part.blocks if one.checks)
     return inputs, block
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cli_runner import write_data, write_rules
 from masktron.config import Config
-from masktron.jobs.common import open_job
+from masktron.jobs.job import open_job
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging, Written
@@ -28,7 +28,7 @@ def judge_of(
 ) -> tuple[Judging, Block, RecordRules]:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests, binding=binding)
     job = open_job(data, rules)
-    records = read_records(data, job.layout)
+    records = read_records(data, job.source.layout)
     plan = make_plan(job.edits, resolve_roles(records, Config(k=2)), Config(k=2))
     rules_of = MaskingInputs.of(records, plan, job.edits, job.rulebook, data).rules
     (block,) = (block for partition in plan.partitions for block in partition.blocks if block.checks)
@@ -121,7 +121,7 @@ def test_records_without_a_character_are_judged_too(tmp_path: Path, large: Calla
 def test_fields_that_are_not_masked_are_those_of_the_record(tmp_path: Path, large: Callable[[], None]) -> None:
     data, rules = write_data(tmp_path / "d.xml", ROWS), write_rules(tmp_path / "r.sch", "number(A) <= number(T)")
     job = open_job(data, rules)
-    records = read_records(data, job.layout)
+    records = read_records(data, job.source.layout)
     config = Config(k=2, roles={"T": "untouched"})
     plan = make_plan(job.edits, resolve_roles(records, config), config)
     rules_of = MaskingInputs.of(records, plan, job.edits, job.rulebook, data).rules

@@ -12,7 +12,7 @@ import pytest
 import masktron
 from attacks import SEED
 from cli_runner import write_rules
-from masktron.jobs.common import open_job
+from masktron.jobs.job import open_job
 from masktron.methods.chosen import chosen
 from masktron.sources.xml.microdata import read_records
 from pairs.judge import violations
@@ -41,7 +41,7 @@ def census(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
 def breaking(data: Path, rules: Path, method: str, k: int) -> int:
     """Count records of a draw that would break something if it were written as it is."""
     job = open_job(data, rules)
-    records = read_records(data, job.layout)
+    records = read_records(data, job.source.layout)
     values = np.stack([column.values for column in records.columns.values()], axis=1)
     drawn = chosen(method, {}, k).method.mask(values, np.random.default_rng(0)).values
     v = dict(zip(records.columns, drawn.T, strict=True))

@@ -16,9 +16,8 @@ from rich.progress import Progress, TextColumn
 
 from cli_runner import numbers, write_data, write_rules
 from masktron.config import Config
-from masktron.jobs.common import expect, no_progress
 from masktron.jobs.mask import run_mask
-from masktron.progress import told_as
+from masktron.progress import expect, no_progress, told_as
 from masktron.report.watch import QUICK, Lines, Watch, _Count, lines, watch
 
 

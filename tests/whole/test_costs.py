@@ -17,13 +17,16 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.tiers import Assigned, Tier
-from masktron.jobs import walks
+from masktron.jobs import slow_rules
 from masktron.jobs.check import run_check
-from masktron.jobs.common import open_job, size_notes
+from masktron.jobs.common import size_notes
+from masktron.jobs.job import open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
 from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.xml import xml_source
 from masktron.sources.xml.layout import survey_exactly
+from masktron.sources.xml.xml_source import XmlSource
 
 FEW, MANY = 12, 48
 """Rules of a rulebook."""
@@ -137,9 +140,9 @@ def test_what_grows_with_the_square_is_said_before(tmp_path: Path) -> None:
     assert "four times as long" in note
     # what no engine has to see as a whole is not even counted
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(walks, "_records", lambda *_: pytest.fail("the file is read"))
+        patched.setattr(XmlSource, "estimate", lambda _: pytest.fail("the file is read"))
         job = open_job(data, rules)
-        assert job.plain is None
+        assert job.source.count is None
         patched.setattr(type(job), "tiers", lambda _: (Assigned(Tier.RECORDS, ""),) * 3)
         assert size_notes(job) == ()
 
@@ -156,16 +159,16 @@ SQUARE = (
 def test_records_are_counted_in_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, block: int
 ) -> None:
-    monkeypatch.setattr(walks, "_BLOCK", block)
+    monkeypatch.setattr(xml_source, "_BLOCK", block)
     data = tmp_path / "data.xml"
     other = "<p:Record\tx='&gt;'/><Records/><Rec/></Record><!-- -->" + "x" * 30
     text = f"<?xml version='1.0' encoding='{codec}'?><D>" + f"<Record><A>1</A></Record><Record/>{other}" * 20 + "</D>"
     data.write_bytes(text.encode(codec))
-    assert walks._records(data, "Record") == 60
+    assert xml_source._start_tags(data, "Record") == 60
 
 
 def test_mask_and_check_say_what_grows_with_the_square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "_WORTH", 1e-4)
+    monkeypatch.setattr(slow_rules, "_WORTH", 1e-4)
     data, rules, out = (tmp_path / name for name in ("data.xml", "rules.sch", "out.xml"))
     data.write_bytes(records(40))
     rules.write_text(SQUARE)

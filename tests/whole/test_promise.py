@@ -74,12 +74,12 @@ def test_what_the_parts_are_worth_on_all_pairs() -> None:
 
 
 def test_the_switches_are_put_back() -> None:
-    functions = masking.group, masking.settle_block, job.mask_records, job._Run._verify
+    functions = masking.group, masking.settle_block, job.mask_records, job.require_releasable
     with pytest.raises(ZeroDivisionError), without(("strata", "settle", "derive")):
-        now = masking.group, masking.settle_block, job.mask_records, job._Run._verify
+        now = masking.group, masking.settle_block, job.mask_records, job.require_releasable
         assert not set(functions) & set(now)
         raise ZeroDivisionError
-    assert functions == (masking.group, masking.settle_block, job.mask_records, job._Run._verify)
+    assert functions == (masking.group, masking.settle_block, job.mask_records, job.require_releasable)
 
 
 # the samples

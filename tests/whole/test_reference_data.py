@@ -18,8 +18,8 @@ import masktron
 from cli_runner import write_rules
 from masking_spy import Spy
 from masktron.aggregators.mean import Mean
-from masktron.jobs.common import open_job
 from masktron.jobs.documents import Given
+from masktron.jobs.job import open_job
 from masktron.measures.information_loss import information_loss
 from masktron.results import BlockResult, MaskResult
 from masktron.sources.xml.microdata import read_records
@@ -65,7 +65,7 @@ def promises(result: MaskResult, k: int, data: Path, rules: Path, out: Path) -> 
 def edit_blind_loss(data: Path, rules: Path, out: Path, variables: tuple[str, ...]) -> float:
     """Loss of the plain mean over the very groups that were used, found as the records with equal output."""
     job = open_job(data, rules)
-    original, masked = (read_records(path, job.layout) for path in (data, out))
+    original, masked = (read_records(path, job.source.layout) for path in (data, out))
     keys = np.array(list(zip(*(masked.columns[name].lexemes for name in variables), strict=True)), dtype=str)
     _, labels = np.unique(keys, axis=0, return_inverse=True)
     values = np.stack([original.columns[name].values for name in variables], axis=1)
@@ -115,7 +115,7 @@ def test_census_with_the_domain_rule_of_the_paper(converted: Path, tmp_path: Pat
     assert {candidate.aggregator for candidate in domain.candidates} == {"derive", "median"}
     assert domain.exits["medoid"] == 0
     job = open_job(data, rules, given=Given(original=data))
-    original, masked = (set(read_records(path, job.layout).columns["V1"].lexemes) for path in (data, out))
+    original, masked = (set(read_records(path, job.source.layout).columns["V1"].lexemes) for path in (data, out))
     assert masked <= original
 
 
@@ -291,7 +291,7 @@ def test_the_mapping_of_the_paper(shared_data: Path, converted: Path) -> None:
     with (shared_data / "census.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     job = open_job(converted / "microdata.xml", RULES / "census_edit_paper.sch")
-    columns = read_records(converted / "microdata.xml", job.layout).columns
+    columns = read_records(converted / "microdata.xml", job.source.layout).columns
     assert [int(row["PEARNVAL"]) for row in rows] == columns["V8"].values.tolist()
     assert (columns["V9"].values + columns["V10"].values == columns["V14"].values).all()
     assert (columns["V5"].values * columns["V15"].values == columns["V16"].values).all()

@@ -295,7 +295,7 @@ def test_an_exception_carries_nothing_either(
         def crash(*_: object, **__: object) -> None:
             raise ValueError(f"could not convert {SECRET!r}")
 
-        monkeypatch.setattr("masktron.jobs.common.evaluate", crash)
+        monkeypatch.setattr("masktron.jobs.job.evaluate", crash)
     with pytest.raises((MasktronError, RuntimeError)) as caught:
         masktron.validate(data, rules, release_safe=True)
     assert caught.value.__context__ is None

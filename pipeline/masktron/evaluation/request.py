@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from masktron.evaluation.engines import Documents
 from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
@@ -16,7 +16,20 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 
 if TYPE_CHECKING:
+    from masktron.sources.source import Source
     from masktron.sources.xml.blocks import PlainFile
+
+
+class Kept(TypedDict, total=False):
+    """What is kept of an evaluation, and how; see `EvaluationRequest`."""
+
+    engine: EngineChoice
+    limit: int | None
+    shown: Shown
+    sink: Sink | None
+    sunk: int | None
+    keep_verdicts: bool
+    progress: Callable[[int], None] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +75,19 @@ class EvaluationRequest:
     sunk: int | None = None
     keep_verdicts: bool = True
     progress: Callable[[int], None] | None = None
+
+    @classmethod
+    def of(cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[Kept]) -> Self:
+        """Ask for the evaluation of a source: of the document that engines read.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The source cannot be surveyed.
+        """
+        document = source.document
+        other = None if original is None else original.document_path
+        return cls(document.path, rulebook, document.layout, document.plain, other, **options)
 
     @property
     def engines(self) -> tuple[EngineName, ...]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from masktron.config import Config, did_you_mean
 from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
-from masktron.jobs.common import Progress, no_progress
-from masktron.jobs.compared import compare
+from masktron.jobs.compared import compare, require_described
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.measures.figures import SAMPLED, measure, unpaired
-from masktron.progress import told_as
+from masktron.progress import Progress, no_progress, told_as
 from masktron.results import AssessResult, FigureResult, shown
+from masktron.sources.formats import open_source
 from masktron.write.manifest import Contract, read_contract
 
 _WANTED = {"manifest": "the manifest (--manifest)", "class": "a field that is the class (--class)"}
@@ -57,9 +57,13 @@ def run_assess(
     config = config or Config()
     contract = None if manifest is None else read_contract(manifest)
     names, lacking = _chosen(measures, contract, class_field)
+    released = open_source(masked, record=config.record, progress=progress)
+    if contract is not None:
+        require_described(released, open_source(original), contract)
+    progress(f"surveying {masked.name}", 0)
     files, notes = compare(
-        masked,
-        original,
+        released,
+        open_source(original, record=released.layout.record_tag, progress=progress),
         contract=contract,
         config=config,
         known={} if contract is None else {"medoid_share": contract.medoid_share},

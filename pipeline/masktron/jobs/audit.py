@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -11,15 +10,16 @@ from masktron.config import Config, Role
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.files import file_hash
-from masktron.jobs.common import Job, Progress
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
+from masktron.jobs.job import Job
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
+from masktron.progress import Progress
 from masktron.results import RuleResult, shown
 from masktron.sources.records import Records
-from masktron.sources.xml.plain import survey_file
+from masktron.sources.source import Source
 from masktron.write.manifest import Contract
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Audit:
     """Collects what was checked, what is wrong and what could not be checked."""
 
-    def __init__(self, job: Job, contract: Contract | None, original: Path | None) -> None:
+    def __init__(self, job: Job, contract: Contract | None, original: Source | None) -> None:
         self.job = job
         self.contract = contract
         self.original = original
@@ -56,7 +56,7 @@ class Audit:
 
     def documents(self) -> None:
         """Compare the documents of the rules with those that the file was masked with."""
-        if itself := documents_that_are(self.job.data, self.job.rulebook):
+        if itself := documents_that_are(self.job.source.path, self.job.rulebook):
             self.problems.append(f"{itself}: rules that compare the file with it hold whatever the values are")
         told = {} if self.contract is None else self.contract.documents
         for one in self.job.rulebook.beside:
@@ -95,7 +95,7 @@ class Audit:
             return f"cannot be evaluated without the original, {name!r}; give it: --original FILE"
         if self.original is None:
             return f"cannot be evaluated without the document {name!r}; {give}, or --original {name} if that is it"
-        it = quote(f"{name}={shown(self.original)}")
+        it = quote(f"{name}={shown(self.original.path)}")
         return (
             f"cannot be evaluated without the document {name!r}, which is not the name of the original; if it is the "
             f"original: --document {it}; else {give}"
@@ -115,7 +115,7 @@ class Audit:
             return found
         try:
             # a field that masking has removed or emptied is a field of the original
-            layout, _, _ = survey_file(original, record=job.layout.record_tag)
+            layout = original.layout
         except (UsageError, DocumentError):
             return found  # what is wrong with it is told where it is compared
         fields = [field.name for field in layout.fields]
@@ -152,17 +152,16 @@ class Audit:
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
-        opinions, alone = second_opinions(
-            self.job.data,
-            self.job,
-            self.job.layout,
-            evaluation,
-            rules,
-            original=self.original,
-            progress=progress,
-            failing=failing,
-            prefetched=prefetched,
-        )
+        with self.job.source.blamed():
+            opinions, alone = second_opinions(
+                self.job,
+                evaluation,
+                rules,
+                original=self.original,
+                progress=progress,
+                failing=failing,
+                prefetched=prefetched,
+            )
         self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
         for opinion in opinions:
             self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]
@@ -199,7 +198,7 @@ class Audit:
         """Check that the file is, byte by byte, the one that was masked."""
         if self.contract is None:
             return
-        self.as_masked = file_hash(self.job.data) == self.contract.output
+        self.as_masked = self.job.source.digest == self.contract.output
         if self.as_masked:
             self.checked.append("the file is the one that the manifest describes (SHA-256)")
         else:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +13,9 @@ from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
-from masktron.files import file_hash
 from masktron.jobs.audit import Audit, counted
-from masktron.jobs.common import Progress, shown_path
-from masktron.jobs.compared import compare, taken
+from masktron.jobs.common import shown_path
+from masktron.jobs.compared import compare, require_described, taken
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
@@ -27,14 +23,10 @@ from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
-from masktron.progress import told_as
+from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape
-from masktron.sources.xml.microdata import read_records
-from masktron.sources.xml.plain import survey_file
+from masktron.sources.source import Source
 from masktron.write.manifest import Contract
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
 
 _CELLS = "unmasked fields cell by cell"
 
@@ -47,8 +39,8 @@ class FullAudit(Audit):
         if self.contract is None:
             return super().groups(data)
         if data is None:
-            self.not_checked.append(f"group sizes: the records are not flat: {_deviation(self.job.shape)}")
-            self._removed(field.name for field in self.job.layout.fields)
+            self.not_checked.append(f"group sizes: the records are not flat: {_deviation(self.job.source.shape)}")
+            self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
         gone = [name for name in self.contract.masked if name not in data.columns]
@@ -108,22 +100,25 @@ class FullAudit(Audit):
         if self.original is None:
             super().against_original(data, roles, stated)
             return
-        self._same_original(file_hash(self.original))
-        found = self._survey(self.original)
-        if found is None:
+        self._same_original(self.original.digest)
+        if not self._has_records(self.original):
             return
-        layout, shape, plain = found
+        layout, shape = self.original.layout, self.original.shape
         if data is None:
             if shape.flat:
-                self.problems.append(f"the records are not flat: {_deviation(self.job.shape)}; the original is flat")
+                self.problems.append(
+                    f"the records are not flat: {_deviation(self.job.source.shape)}; the original is flat"
+                )
             else:
-                self.not_checked.append(f"records and fields: the records are not flat: {_deviation(self.job.shape)}")
+                self.not_checked.append(
+                    f"records and fields: the records are not flat: {_deviation(self.job.source.shape)}"
+                )
             return
         if not shape.flat:
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
         self._surroundings(layout)
-        source = read_records(self.original, layout, plain=plain)
+        source = self.original.records()
         excluded = set(self.contract.excluded) if self.contract else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -142,24 +137,25 @@ class FullAudit(Audit):
         if self.contract and found != self.contract.original:
             self.problems.append("the original is not the one that the manifest describes (its SHA-256 differs)")
         # With a contract, equal files may be right: every record had k - 1 others like it from the start.
-        if self.contract is None and found == file_hash(self.job.data):
+        if self.contract is None and found == self.job.source.digest:
             self.problems.append("the file and the original are the same: nothing is masked")
 
-    def _survey(self, original: Path) -> tuple[Layout, Shape, PlainFile | None] | None:
+    def _has_records(self, original: Source) -> bool:
         """Survey the original; its records have the name of the masked ones, or the layouts differ."""
         try:
-            return survey_file(original, record=self.job.layout.record_tag)
+            original.layout  # noqa: B018 -- surveys the file
         except UsageError:
-            self.problems.append(f"the original has no records {shown_path(self.job.layout)}")
-            return None
+            self.problems.append(f"the original has no records {shown_path(self.job.source.layout)}")
+            return False
+        return True
 
     def _surroundings(self, layout: Layout) -> None:
-        if layout.record_path != self.job.layout.record_path:
+        if layout.record_path != self.job.source.layout.record_path:
             self.problems.append(
-                f"records stand at {shown_path(self.job.layout)}, in the original at {shown_path(layout)} "
+                f"records stand at {shown_path(self.job.source.layout)}, in the original at {shown_path(layout)} "
                 "(or in another namespace)"
             )
-        if dict(layout.root_attributes) != dict(self.job.layout.root_attributes):
+        if dict(layout.root_attributes) != dict(self.job.source.layout.root_attributes):
             self.problems.append("the attributes of the root element are not those of the original")
 
     def _fields(self, data: Records, source: Records) -> None:
@@ -282,11 +278,13 @@ class FullAudit(Audit):
         if min_group is not None and not (self.contract and self.contract.declared.drawn):
             known["block_k"] = float(min_group)
         try:
+            if self.contract is not None:
+                require_described(self.job.source, self.original, self.contract)
             files, notes = compare(
-                self.job.data,
+                self.job.source,
                 self.original,
                 contract=self.contract,
-                config=replace(config, record=self.job.layout.record_tag),
+                config=config,
                 known=known,
                 stated=stated,
                 progress=progress,

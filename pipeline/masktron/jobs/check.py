@@ -7,27 +7,18 @@ from pathlib import Path
 
 from masktron.config import Config
 from masktron.errors import UsageError
-from masktron.evaluation.request import EvaluationRequest
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.common import (
-    MAY_BE_EMPTY,
-    Progress,
-    judging_stage,
-    no_progress,
-    open_job,
-    require_records,
-    size_notes,
-    violations,
-)
+from masktron.jobs.common import MAY_BE_EMPTY, judging_stage, require_records, size_notes, violations
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
+from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.untested import may_be_untested
-from masktron.progress import told_as
+from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
-from masktron.sources.xml.microdata import read_records
+from masktron.sources.formats import open_source
 from masktron.thresholds import Threshold
 from masktron.write.manifest import read_contract
 
@@ -90,18 +81,19 @@ def run_check(
     known = () if contract is None else contract.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(masked, rules, record=record, phase=phase, progress=progress, given=given)
+    tag = job.source.layout.record_tag
+    beside = None if original is None else open_source(original, record=tag, progress=progress)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
-    audit = FullAudit(job, contract, original) if full else Audit(job, contract, original)
+    audit = FullAudit(job, contract, beside) if full else Audit(job, contract, beside)
     audit.rulebook()
     audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
     audit.documents()
     audit.rules_apply(unfired)
     sized = size_notes(job)
     progress(judging_stage(job), 0)
-    request = EvaluationRequest(job.data, job.rulebook, job.layout, original=original)
-    with saxon_prefetched(job, request, progress) as prefetched:
-        evaluation = job.evaluate(masked, original, progress)
+    with saxon_prefetched(job.source, job, beside, progress) as prefetched:
+        evaluation = job.evaluate(beside, progress)
         if not allow_empty:
             require_records(job, evaluation.records, MAY_BE_EMPTY)
         results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
@@ -114,7 +106,7 @@ def run_check(
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
     reading = told_as(progress, f"reading {masked.name}")
-    data = read_records(masked, job.layout, plain=job.plain, told=reading) if job.shape.flat and compared else None
+    data = job.source.records(told=reading) if job.source.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data, (config or Config()).roles, stated)
     figures = audit.limits(limits or {}, config or Config(), stated, min_group, progress)

@@ -1,59 +1,20 @@
-"""What every job does first: read the rulebook, survey the file, classify, evaluate."""
+"""What several jobs say of a file and its rules, or refuse: notes, warnings of what takes long, records."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from masktron.classify import Edit, classify
-from masktron.config import did_you_mean
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError
 from masktron.evaluation.findings import Departure, Evaluation
-from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
-from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import engines_of
-from masktron.evaluation.tally import Sink
-from masktron.evaluation.tiered import evaluate, tiers_of
-from masktron.evaluation.tiers import MEMORY, PRACTICAL, Assigned, Tier
-from masktron.jobs.documents import NOT_GIVEN, Given, bound
+from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
+from masktron.jobs.job import Job
+from masktron.jobs.slow_rules import slow_rules
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
-from masktron.jobs.walks import slow_rules
-from masktron.progress import Progress, expect, no_progress
-from masktron.report.wording import rule_text
 from masktron.results import RuleResult
-from masktron.rulebook.schema import Rulebook
-from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout, Shape
-from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain import survey_file
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
-    from masktron.sources.xml.wellformed import WellFormedness
-
-__all__ = [
-    "LARGE",
-    "MAY_BE_EMPTY",
-    "Job",
-    "Progress",
-    "context_names",
-    "departure_notes",
-    "expect",
-    "fired_notes",
-    "judging_stage",
-    "no_progress",
-    "notes_of",
-    "open_job",
-    "require_flat",
-    "require_records",
-    "shown_path",
-    "size_notes",
-    "violations",
-]
+from masktron.sources.records import Layout
 
 _READS = re.compile("the rule '[^']*' reads '([^']*)'")
 _NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
@@ -61,160 +22,6 @@ MAY_BE_EMPTY = "where a file may be empty: --allow-empty (allow_empty=True in Py
 """What to do about a file without records in `validate` and `check`."""
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A rulebook and a file, understood.
-
-    Attributes
-    ----------
-    data : Path
-    rulebook : Rulebook
-    layout : Layout
-    shape : Shape
-    edits : tuple of Edit
-    plain : PlainFile or None
-        What the reader of columns knows of the file; None where it does not read it.
-    """
-
-    data: Path
-    rulebook: Rulebook
-    layout: Layout
-    shape: Shape
-    edits: tuple[Edit, ...]
-    plain: PlainFile | None = None
-
-    def index_of(self, rule_id: str) -> int:
-        """Return the index of the check with this id.
-
-        Raises
-        ------
-        UsageError
-            There is none.
-        """
-        for check in self.rulebook.checks:
-            if check.id == rule_id:
-                return check.index
-        raise UsageError(
-            f"the rulebook has no rule {rule_id!r}",
-            where=str(self.rulebook.path),
-            hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
-        )
-
-    def evaluate(
-        self,
-        path: Path,
-        original: Path | None,
-        progress: Progress,
-        *,
-        limit: int | None = 1000,
-        shown: Shown = NOTHING_SHOWN,
-        sink: Sink | None = None,
-        sunk: int | None = None,
-        keep_verdicts: bool = False,
-    ) -> Evaluation:
-        """Evaluate every rule on every record of a file of the same layout; see `masktron.evaluation.tiered`."""
-        stage = f"validating {path.name}"
-        plain = self.plain if path == self.data else None
-        if plain is not None:
-            expect(progress, stage, plain.records)
-        return evaluate(
-            EvaluationRequest(
-                path,
-                self.rulebook,
-                self.layout,
-                plain,
-                original,
-                limit=limit,
-                shown=shown,
-                sink=sink,
-                sunk=sunk,
-                keep_verdicts=keep_verdicts,
-                progress=lambda done: progress(stage, done),
-            )
-        )
-
-    def tiers(self, evaluation: Evaluation | None = None) -> tuple[Assigned, ...]:
-        """Return for each check how it is evaluated on the file, and why so.
-
-        Parameters
-        ----------
-        evaluation : Evaluation, optional
-            Of the file. Which checks need the whole document after all is known only after it.
-        """
-        reason = self.shape.reason or "the file is small, or not written as plain records"
-        tiers = tiers_of(EvaluationRequest(self.data, self.rulebook, self.layout, self.plain), reason)
-        back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
-        return tuple(
-            Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own
-            for i, own in enumerate(tiers)
-        )
-
-    def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
-        """Counts of every rule but some."""
-        without = frozenset(leave_out)
-        return tuple(
-            RuleResult(
-                id=edit.check.id,
-                kind=edit.name,
-                fired=int(evaluation.fired[edit.check.index]),
-                failed=int(evaluation.failed[edit.check.index]),
-                errors=int(evaluation.errors[edit.check.index]),
-                soft=edit.check.soft,
-                origin=str(edit.check.origin),
-                text=rule_text(edit.check),
-            )
-            for edit in self.edits
-            if edit.check.index not in without
-        )
-
-
-def open_job(
-    data: Path,
-    rules: Path,
-    *,
-    record: str | None = None,
-    phase: str | None = None,
-    progress: Progress = no_progress,
-    judge: WellFormedness | None = None,
-    given: Given = NOT_GIVEN,
-) -> Job:
-    """Read the rulebook, survey the file and classify the rules.
-
-    Parameters
-    ----------
-    judge : WellFormedness, optional
-        Of the file, where libxml2 has begun to read it.
-    given : Given
-        The documents that rules read.
-
-    Raises
-    ------
-    RulebookError, DocumentError, UsageError
-        One of them cannot be used.
-    """
-    progress(f"reading {rules.name}", 0)
-    rulebook = read_rules(rules, phase=phase)
-    with opened(data):
-        pass  # that there is no such file, or that it is no XML, is said before anything is said of documents
-    rulebook = bound(rulebook, given)
-    progress(f"surveying {data.name}", 0)
-    layout, shape, plain = survey_file(
-        data, record=record, hints=context_names(rulebook), progress=progress, judge=judge
-    )
-    return Job(data, rulebook, layout, shape, classify(rulebook, layout), plain)
-
-
-def context_names(rulebook: Rulebook) -> tuple[str, ...]:
-    """Local names of the elements that rule contexts mention: one of them is the record, most likely."""
-    names = (
-        name.rpartition(":")[2]
-        for pattern in rulebook.patterns
-        for rule in pattern.rules
-        for name in re.findall(r"[\w.:-]+", re.sub(r"\[.*?\]|'[^']*'|\"[^\"]*\"", "", rule.context))
-    )
-    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def notes_of(job: Job, evaluation: Evaluation | None = None, results: Sequence[RuleResult] = ()) -> tuple[str, ...]:
@@ -243,7 +50,7 @@ def _on_a_field(lint: str, why: str) -> bool:
 def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:
     """Say which rules are not tested and why; or that there is nothing that could test them."""
     if not evaluation.records:
-        return (f"the file has no records: they are looked for as {shown_path(job.layout)}",)
+        return (f"the file has no records: they are looked for as {shown_path(job.source.layout)}",)
     reasons = tuple(told(results))
     if results and not any(rule.fired + rule.errors for rule in results):
         hint = "look at the contexts, the namespace prefixes and the phase"
@@ -261,8 +68,8 @@ def require_records(job: Job, records: int, hint: str) -> None:
     if not records:
         raise DocumentError(
             f"the file has no record, so that there is nothing to judge: records are looked for as "
-            f"{shown_path(job.layout)}",
-            where=str(job.data),
+            f"{shown_path(job.source.layout)}",
+            where=str(job.source.path),
             hint=f"name another element with --record; {hint}",
         )
 
@@ -280,13 +87,13 @@ def size_notes(job: Job, evaluation: Evaluation | None = None) -> tuple[str, ...
     evaluation : Evaluation, optional
         As for `Job.tiers`.
     """
-    size = job.data.stat().st_size
+    size = job.source.size
     slow = slow_rules(job)
     checks = job.rulebook.checks
     walking = tuple(f"{checks[index].id}: {slow.said}" for index in slow.rules)
     if size < LARGE:
         return walking
-    engines = engines_of(job.rulebook, job.layout, "auto")
+    engines = engines_of(job.rulebook, job.source.layout, "auto")
     return walking + tuple(
         f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB that takes about "
         f"{size * MEMORY[engine] / 1e9:.1f} GB, and above some {PRACTICAL / MEMORY[engine] / 1e6:.0f} MB it is not "
@@ -317,7 +124,7 @@ def _alone(one: Departure) -> Iterator[str]:
 
 def judging_stage(job: Job) -> str:
     """Name the stage in which rules are evaluated; where they see the whole document, also how long it takes."""
-    stage = f"validating {job.data.name}"
+    stage = f"validating {job.source.path.name}"
     return f"{stage}, whole{slow_rules(job).together}" if size_notes(job) else stage
 
 
@@ -335,9 +142,9 @@ def require_flat(job: Job) -> None:
     DocumentError
         Naming the line and what is there.
     """
-    if not job.shape.flat:
+    if not job.source.shape.flat:
         raise DocumentError(
-            f"the records are not flat: {job.shape.reason}",
-            where=f"{job.data}:{job.shape.line}",
+            f"the records are not flat: {job.source.shape.reason}",
+            where=f"{job.source.path}:{job.source.shape.line}",
             hint="nested or repeated fields can be validated but not masked; write one record per person or unit",
         )

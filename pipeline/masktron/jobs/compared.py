@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.files import file_hash
-from masktron.jobs.common import Progress
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
-from masktron.progress import told_as
-from masktron.sources.records import Column, Field, Records, Shape, Status
-from masktron.sources.xml.microdata import read_records
-from masktron.sources.xml.plain import survey_file
+from masktron.progress import Progress, told_as
+from masktron.sources.records import Column, Field, Records, Status
+from masktron.sources.source import Source
 from masktron.write.manifest import Contract
 
 
 def compare(
-    masked: Path,
-    original: Path,
+    masked: Source,
+    original: Source,
     *,
     contract: Contract | None,
     config: Config,
@@ -42,7 +38,7 @@ def compare(
 
     Parameters
     ----------
-    masked, original : Path
+    masked, original : Source
     contract : Contract or None
     config : Config
     known : mapping of str to float
@@ -66,11 +62,8 @@ def compare(
     DocumentError
         A file cannot be read, has no flat records, or no record at all.
     """
-    if contract is not None:
-        _require_described(masked, original, contract)
     missing = config.missing if contract is None else contract.missing
-    released = _read(masked, config.record, missing, progress)
-    source = _read(original, released.layout.record_tag, missing, progress)
+    released, source = (_read(one, missing, progress) for one in (masked, original))
     fields = _declared(released, source, config) if contract is None else _contracted(released, source, contract)
     pairing = paired(released, source, contract, config.roles, stated)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
@@ -124,37 +117,42 @@ class _Fields:
     notes: tuple[str, ...]
 
 
-def _read(path: Path, record: str | None, missing: Mapping[str, frozenset[str]], progress: Progress) -> Records:
-    progress(f"surveying {path.name}", 0)
-    layout, shape, plain = survey_file(path, record=record, progress=progress)
-    _require_flat(path, shape)
-    reading = told_as(progress, f"reading {path.name}")
-    records = read_records(path, layout, missing=missing, plain=plain, told=reading)
-    if not len(records):
-        raise DocumentError("the file has no records", where=str(path), hint="name the record element with --record")
-    return records
-
-
-def _require_flat(path: Path, shape: Shape) -> None:
+def _read(source: Source, missing: Mapping[str, frozenset[str]], progress: Progress) -> Records:
+    progress(f"surveying {source.path.name}", 0)
+    shape = source.shape
     if not shape.flat:
         raise DocumentError(
             f"the records are not flat: {shape.reason}",
-            where=f"{path}:{shape.line}",
+            where=f"{source.path}:{shape.line}",
             hint="nested or repeated fields cannot be compared; write one record per person or unit",
         )
+    records = source.records(missing=missing, told=told_as(progress, f"reading {source.path.name}"))
+    if not len(records):
+        raise DocumentError(
+            "the file has no records", where=str(source.path), hint="name the record element with --record"
+        )
+    return records
 
 
-def _require_described(masked: Path, original: Path, contract: Contract) -> None:
-    """Refuse a manifest of other files: who is who would be wrong, and so would be every figure."""
-    for path, digest, what in ((masked, contract.output, "masked file"), (original, contract.original, "original")):
+def require_described(masked: Source, original: Source, contract: Contract) -> None:
+    """Refuse a manifest of other files: who is who would be wrong, and so would be every figure.
+
+    Raises
+    ------
+    UsageError
+        One of them is another file.
+    DocumentError
+        One of them cannot be read.
+    """
+    for source, digest, what in ((masked, contract.output, "masked file"), (original, contract.original, "original")):
         try:
-            found = file_hash(path)
+            found = source.digest
         except OSError as error:
-            raise DocumentError(f"cannot read the {what}: {error.strerror}", where=str(path)) from error
+            raise DocumentError(f"cannot read the {what}: {error.strerror}", where=str(source.path)) from error
         if found != digest:
             raise UsageError(
                 f"this is not the {what} that the manifest describes (its SHA-256 differs)",
-                where=str(path),
+                where=str(source.path),
                 hint="give the files and the manifest of one run of mask; masktron check says what else differs",
             )
 

@@ -14,9 +14,9 @@ from rich.table import Table
 from masktron.config import load_config
 from masktron.errors import UsageError
 from masktron.jobs.check import run_check
-from masktron.jobs.common import Progress
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
+from masktron.progress import Progress
 from masktron.report.outputs import Outputs
 from masktron.report.tables import check_tables, mask_tables, show, validate_tables
 from masktron.report.text import plain

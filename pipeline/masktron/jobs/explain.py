@@ -16,19 +16,9 @@ from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
-from masktron.jobs.common import (
-    Job,
-    Progress,
-    fired_notes,
-    judging_stage,
-    no_progress,
-    notes_of,
-    open_job,
-    require_flat,
-    require_records,
-    size_notes,
-)
+from masktron.jobs.common import fired_notes, judging_stage, notes_of, require_flat, require_records, size_notes
 from masktron.jobs.documents import Given
+from masktron.jobs.job import Job, open_job
 from masktron.jobs.planned_method import method_notes
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
 from masktron.methods.base import Method
@@ -39,14 +29,14 @@ from masktron.preflight.conclusions import Coverage, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
-from masktron.progress import told_as
+from masktron.progress import Progress, no_progress, told_as
 from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested, shown
 from masktron.roles import FieldFacts
 from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.formats import open_source
 from masktron.sources.records import Records, Typed
-from masktron.sources.xml.microdata import read_records
 
 _MOST_TRIED = 5
 """Patterns that Saxon is tried on: each may take a second."""
@@ -83,24 +73,24 @@ def run_explain(
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
-    original = original or data
-    flat = job.shape.flat
+    beside = job.source if original is None else open_source(original)
+    flat = job.source.shape.flat
     reading = told_as(progress, f"reading {data.name}")
-    records = read_records(data, job.layout, missing=config.missing, plain=job.plain, told=reading) if flat else None
+    records = job.source.records(missing=config.missing, told=reading) if flat else None
     if records is not None:
         records = records.with_types(types or {})
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     job = replace(job, edits=_with_patterns(job.rulebook, job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
     progress(judging_stage(job), 0)
-    evaluation = job.evaluate(data, original, progress, limit=0, keep_verdicts=records is not None)
+    evaluation = job.evaluate(beside, progress, limit=0, keep_verdicts=records is not None)
     require_records(job, evaluation.records, "without --data, only the rules are explained")
     tiers = job.tiers(evaluation)
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
     loose = may_be_untested(job, config.allow_unfired) | allowed
-    rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=original)
+    rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=beside)
     facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method, rules_found)
     notes = [
         *notes_of(job, evaluation, rules_found),
@@ -184,7 +174,7 @@ def _planned(
 
 
 def _coverage(job: Job, records: Records, evaluation: Evaluation) -> tuple[Coverage, ...]:
-    return coverage(job.edits, records, evaluation, escapes(job.rulebook, job.layout))
+    return coverage(job.edits, records, evaluation, escapes(job.rulebook, job.source.layout))
 
 
 def _ties(edits: Sequence[Edit], config: Config, facts: Sequence[FieldFacts]) -> tuple[Tie, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from masktron.config import Config, Role
 from masktron.constraints import CrossRecordEdit
-from masktron.jobs.common import Job
+from masktron.jobs.job import Job
 from masktron.roles import FieldFacts
 from masktron.rulebook.record_order import AXES, in_order_by, reads_order
 from masktron.sources.records import Column, Records
@@ -107,7 +107,7 @@ def _monotone[T: (str, tuple[int, str])](keys: Sequence[T]) -> bool:
 
 def _asking(job: Job, records: Records, binding: Collection[int]) -> Iterator[str]:
     """Say which rules may fail in another order."""
-    reading = reads_order(job.rulebook, job.layout)
+    reading = reads_order(job.rulebook, job.source.layout)
     for edit in job.edits:
         index, name = edit.check.index, f"the rule {edit.check.id}"
         if index not in binding:

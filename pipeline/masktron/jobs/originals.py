@@ -12,8 +12,10 @@ from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.jobs.common import Job, Progress, departure_notes, judging_stage, notes_of, violations
+from masktron.jobs.common import departure_notes, judging_stage, notes_of, violations
+from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
+from masktron.progress import Progress
 from masktron.results import Untested, ValidateResult, shown
 
 
@@ -68,10 +70,10 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
         A hard rule is not tested, and the settings do not allow that.
     """
     progress(judging_stage(job), 0)
-    evaluation = job.evaluate(job.data, job.data, progress, keep_verdicts=True)
+    evaluation = job.evaluate(job.source, progress, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
-    idle = untested(job, evaluation, range(len(job.rulebook.checks)), job.data)
+    idle = untested(job, evaluation, range(len(job.rulebook.checks)), job.source)
     loose = may_be_untested(job, config.allow_unfired) | allowed | soft
     refuse(job, {index: reason for index, reason in idle.items() if index not in loose})
     idle = {index: replace(reason, allowed=True) for index, reason in idle.items()}
@@ -115,7 +117,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
     results = written_untested(job.rule_results(evaluation), job, idle, evaluation.fired.tolist())
     hard, soft = violations(results)
     result = ValidateResult(
-        data=shown(job.data),
+        data=shown(job.source.path),
         records=evaluation.records,
         violations=hard,
         warnings=soft,
@@ -128,14 +130,14 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
     if outside:
         raise InvalidOriginalError(
             f"the original breaks {', '.join(outside)}, outside single records: leaving some out does not mend it",
-            where=str(job.data),
+            where=str(job.source.path),
             hint="correct the file, or let the rules go with --allow RULE-ID",
             result=result,
         )
     broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in results if rule.violations and not rule.soft)
     raise InvalidOriginalError(
         f"{records} of {evaluation.records} original records break an edit: {broken}",
-        where=str(job.data),
+        where=str(job.source.path),
         hint="correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
         result=result,
     )

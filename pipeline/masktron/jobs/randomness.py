@@ -10,8 +10,7 @@ from typing import Any
 
 from masktron.config import Config
 from masktron.errors import UsageError
-from masktron.files import file_hash
-from masktron.jobs.common import Job
+from masktron.jobs.job import Job
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import Chosen
 from masktron.methods.parameters import Parameter
@@ -65,7 +64,7 @@ def randomness_of(
             + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
         )
     key = config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
-    original = file_hash(job.data)
+    original = job.source.digest
     bound = (original, _digest(_rules(job, original)), _digest(_settings(config, job, chosen, fields)))
     return Randomness(key, Streams(key, *bound), said)
 
@@ -125,7 +124,7 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
     method = chosen.method
     return {
         "k": config.k,
-        "record": list(job.layout.record_path),
+        "record": list(job.source.layout.record_path),
         "fields": [
             [fact.name, fact.role.value, fact.kind.value, fact.order and list(fact.order), sorted(fact.codes)]
             for fact in fields

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from masktron.evaluation.background import Background
 from masktron.evaluation.cross_check import (
@@ -27,13 +26,11 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
-from masktron.jobs.common import Job, Progress, expect
+from masktron.jobs.job import Job
 from masktron.processes import interpreter
+from masktron.progress import Progress, expect
 from masktron.results import EngineResult
-from masktron.sources.records import Layout
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
+from masktron.sources.source import Source
 
 SAMPLE = 2000
 """pyschematron judges this many records at most, spread evenly over longer files: one takes up to a millisecond."""
@@ -67,14 +64,12 @@ class Revalidation:
 
 
 def revalidate(
-    path: Path,
+    written: Source,
     job: Job,
-    layout: Layout,
     *,
-    original: Path,
+    original: Source,
     binding: Collection[int],
     progress: Progress,
-    plain: PlainFile | None = None,
     decided: Evaluation | None = None,
     asking: Asking | None = None,
 ) -> Revalidation:
@@ -82,48 +77,37 @@ def revalidate(
 
     Parameters
     ----------
-    path : Path
+    written : Source
         The written file.
-    layout : Layout
-        Its layout.
-    original : Path
+    job : Job
+        Of the original.
+    original : Source
         What ``document()`` in the rules means.
     binding : collection of int
         Rules that have to hold.
-    plain : PlainFile, optional
-        What the reader of columns knows of it.
     decided : Evaluation, optional
         What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
     asking : Asking, optional
         Of the same file, where engines were begun before.
     """
     if asking is None:
-        with Asking(path, job, layout, original=original, progress=progress, plain=plain) as begun:
+        with Asking(written, job, original=original, progress=progress) as begun:
             return revalidate(
-                path,
+                written,
                 job,
-                layout,
                 original=original,
                 binding=binding,
                 progress=progress,
-                plain=plain,
                 decided=decided,
                 asking=begun,
             )
     rules = sorted(binding)
     stage = "re-validating the written file"
     if decided is None:
-        if plain is not None:
-            expect(progress, stage, plain.records)
+        if written.count is not None:
+            expect(progress, stage, written.count)
         decided = evaluate(
-            EvaluationRequest(
-                path,
-                job.rulebook,
-                layout,
-                plain,
-                original,
-                progress=lambda done: progress(stage, done),
-            )
+            EvaluationRequest.of(written, job.rulebook, original, progress=lambda done: progress(stage, done))
         )
     asked = asking.opinions(decided)
     alone = judged_by_columns_alone(job, decided, rules, asked.counts)
@@ -145,7 +129,7 @@ class Asking:
 
     Parameters
     ----------
-    path, job, layout, original, progress, plain
+    written, job, original, progress
         As for `revalidate`. Progress is called from another thread too.
     everything : bool
         Whether pyschematron judges all records, not a sample.
@@ -153,30 +137,29 @@ class Asking:
 
     def __init__(
         self,
-        path: Path,
+        written: Source,
         job: Job,
-        layout: Layout,
         *,
-        original: Path,
+        original: Source,
         progress: Progress,
-        plain: PlainFile | None = None,
         everything: bool = False,
     ) -> None:
         self._everything = everything
-        self._request = EvaluationRequest(path, job.rulebook, layout, plain, original)
-        self._job, self._progress = job, progress
+        self._written, self._job, self._progress = written, job, progress
+        self._request = EvaluationRequest.of(written, job.rulebook, original)
+        self._original = original
         self._begun: tuple[Question, Background[PoolResults]] | None = None
         self._stack = ExitStack()
         self._saxon: Background[EngineCounts] | None = None
 
     def __enter__(self) -> Self:
-        request = self._request
-        if request.plain is not None:
-            question = self._question(None, request.plain.records)
-            told = _telling(self._job, request.layout, question, self._progress)
-            self._begun = question, self._stack.enter_context(processes_in_background(request, question, told))
+        if self._written.count is not None:
+            question = self._question(None, self._written.count)
+            told = _telling(self._job, self._written, question, self._progress)
+            self._begun = question, self._stack.enter_context(processes_in_background(self._request, question, told))
         else:
-            self._saxon = self._stack.enter_context(saxon_prefetched(self._job, request, self._progress))
+            prefetched = saxon_prefetched(self._written, self._job, self._original, self._progress)
+            self._saxon = self._stack.enter_context(prefetched)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -192,13 +175,13 @@ class Asking:
                 found = results.result()
             else:
                 self._stack.close()
-        told = _telling(self._job, self._request.layout, question, self._progress)
+        told = _telling(self._job, self._written, question, self._progress)
         return ask(self._request, question, found=found, prefetched=self._saxon, told=told)
 
     def _question(self, decided: Evaluation | None, records: int) -> Question:
-        aside = to_recount(self._job, self._request.path, decided)
+        aside = to_recount(self._job, self._written, decided)
         sample = records if self._everything else sample_of(len(self._job.rulebook.checks))
-        return Question(_others(self._job, self._request.layout, decided), aside, records, sample)
+        return Question(_others(self._job, self._written, decided), aside, records, sample)
 
 
 def sample_of(rules: int) -> int:
@@ -207,13 +190,11 @@ def sample_of(rules: int) -> int:
 
 
 def second_opinions(
-    path: Path,
     job: Job,
-    layout: Layout,
     decided: Evaluation,
     rules: Collection[int],
     *,
-    original: Path | None,
+    original: Source | None,
     progress: Progress,
     failing: Collection[int] = (),
     prefetched: Background[EngineCounts] | None = None,
@@ -230,7 +211,7 @@ def second_opinions(
         raised errors.
     rules : collection of int
         Indices of the checks that count.
-    original : Path or None
+    original : Source or None
         What ``document()`` in the rules means.
     failing : collection of int
         Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
@@ -245,24 +226,30 @@ def second_opinions(
     tuple of str
         The rules that none of them judged, as `judged_by_columns_alone` says.
     """
-    question = Question(_others(job, layout, decided), to_recount(job, path, decided), decided.records)
-    told = _telling(job, layout, question, progress)
-    request = EvaluationRequest(path, job.rulebook, layout, original=original)
+    source = job.source
+    question = Question(_others(job, source, decided), to_recount(job, source, decided), decided.records)
+    told = _telling(job, source, question, progress)
+    request = EvaluationRequest.of(source, job.rulebook, original)
     opinions = ask(request, question, prefetched=prefetched, told=told)
     alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
     return _second(job, decided, rules, opinions.counts, failing, lenient=True), alone
 
 
 def saxon_prefetched(
-    job: Job, request: EvaluationRequest, progress: Progress
+    source: Source, job: Job, original: Source | None, progress: Progress
 ) -> AbstractContextManager[Background[EngineCounts] | None]:
     """Have Saxon judge a file beside what decides; None where that gains nothing.
 
     In small files of XPath 1.0 Saxon waits for nothing else: its process works while libxml2 decides here.
+
+    Parameters
+    ----------
+    source : Source
+        The file of the job, or one written from it.
     """
+    request = EvaluationRequest.of(source, job.rulebook, original)
     engines = engines_of(job.rulebook, request.layout, "auto")
-    plain = request.path == job.data and job.plain is not None
-    large = request.path.stat().st_size > SMALL or plain
+    large = source.size > SMALL or source.count is not None
     if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
@@ -273,17 +260,17 @@ def saxon_prefetched(
     return saxon_in_background(request, told)
 
 
-def _others(job: Job, layout: Layout, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
+def _others(job: Job, source: Source, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
     """Return the engines that have not decided alone."""
     choices: tuple[EngineChoice, ...] = ("unaided", "saxon") if job.rulebook.version == "1.0" else ("auto",)
-    names = {engine_name(job.rulebook, layout, choice): choice for choice in choices}
+    names = {engine_name(job.rulebook, source.document.layout, choice): choice for choice in choices}
     return tuple(choice for name, choice in names.items() if decided is None or name != decided.engine)
 
 
-def _telling(job: Job, layout: Layout, question: Question, progress: Progress) -> PartProgress:
+def _telling(job: Job, source: Source, question: Question, progress: Progress) -> PartProgress:
     """Return what hears of each engine; it has been told what to expect."""
     stages: dict[EnginePart, str] = {
-        choice: f"asking {engine_name(job.rulebook, layout, choice)}" for choice in question.engines
+        choice: f"asking {engine_name(job.rulebook, source.document.layout, choice)}" for choice in question.engines
     }
     if question.aside:
         for choice in question.engines:
@@ -363,12 +350,12 @@ def judged_by_columns_alone(
     )
 
 
-def to_recount(job: Job, path: Path, decided: Evaluation | None) -> frozenset[int]:
+def to_recount(job: Job, source: Source, decided: Evaluation | None) -> frozenset[int]:
     """Rules across records, in a file so large that no engine is asked about them as they are written.
 
     As far as is known beforehand; what the decision has handed back to the whole document is asked there.
     """
-    if path.stat().st_size <= WHOLE:
+    if source.size <= WHOLE:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 

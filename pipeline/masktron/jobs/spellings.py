@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from masktron.jobs.job import Job
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.xml.microdata import read_records
-
-if TYPE_CHECKING:
-    from masktron.jobs.common import Job
 
 LARGE = 10_000_000
 """Bytes of a file above which it is not read once more for this."""
@@ -22,7 +18,7 @@ _OTHERWISE = re.compile(rf"[{XML_SPACE}]*(?:[+-]?{_DIGITS}[eE][+-]?[0-9]+|\+{_DI
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled:
+class SpelledNumbers:
     """Values of a field that some engine reads as numbers and XPath 1.0 does not.
 
     Attributes
@@ -38,7 +34,7 @@ class Spelled:
     first: int
 
 
-def spelled(job: Job, checks: Collection[int]) -> tuple[Spelled, ...]:
+def spelled(job: Job, checks: Collection[int]) -> tuple[SpelledNumbers, ...]:
     """Return the fields that checks read and that have such values; nothing for other versions and for large files.
 
     Parameters
@@ -52,21 +48,21 @@ def spelled(job: Job, checks: Collection[int]) -> tuple[Spelled, ...]:
         The file cannot be read any more.
     """
     asked = {name for edit in job.edits if edit.check.index in checks for name in edit.variables}
-    read = asked.intersection(field.name for field in job.layout.fields)
-    if job.rulebook.version != "1.0" or not read or not job.shape.flat or job.data.stat().st_size > LARGE:
+    read = asked.intersection(field.name for field in job.source.layout.fields)
+    if job.rulebook.version != "1.0" or not read or not job.source.shape.flat or job.source.size > LARGE:
         return ()
-    records = read_records(job.data, job.layout, only=read)
+    records = job.source.records(only=read)
     found = []
     for name in sorted(read):
         column = records.columns[name]
         lexemes = column.lexemes.tolist()
         rows = [int(at) for at in np.flatnonzero(column.present) if _OTHERWISE.fullmatch(str(lexemes[at]))]
         if rows:
-            found.append(Spelled(name, len(rows), rows[0] + 1))
+            found.append(SpelledNumbers(name, len(rows), rows[0] + 1))
     return tuple(found)
 
 
-def remedy(found: Collection[Spelled], *, places: bool) -> str:
+def remedy(found: Collection[SpelledNumbers], *, places: bool) -> str:
     """Say what XPath 1.0 does not read, and what to write; a place of a record only where it may be shown.
 
     Returns

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,18 +12,17 @@ from masktron.classify import Edit
 from masktron.config import did_you_mean
 from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.evaluation.findings import Evaluation
+from masktron.jobs.job import Job
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
+from masktron.progress import no_progress
 from masktron.results import RuleResult, Untested
 from masktron.rulebook.context_paths import ANY, NamedPath, NameTest, context_paths
 from masktron.rulebook.schema import Check, Pattern, Rule
-from masktron.sources.xml.microdata import read_records
-from masktron.sources.xml.names_in_file import Vocabulary, vocabulary
+from masktron.sources.names import Vocabulary
+from masktron.sources.source import Source
 from masktron.xpath.focus import ROOT, Scope
 from masktron.xpath.rule_context import places
-
-if TYPE_CHECKING:
-    from masktron.jobs.common import Job
 
 EVERY = "*"
 """Among the rules that need not be tested: all."""
@@ -54,7 +51,7 @@ def with_untested(
     evaluation: Evaluation,
     *,
     allowed: Collection[int] = (),
-    original: Path | None = None,
+    original: Source | None = None,
     known: Collection[str] = (),
 ) -> tuple[RuleResult, ...]:
     """Say of each rule whether it is tested, and on records or on something else.
@@ -69,7 +66,7 @@ def with_untested(
         Of the same file.
     allowed : collection of int
         Checks that need not be tested.
-    original : Path, optional
+    original : Source, optional
         What ``document()`` in the rules means.
     known : collection of str
         Fields that may be lacking, since masking can empty them.
@@ -88,17 +85,17 @@ def untested(
     job: Job,
     evaluation: Evaluation,
     checks: Iterable[int],
-    original: Path | None = None,
+    original: Source | None = None,
     known: Collection[str] = (),
 ) -> dict[int, Untested]:
     """Return the checks that the file does not test, each with the reason, by index."""
     wanted = frozenset(checks)
     silent = [index for index in sorted(wanted) if not evaluation.fired[index] + evaluation.errors[index]]
-    fields = {field.name for field in job.layout.fields}
+    fields = {field.name for field in job.source.layout.fields}
     doubtful = [edit for edit in job.edits if edit.check.index in wanted and _doubtful(edit, job, fields)]
     if not silent and not doubtful:
         return {}
-    words = vocabulary(job.data, job.layout, job.shape)
+    words = job.source.vocabulary()
     found = dict(_silent(job, silent, words, evaluation, original))
     rules = _rules(job) if doubtful else {}
     for edit in doubtful:
@@ -144,8 +141,8 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
     RulebookError
         Naming each rule, the name and the closest names of the file.
     """
-    words = vocabulary(job.data, job.layout, job.shape)
-    fields = {field.name for field in job.layout.fields}
+    words = job.source.vocabulary()
+    fields = {field.name for field in job.source.layout.fields}
     rules = _rules(job)
     found: dict[int, Untested] = {}
     for edit in job.edits:
@@ -172,12 +169,12 @@ def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
         With the verdicts on records.
     """
     holds = {int(index) for index in np.flatnonzero((evaluation.fired > 0) & (evaluation.failed == 0))}
-    spared = escapes(job.rulebook, job.layout, holds)
+    spared = escapes(job.rulebook, job.source.layout, holds)
     edits = [edit for edit in job.edits if edit.check.index in spared]
     if not edits:
         return ()
     read = {name for edit in edits for name in edit.variables}
-    records = read_records(job.data, job.layout, only=read)
+    records = job.source.records(only=read)
     never = {one.rule for one in coverage(edits, records, evaluation, spared) if one.asked == 0}
     return tuple(
         f"{edit.check.origin}: the rule {edit.check.id!r} fires, but no record satisfies its IF, so that nothing is "
@@ -189,7 +186,7 @@ def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
 
 def known_only(job: Job) -> tuple[Edit, ...]:
     """Return the edits that read nothing but fields of the file: those that can be planned with."""
-    fields = {field.name for field in job.layout.fields}
+    fields = {field.name for field in job.source.layout.fields}
     return tuple(edit for edit in job.edits if fields.issuperset(edit.variables))
 
 
@@ -223,7 +220,7 @@ def told(results: Iterable[RuleResult]) -> Iterator[str]:
 
 def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
     """Whether a rule asks for a name that is no field of the records, or for a field in a namespace of its own."""
-    spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.layout.fields}
+    spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.source.layout.fields}
     names = ((f"@{name.local}" if name.attribute else name.local, name.space) for name in edit.asked)
     return any(name not in fields or (space != ANY and spaces != {space}) for name, space in names)
 
@@ -276,7 +273,7 @@ def _or_allow(hint: str, check: Check) -> str:
 
 
 def _silent(
-    job: Job, silent: Sequence[int], words: Vocabulary, evaluation: Evaluation, original: Path | None
+    job: Job, silent: Sequence[int], words: Vocabulary, evaluation: Evaluation, original: Source | None
 ) -> Iterator[tuple[int, Untested]]:
     """Say of checks that fired on nothing why not."""
     situated = {check.index: (pattern, position, check) for pattern, position, check in job.rulebook.situated()}
@@ -338,12 +335,12 @@ def _misnamed(path: NamedPath, words: Vocabulary, job: Job) -> tuple[str, str] |
             return what or f"the file has no {kind} {name.local}", hint
     if path.matches(words):
         return None
-    records = "/".join(["", *(tag.rpartition("}")[2] for tag in job.layout.record_path)])
+    records = "/".join(["", *(tag.rpartition("}")[2] for tag in job.source.layout.record_path)])
     return "nothing stands where its path leads", f"the records are {records}, their fields below them"
 
 
 def _takers(
-    job: Job, waiting: Sequence[tuple[Pattern, int, Check]], evaluation: Evaluation, original: Path | None
+    job: Job, waiting: Sequence[tuple[Pattern, int, Check]], evaluation: Evaluation, original: Source | None
 ) -> dict[int, str]:
     """Name the earlier rules of the pattern that take all nodes of a rule.
 
@@ -379,7 +376,7 @@ def _takes(rule: Rule) -> str:
     return f"the rule with context {rule.shown} in line {rule.origin.line} takes"
 
 
-def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], original: Path | None) -> list[int]:
+def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], original: Source | None) -> list[int]:
     """Return how many nodes each rule of a pattern has alone, or behind an earlier one."""
     if not probes:
         return []
@@ -397,7 +394,7 @@ def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], origin
             patterns.append(replace(pattern, id=name, rules=(*before, replace(own, checks=(probe,)))))
         asked.append(places[key])
     probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns), schema=None))
-    fired = probing.evaluate(job.data, original, lambda stage, done: None, limit=0).fired.tolist()
+    fired = probing.evaluate(original, no_progress, limit=0).fired.tolist()
     return [fired[place] for place in asked]
 
 
@@ -407,9 +404,9 @@ def _nodes(count: int) -> str:
 
 def _of_records(job: Job) -> frozenset[str]:
     """Return the ids of the checks that fire on records or on their fields."""
-    names = frozenset({job.layout.record_tag.rpartition("}")[2]})
+    names = frozenset({job.source.layout.record_tag.rpartition("}")[2]})
     scope = Scope(ROOT, namespaces=dict(job.rulebook.namespaces), record_names=names, base=ROOT)
-    fields = frozenset(field.name for field in job.layout.fields)
+    fields = frozenset(field.name for field in job.source.layout.fields)
     return frozenset(
         check.id
         for pattern in job.rulebook.patterns

@@ -13,25 +13,23 @@ from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
     LARGE,
     MAY_BE_EMPTY,
-    Job,
-    Progress,
     departure_notes,
     fired_notes,
     judging_stage,
-    no_progress,
     notes_of,
-    open_job,
     require_records,
     size_notes,
     violations,
 )
 from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
+from masktron.jobs.job import Job, open_job
 from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
+from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
+from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.records import Field
-from masktron.sources.xml.wellformed import WellFormedness
 from masktron.thresholds import Threshold
 
 USUAL_KEY = "@id"
@@ -55,7 +53,7 @@ def run_validate(
     release_safe: bool = False,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
-    judge: WellFormedness | None = None,
+    judge: EarlyReader | None = None,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -86,7 +84,7 @@ def run_validate(
     outputs : Outputs, optional
         Reports to write while the file is read.
     progress : callable
-    judge : WellFormedness, optional
+    judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
 
     Raises
@@ -100,19 +98,19 @@ def run_validate(
         return job, _key_field(job, key)
 
     job, field = without_values(opened, wanted=release_safe)
+    beside = None if original is None else open_source(original)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
-    small = job.plain is None and job.shape.flat and data.stat().st_size < LARGE
+    small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE
     warnings = size_notes(job)
     progress(judging_stage(job), 0)
     outputs = outputs or Outputs()
     with ExitStack() as stack:
-        reports = stack.enter_context(outputs.opened(job.rulebook, job.layout, shown(data)))
-        following = Following(job.rulebook, job.layout, reports, outputs.limit if reports.reports else limit)
+        reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))
+        following = Following(job.rulebook, job.source.layout, reports, outputs.limit if reports.reports else limit)
         evaluate = partial(
             job.evaluate,
-            data,
-            original,
+            beside,
             progress,
             limit=0 if release_safe else limit,
             shown=_shown(job, field),
@@ -127,7 +125,7 @@ def run_validate(
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation), allowed)
-        testing = partial(with_untested, results, job, evaluation, allowed=unfired, original=original)
+        testing = partial(with_untested, results, job, evaluation, allowed=unfired, original=beside)
         results = without_values(testing, wanted=release_safe, rulebook_read=True)
         conditions = partial(idle_conditions, job, evaluation)
         idle = without_values(conditions, wanted=release_safe, rulebook_read=True) if small else ()
@@ -159,7 +157,7 @@ def run_validate(
 
 
 def _same(job: Job, original: Path | None) -> list[str]:
-    itself = documents_that_are(job.data, job.rulebook, original)
+    itself = documents_that_are(job.source.path, job.rulebook, original)
     return [f"{itself}: rules that compare it with that hold whatever the values are"] if itself else []
 
 
@@ -171,16 +169,16 @@ def _unread(job: Job, original: Path | None) -> tuple[str, ...]:
 
 def _shown(job: Job, key: Field | None) -> Shown:
     """What findings show of their records: the key, and the fields that the check reads."""
-    fields = (map(job.layout.field, edit.variables) for edit in job.edits)
+    fields = (map(job.source.layout.field, edit.variables) for edit in job.edits)
     return Shown(key, tuple(tuple(field for field in own if field is not None) for own in fields))
 
 
 def _key_field(job: Job, key: str | None) -> Field | None:
-    field = job.layout.field(USUAL_KEY if key is None else key)
+    field = job.source.layout.field(USUAL_KEY if key is None else key)
     if field is None and key is not None:
         raise UsageError(
             f"the key {key!r} is no field of the records",
-            where=str(job.data),
-            hint=did_you_mean(key, [field.name for field in job.layout.fields]),
+            where=str(job.source.path),
+            hint=did_you_mean(key, [field.name for field in job.source.layout.fields]),
         )
     return field

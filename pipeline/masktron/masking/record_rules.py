@@ -35,6 +35,8 @@ class RecordRules:
         Rules over several records that read a masked field.
     domains : mapping of InDomain to frozenset of str
         Texts that the original holds where a rule asks for a value of it.
+    original : Path
+        What ``document()`` in the rules means; numbers outside the records are read from it.
     """
 
     file: FileValues
@@ -42,6 +44,7 @@ class RecordRules:
     edits: Mapping[int, Edit]
     over_file: tuple[int, ...]
     domains: Mapping[InDomain, frozenset[str]]
+    original: Path
     _document: Original
     _satisfied: dict[Form, NDArray[np.bool_]] = field(default_factory=dict, init=False, repr=False)
     _engines: dict[EngineChoice, BatchEvaluator] = field(default_factory=dict, init=False, repr=False)
@@ -50,13 +53,14 @@ class RecordRules:
     def of(
         cls, file: FileValues, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
     ) -> RecordRules:
-        """Collect what the rules ask; `original` is what ``document()`` in them means."""
+        """Collect what the rules ask."""
         return cls(
             file=file,
             rulebook=rulebook,
             edits={edit.check.index: edit for edit in edits},
             over_file=tuple(index for index, _ in plan.over_file),
             domains=domain_values([form_of(edit.constraint) for edit in edits], rulebook, original),
+            original=original,
             _document=Original(original, known=True),  # the records were read from it
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from masktron.errors import RulebookError
-from masktron.sources.xml.names_in_file import PathStep, Vocabulary
+from masktron.sources.names import NameStep, Vocabulary
 from masktron.xpath.focus import axis_of, name_test, predicates_of, spine
 from masktron.xpath.tokens import parse
 
@@ -33,7 +33,7 @@ class NameTest:
     space: str
     attribute: bool = False
 
-    def fits(self, step: PathStep) -> bool:
+    def fits(self, step: NameStep) -> bool:
         """Whether an element or attribute has it."""
         return self.local in (ANY, step[1]) and self.space in (ANY, step[0])
 
@@ -106,7 +106,7 @@ def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], Na
     return tuple(found)
 
 
-def _leads(steps: Collection[tuple[str, NameTest]], path: tuple[PathStep, ...]) -> bool:
+def _leads(steps: Collection[tuple[str, NameTest]], path: tuple[NameStep, ...]) -> bool:
     """Whether a path ends at the last step."""
     *above, (far, name) = steps
     if not path or not name.fits(path[-1]):

@@ -26,7 +26,7 @@ class ControlTotals:
         """Return the number at a path, as seen from the context of a rule; None where it is not one plain number."""
         if (rule, path) not in self._known:
             if self._tree is None:
-                self._tree = parse_tree(self._rules.file.source)
+                self._tree = parse_tree(self._rules.original)
             context = self._of_check[rule].context.lstrip("/")
             ways = (path, f"//{context}/{path.lstrip('/')}" if context else path)
             found = (self._number(way) for way in dict.fromkeys(ways))

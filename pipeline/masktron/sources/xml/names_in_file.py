@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from masktron.sources.names import NameStep, Vocabulary
 from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.layout import Survey, surveyed
-
-type PathStep = tuple[str, str]
-"""Namespace, empty for none, and local name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The elements and attributes of a file.
-
-    Attributes
-    ----------
-    elements : frozenset of tuple of (str, str)
-        Paths from the root element down, each step a namespace and a local name.
-    attributes : frozenset of tuple of (str, str)
-        The same, with the attribute as the last step.
-    """
-
-    elements: frozenset[tuple[PathStep, ...]]
-    attributes: frozenset[tuple[PathStep, ...]]
-
-    def spaces(self, name: str, *, attribute: bool = False) -> frozenset[str]:
-        """Return the namespaces in which a local name occurs; none where it does not occur."""
-        paths = self.attributes if attribute else self.elements
-        return frozenset(path[-1][0] for path in paths if path[-1][1] == name)
-
-    def names(self, *, attribute: bool = False) -> tuple[str, ...]:
-        """Return the local names of all elements or attributes, sorted."""
-        return tuple(sorted({path[-1][1] for path in (self.attributes if attribute else self.elements)}))
 
 
 def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
@@ -59,17 +31,17 @@ def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
     return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
 
 
-def _elements(walk: Survey) -> Iterator[tuple[PathStep, ...]]:
+def _elements(walk: Survey) -> Iterator[tuple[NameStep, ...]]:
     for node in walk.top.descendants():
         yield tuple(map(_step, node.path))
 
 
-def _attributes(walk: Survey) -> Iterator[tuple[PathStep, ...]]:
+def _attributes(walk: Survey) -> Iterator[tuple[NameStep, ...]]:
     for node in walk.top.descendants():
         for name in node.attributes:
             yield (*map(_step, node.path), _step(name))
 
 
-def _step(tag: str) -> PathStep:
+def _step(tag: str) -> NameStep:
     space, _, local = tag.rpartition("}")
     return space.removeprefix("{"), local

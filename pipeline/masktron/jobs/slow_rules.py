@@ -7,29 +7,18 @@ told before it begins.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from masktron.errors import DocumentError
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.tiers import Tier
+from masktron.jobs.job import Job
 from masktron.rulebook.schema import Check, Rule
-from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.xpath.lexer import tokenize, variables
-
-if TYPE_CHECKING:
-    from masktron.jobs.common import Job
 
 _STEP = 3e-7
 """Seconds for one record as it is looked at for another: libxml2 2.14 and SaxonC 13 took 0.6 to 3 * 10 ** -7."""
-_BLOCK = 1 << 20
-"""Characters that are looked through at a time."""
-_LONGEST = 10_000
-"""Characters of a name, with its prefix: more of what may be a tag that goes on is not kept."""
 _WORTH = 5.0
 """Seconds from which a rule is worth a warning."""
 
@@ -73,22 +62,22 @@ def slow_rules(job: Job) -> Slow:
     ----------
     job : Job
     """
-    engines = engines_of(job.rulebook, job.layout, "auto")
+    engines = engines_of(job.rulebook, job.source.layout, "auto")
     looking = [
         check.index
         for pattern, position, check in job.rulebook.situated()
         if _looks_through(pattern.rules[position], check, saxon=engines[check.index] == "saxon")
     ]
-    name = job.layout.record_tag.rpartition("}")[2]
+    name = job.source.layout.record_tag.rpartition("}")[2]
     # before anything is looked at: no more records than that
-    most = job.data.stat().st_size // (len(name) + 3) if job.plain is None else job.plain.records
+    most = job.source.size // (len(name) + 3) if job.source.count is None else job.source.count
     if not looking or _seconds(most) < _WORTH:
         return Slow((), 0, 0.0)
     tiers = job.tiers()
     looking = [index for index in looking if tiers[index].tier is Tier.DOCUMENT]
     if not looking:
         return Slow((), 0, 0.0)
-    records = _records(job.data, name) if job.plain is None else job.plain.records
+    records = job.source.estimate() if job.source.count is None else job.source.count
     seconds = _seconds(records)
     return Slow(tuple(looking), records, seconds) if seconds >= _WORTH else Slow((), records, 0.0)
 
@@ -123,24 +112,6 @@ def _predicates(context: str) -> Iterator[str]:
             depth -= 1
             if not depth:
                 yield context[start : token.start]
-
-
-def _records(path: Path, name: str) -> int:
-    """Count what looks like the start tag of a record, in blocks: enough for an estimate."""
-    tag = re.compile(rf"<(?:[^\s<>/:!?]+:)?{re.escape(name)}(?=[\s/>])")
-    count, rest = 0, ""
-    with path.open("rb") as head:
-        codec = sniff(head.read(HEAD), str(path), DocumentError).codec
-    with path.open(encoding=codec, errors="replace") as file:
-        while block := file.read(_BLOCK):
-            rest += block
-            if (last := rest.rfind("<")) < 0:
-                rest = ""
-                continue
-            # the last tag may go on in the next block
-            count += sum(1 for _ in tag.finditer(rest, 0, last))
-            rest = rest[last : last + _LONGEST]
-    return count + sum(1 for _ in tag.finditer(rest))
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,181 @@
+"""What every job does first: read the rulebook, open the file, classify; and then evaluate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from masktron.classify import Edit, classify
+from masktron.config import did_you_mean
+from masktron.errors import UsageError
+from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
+from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.tally import Sink
+from masktron.evaluation.tiered import evaluate, tiers_of
+from masktron.evaluation.tiers import Assigned, Tier
+from masktron.jobs.documents import NOT_GIVEN, Given, bound
+from masktron.progress import Progress, expect, no_progress
+from masktron.report.wording import rule_text
+from masktron.results import RuleResult
+from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.formats import EarlyReader, open_source
+from masktron.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A rulebook and a file, understood.
+
+    Attributes
+    ----------
+    source : Source
+    rulebook : Rulebook
+    edits : tuple of Edit
+    """
+
+    source: Source
+    rulebook: Rulebook
+    edits: tuple[Edit, ...]
+
+    def index_of(self, rule_id: str) -> int:
+        """Return the index of the check with this id.
+
+        Raises
+        ------
+        UsageError
+            There is none.
+        """
+        for check in self.rulebook.checks:
+            if check.id == rule_id:
+                return check.index
+        raise UsageError(
+            f"the rulebook has no rule {rule_id!r}",
+            where=str(self.rulebook.path),
+            hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
+        )
+
+    def evaluate(
+        self,
+        original: Source | None,
+        progress: Progress,
+        *,
+        limit: int | None = 1000,
+        shown: Shown = NOTHING_SHOWN,
+        sink: Sink | None = None,
+        sunk: int | None = None,
+        keep_verdicts: bool = False,
+    ) -> Evaluation:
+        """Evaluate every rule on every record; see `masktron.evaluation.tiered`. Places are those of the file.
+
+        Parameters
+        ----------
+        original : Source or None
+            What ``document()`` in the rules means.
+        """
+        stage = f"validating {self.source.path.name}"
+        if self.source.count is not None:
+            expect(progress, stage, self.source.count)
+        with self.source.blamed():
+            evaluation = evaluate(
+                EvaluationRequest.of(
+                    self.source,
+                    self.rulebook,
+                    original,
+                    limit=limit,
+                    shown=shown,
+                    sink=None if sink is None else lambda finding: sink(self._placed(finding)),
+                    sunk=sunk,
+                    keep_verdicts=keep_verdicts,
+                    progress=lambda done: progress(stage, done),
+                )
+            )
+        return replace(evaluation, findings=tuple(map(self._placed, evaluation.findings)))
+
+    def _placed(self, finding: Finding) -> Finding:
+        """Return a finding with the place in the file, where engines have read a document made of it."""
+        if not self.source.converted:
+            return finding
+        line, column = self.source.place(finding.record, finding.line, finding.column)
+        return replace(finding, line=line, column=column)
+
+    def tiers(self, evaluation: Evaluation | None = None) -> tuple[Assigned, ...]:
+        """Return for each check how it is evaluated on the file, and why so.
+
+        Parameters
+        ----------
+        evaluation : Evaluation, optional
+            Of the file. Which checks need the whole document after all is known only after it.
+        """
+        reason = self.source.shape.reason or "the file is small, or not written as plain records"
+        tiers = tiers_of(EvaluationRequest.of(self.source, self.rulebook), reason)
+        back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
+        return tuple(
+            Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own
+            for i, own in enumerate(tiers)
+        )
+
+    def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
+        """Counts of every rule but some."""
+        without = frozenset(leave_out)
+        return tuple(
+            RuleResult(
+                id=edit.check.id,
+                kind=edit.name,
+                fired=int(evaluation.fired[edit.check.index]),
+                failed=int(evaluation.failed[edit.check.index]),
+                errors=int(evaluation.errors[edit.check.index]),
+                soft=edit.check.soft,
+                origin=str(edit.check.origin),
+                text=rule_text(edit.check),
+            )
+            for edit in self.edits
+            if edit.check.index not in without
+        )
+
+
+def open_job(
+    data: Path,
+    rules: Path,
+    *,
+    record: str | None = None,
+    phase: str | None = None,
+    progress: Progress = no_progress,
+    judge: EarlyReader | None = None,
+    given: Given = NOT_GIVEN,
+) -> Job:
+    """Read the rulebook, open and survey the file, and classify the rules.
+
+    Parameters
+    ----------
+    judge : EarlyReader, optional
+        Of the file, where libxml2 has begun to read it.
+    given : Given
+        The documents that rules read.
+
+    Raises
+    ------
+    RulebookError, DocumentError, UsageError
+        One of them cannot be used.
+    """
+    progress(f"reading {rules.name}", 0)
+    rulebook = read_rules(rules, phase=phase)
+    source = open_source(data, record=record, hints=context_names(rulebook), progress=progress, judge=judge)
+    source.require_readable()  # that is said before anything is said of documents
+    rulebook = bound(rulebook, given)
+    progress(f"surveying {data.name}", 0)
+    return Job(source, rulebook, classify(rulebook, source.layout))
+
+
+def context_names(rulebook: Rulebook) -> tuple[str, ...]:
+    """Local names of the elements that rule contexts mention: one of them is the record, most likely."""
+    names = (
+        name.rpartition(":")[2]
+        for pattern in rulebook.patterns
+        for rule in pattern.rules
+        for name in re.findall(r"[\w.:-]+", re.sub(r"\[.*?\]|'[^']*'|\"[^\"]*\"", "", rule.context))
+    )
+    return tuple(dict.fromkeys(name for name in names if name))

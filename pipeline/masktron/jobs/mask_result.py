@@ -1,0 +1,308 @@
+"""The report of a run of `mask`: what the blocks, the draws and the written file look like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.classify.forms import form_of
+from masktron.config import Role
+from masktron.constraints import Atom
+from masktron.figures import FIGURES
+from masktron.jobs.common import notes_of
+from masktron.jobs.drawn import draw_notes, parts_notes
+from masktron.jobs.ordering import identifying
+from masktron.jobs.prepared import Prepared
+from masktron.jobs.privacy import privacy_notes
+from masktron.jobs.untested import told, written_untested
+from masktron.jobs.written import WrittenFile
+from masktron.kernels.cores import usable_cores
+from masktron.kernels.distinct import alike, codes_of
+from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
+from masktron.measures.achieved_k import achieved_k, shared_columns
+from masktron.measures.assessed import Assessed, numbers_of
+from masktron.measures.figures import Measured, measure
+from masktron.measures.information_loss import information_loss
+from masktron.measures.moment_shift import Correlations
+from masktron.measures.revealed import Revealed, revealed
+from masktron.measures.unchanged import same_cells, unchanged
+from masktron.methods.base import Partitioning
+from masktron.plan import Block
+from masktron.progress import Progress, told_as
+from masktron.report.parts import both_parts
+from masktron.results import (
+    BlockResult,
+    CandidateResult,
+    CategoryResult,
+    CorrelationResult,
+    CutResult,
+    DrawResult,
+    FigureResult,
+    MaskResult,
+    MomentResult,
+    RepairResult,
+    SolvedResult,
+    TotalResult,
+    UnmovedResult,
+    shown,
+)
+from masktron.settle.prototypes import EXITS
+from masktron.sources.records import Column
+
+
+def mask_result(
+    run: Prepared, made: Masked, written: WrittenFile, out: Path, manifest: Path, progress: Progress
+) -> tuple[MaskResult, tuple[Measured, ...]]:
+    """Compare what was written with the original, and return the report and the figures in it.
+
+    Parameters
+    ----------
+    out, manifest : Path
+        What the files are going to be called.
+    """
+    confidential = run.plan.by_role(Role.CONFIDENTIAL)
+    left = run.source.left_out()
+    columns = written.columns
+    checks = run.job.rulebook.checks
+    results = run.job.rule_results(written.verdict.evaluation, set(range(len(checks))) - set(run.binding))
+    results = written_untested(results, run.job, run.originals.untested, run.originals.fired)
+    codes = {name: codes_of(columns[name].lexemes) for name in confidential}
+    blocks = made.blocks
+    block_results = tuple(_block_result(run, block, columns, codes) for block in blocks)
+    draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
+    files = _assessed(run, columns, codes, block_results)
+    wanted = [one.name for one in FIGURES if len(run.kept) <= one.unasked or one.name in run.config.limits]
+    measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
+    figure = {one.figure.name: one.value for one in measured}
+    result = MaskResult(
+        output=shown(out),
+        manifest=shown(manifest),
+        records_in=len(run.records),
+        records_out=len(written.records),
+        k=run.config.k,
+        min_group=smallest_group(block_results, draw),
+        whole_record_k=int(figure["whole_record_k"]),
+        linkage=figure["linkage"],
+        information_loss=figure["information_loss"],
+        violations=sum(rule.violations for rule in results),
+        unchanged={name: unchanged(run.kept.columns[name], columns[name]) for name in confidential},
+        totals=tuple(
+            TotalResult(name, total.before, total.after, total.change, total.records)
+            for name, total in zip(files.numeric, files.totals, strict=True)
+        ),
+        categories=tuple(
+            CategoryResult(fact.name, fact.kind, shares.distance, shares.before, shares.after)
+            for fact in run.plan.fields
+            if (shares := files.categories.get(fact.name)) is not None
+        ),
+        blocks=block_results,
+        repairs=tuple(
+            RepairResult(checks[repair.rule].id, repair.before, repair.after, repair.groups)
+            for repair in made.repairs
+        ),
+        rules=results,
+        engines=written.verdict.engines,
+        not_applicable={checks[index].id: reason for index, reason in run.plan.not_applicable},
+        allowed=tuple(checks[index].id for index in run.plan.released),
+        notes=(
+            *notes_of(run.job),
+            *run.sized,
+            *run.originals.notes,
+            *run.source.outline_notes(left),
+            *told(results),
+            *run.notes,
+            run.ordering.says,
+            *run.randomness.says,
+            *(() if made.perturbed is None else made.perturbed.notes),
+            *parts_notes(run.method.name, block_results),
+            *(() if draw is None else draw_notes(draw, block_results, records=len(written.records), k=run.config.k)),
+            *_unheeded(run, blocks),
+            *_group_notes(run, blocks),
+            *privacy_notes(blocks, run.kept.columns, columns),
+        ),
+        figures=tuple(map(FigureResult.of, measured)),
+        excluded=tuple(np.flatnonzero(~run.originals.keep).tolist()),
+        left_out=left,
+        method=run.method.name,
+        promise="; ".join(filter(None, (run.method.contract.says, both_parts(block_results)))),
+        draw=draw,
+        contract=run.method.contract.kind,
+        unmasked=tuple(
+            fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)
+        ),
+        original_order=run.ordering.original,
+        identifying=identifying(run.kept, run.plan.fields),
+        order=written.order,
+    )
+    return result, measured
+
+
+def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
+    """Name the settings that have no say in what a method draws."""
+    if not any(masked.block.drawn for masked in blocks):
+        return
+    for weight in run.plan.by_role(Role.WEIGHT):
+        yield (
+            f"{run.method.name} counts every record once: means and covariances that it keeps are those without "
+            f"the weight {weight}"
+        )
+    most = run.config.max_block_records
+    if most is not None and len(run.kept) > most:
+        yield (
+            f"max_block_records cuts nothing that {run.method.name} draws: it sees all records of a stratum together"
+        )
+
+
+def _group_notes(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
+    """What the method says of its groups, once for blocks that share them."""
+    if not isinstance(run.method, Partitioning):
+        return
+    told: dict[str, list[str]] = {}
+    for masked in blocks:
+        for note in run.method.notes(masked.grouping.labels, run.classes):
+            told.setdefault(note, []).extend(masked.block.variables)
+    yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
+
+
+def _assessed(
+    run: Prepared,
+    columns: Mapping[str, Column],
+    codes: Mapping[str, NDArray[np.int32]],
+    blocks: Sequence[BlockResult],
+) -> Assessed:
+    """The records to release beside the written ones; what the blocks tell is known already."""
+    confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
+    cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
+    return Assessed(
+        original={fact.name: run.kept.columns[fact.name] for fact in confidential},
+        masked={fact.name: columns[fact.name] for fact in confidential},
+        numeric=tuple(fact.name for fact in confidential if fact.numeric),
+        codes=codes,
+        weights=_weights(run),
+        blocks=tuple(block.variables for block in blocks),
+        solved=frozenset(one.field for block in blocks for one in block.solved),
+        known={
+            "block_k": float(min(block.min_group for block in blocks)),
+            "medoid_share": 100 * sum(block.copied for block in blocks) / sum(block.groups for block in blocks),
+            "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
+        },
+        workers=run.config.workers or usable_cores(),
+    )
+
+
+def _weights(run: Prepared) -> NDArray[np.float64] | None:
+    weight = run.plan.by_role(Role.WEIGHT)
+    return run.kept.columns[weight[0]].values if weight else None
+
+
+def _block_result(
+    run: Prepared, masked: MaskedBlock, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]]
+) -> BlockResult:
+    block = masked.block
+    numeric = [fact.name for fact in run.plan.fields if fact.name in block.variables and fact.numeric]
+    exits = masked.settled.exits
+    pairs = [(run.kept.columns[name], columns[name]) for name in block.variables]
+    solved = {one.variable: _equalities(run, one.variable, block) for one in block.solved}
+    shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(run.kept))
+    return BlockResult(
+        variables=block.variables,
+        rules=tuple(run.job.rulebook.checks[index].id for index in block.checks),
+        aggregator=block.aggregator,
+        reason=block.reason,
+        groups=masked.grouping.groups,
+        min_group=achieved_k(shared_columns(columns, codes, block.variables, solved))
+        if solved
+        else int(np.bincount(shared).min()),
+        exits={name: int((exits == name).sum()) for name in EXITS},
+        observed_share=100 * int(masked.exposure.observed.sum()) / len(run.kept),
+        copied=int(masked.exposure.copied.sum()),
+        coincident=int(masked.exposure.coincident.sum()),
+        revealed=revealed(pairs, shared).revealed,
+        dominated=int(masked.exposure.dominated.sum()),
+        information_loss=information_loss(numbers_of(run.kept.columns, numeric), numbers_of(columns, numeric))
+        if numeric
+        else float("nan"),
+        candidates=tuple(_candidate_result(trial) for trial in masked.trials),
+        solved=tuple(
+            SolvedResult(one.variable, run.job.rulebook.checks[one.check].id, one.disjunct, one.atom)
+            for one in block.solved
+        ),
+        cut=None if masked.grouping.cut is None else CutResult.of(masked.grouping.cut, masked.grouping.spread),
+    )
+
+
+def _equalities(run: Prepared, variable: str, block: Block) -> list[Atom]:
+    """The equalities that give a variable of a block, where it is solved."""
+    forms = {edit.check.index: form_of(edit.constraint) for edit in run.job.edits}
+    return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
+
+
+def _draw_result(run: Prepared, perturbed: Perturbed, columns: Mapping[str, Column]) -> DrawResult:
+    """What the method drew beside what is written, in the order of the original."""
+    confidential = run.plan.by_role(Role.CONFIDENTIAL)
+    same = np.logical_and.reduce([same_cells(run.kept.columns[name], columns[name]) for name in confidential])
+    drawn = {name for one in perturbed.blocks for name in one.block.variables}
+    grouped = [run.kept.columns[name].present for name in confidential if name not in drawn]
+    untouched = same & ~np.logical_or.reduce([perturbed.touched, *grouped])
+    given_back = same & perturbed.touched & ~perturbed.alike
+    sizes = None if perturbed.labels is None else np.bincount(perturbed.labels)
+    shift = perturbed.shift
+    return DrawResult(
+        strata=perturbed.strata,
+        groups=None if sizes is None else len(sizes),
+        smallest=None if sizes is None else int(sizes.min()),
+        moments=tuple(
+            map(
+                MomentResult,
+                perturbed.numbers,
+                shift.means_drawn,
+                shift.means_written,
+                shift.variances_drawn,
+                shift.variances_written,
+            )
+        ),
+        worst_drawn=_correlation_result(shift.worst_drawn, perturbed.numbers),
+        worst_written=_correlation_result(shift.worst_written, perturbed.numbers),
+        unmoved_by=UnmovedResult(
+            untouched=int(untouched.sum()),
+            drawn=int((same & ~untouched & ~given_back).sum()),
+            given_back=int(given_back.sum()),
+            rare=int((same & perturbed.rare).sum()),
+        ),
+    )
+
+
+def in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:
+    """Whether anything was masked by groups of records."""
+    return any(not block.drawn for block in blocks) or (draw is not None and draw.smallest is not None)
+
+
+def smallest_group(blocks: Sequence[BlockResult], draw: DrawResult | None) -> int:
+    """Records of the smallest group: of those that share their values, and of those for which values were drawn.
+
+    Where there are no groups at all, the smallest number of records that share values of a block.
+    """
+    sizes = [block.min_group for block in blocks if not block.drawn]
+    if draw is not None and draw.smallest is not None:
+        sizes.append(draw.smallest)
+    return min(sizes or [block.min_group for block in blocks])
+
+
+def _correlation_result(worst: Correlations | None, names: Sequence[str]) -> CorrelationResult | None:
+    if worst is None:
+        return None
+    return CorrelationResult((names[worst.first], names[worst.second]), worst.original, worst.drawn, worst.written)
+
+
+def _candidate_result(trial: Trial) -> CandidateResult:
+    loss, copied = trial.information_loss, trial.copied_share
+    return CandidateResult(
+        aggregator=trial.aggregator,
+        information_loss=float("nan") if loss is None else loss,
+        copied_share=float("nan") if copied is None else copied,
+        verdict=trial.verdict,
+        solved=trial.solved,
+    )

@@ -1,0 +1,171 @@
+"""What is known before records are masked: rules and fields are classified, the original judged, blocks planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.codes import fields_of
+from masktron.config import Config, Role, did_you_mean
+from masktron.errors import UsageError
+from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
+from masktron.jobs.compared import taken
+from masktron.jobs.documents import Given
+from masktron.jobs.job import Job, open_job
+from masktron.jobs.ordering import Ordering, ordering_of
+from masktron.jobs.originals import Originals, judge_originals
+from masktron.jobs.randomness import Randomness, randomness_of
+from masktron.jobs.untested import known_only, may_be_untested, require_names
+from masktron.kernels.distinct import codes_of
+from masktron.methods.base import Method
+from masktron.methods.chosen import Chosen
+from masktron.plan import Plan, make_plan
+from masktron.progress import Progress, told_as
+from masktron.roles import FieldFacts
+from masktron.sources.records import Records, Typed
+from masktron.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A run of `mask` up to where records are masked.
+
+    Attributes
+    ----------
+    job : Job
+    config : Config
+    method : Method
+    plan : Plan
+    records : Records
+        Of the original.
+    kept : Records
+        Those that are released.
+    originals : Originals
+    ordering : Ordering
+    randomness : Randomness
+    classes : ndarray of intp, shape (n, c), or None
+        Class of each kept record, for methods that need one.
+    notes : tuple of str
+        What was found out of kinds of fields.
+    sized : tuple of str
+        Warnings of rules that take long.
+    """
+
+    job: Job
+    config: Config
+    method: Method
+    plan: Plan
+    records: Records
+    kept: Records
+    originals: Originals
+    ordering: Ordering
+    randomness: Randomness
+    classes: NDArray[np.intp] | None
+    notes: tuple[str, ...]
+    sized: tuple[str, ...]
+
+    @property
+    def source(self) -> Source:
+        """The original."""
+        return self.job.source
+
+    @property
+    def binding(self) -> list[int]:
+        """Rules that have to hold in the written file."""
+        return _binding(self.job, self.plan)
+
+
+def prepare(
+    data: Path, rules: Path, config: Config, method: Chosen, types: Mapping[str, Typed], progress: Progress
+) -> Prepared:
+    """Parse, classify the rules and the fields, judge the original, and plan.
+
+    Parameters
+    ----------
+    data, rules : Path
+    config : Config
+    method : Chosen
+    types : mapping of str to Typed
+        Of the columns of the data frame that the file was written from.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InvalidOriginalError, InfeasibleError
+        What is given cannot be masked.
+    """
+    given = Given(config.documents, data, spare=config.spare_documents)
+    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
+    require_flat(job)
+    reading = told_as(progress, f"reading {data.name}")
+    records = job.source.records(missing=config.missing, told=reading).with_types(types)
+    require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
+    require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
+    fields, likely = fields_of(records, job.edits, config)
+    sized = size_notes(job)
+    progress(judging_stage(job), 0)
+    originals = judge_originals(job, config, progress)
+    progress("planning blocks and aggregators", 0)
+    plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
+    kept = _kept(records, originals)
+    classes = _classes(kept, fields, method.class_fields)
+    ordering = ordering_of(config, job, kept, fields, _binding(job, plan))
+    return Prepared(
+        job=job,
+        config=config,
+        method=method.method,
+        plan=plan,
+        records=records,
+        kept=kept,
+        originals=originals,
+        ordering=ordering,
+        randomness=randomness_of(config, job, method, fields, shuffled=ordering.random),
+        classes=classes,
+        notes=likely.notes(),
+        sized=sized,
+    )
+
+
+def _binding(job: Job, plan: Plan) -> list[int]:
+    """Rules that have to hold in the written file."""
+    loose = {*plan.released, *(index for index, _ in plan.not_applicable)}
+    return [check.index for check in job.rulebook.checks if check.index not in loose]
+
+
+def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) -> NDArray[np.intp] | None:
+    """Return the class of each record in some fields, shape (n, c); what is missing is a class of its own.
+
+    Raises
+    ------
+    UsageError
+        A field is not there, or is masked or removed.
+    """
+    roles = {fact.name: fact.role for fact in fields}
+    for name in names:
+        if name not in roles:
+            raise UsageError(
+                f"the class {name!r} is a field that the file does not have",
+                where=str(kept.source),
+                hint=did_you_mean(name, roles),
+            )
+        if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER):
+            raise UsageError(
+                f"the class {name!r} has the role {roles[name]}",
+                where=str(kept.source),
+                hint=f"a class is written as it is: --role {name}=untouched",
+            )
+    if not names:
+        return None
+    return np.stack([codes_of(kept.columns[name].lexemes) for name in names], axis=1).astype(np.intp)
+
+
+def _kept(records: Records, originals: Originals) -> Records:
+    """Return the records to release."""
+    keep = originals.keep
+    if keep.all():
+        return records
+    columns = {name: taken(column, keep) for name, column in records.columns.items()}
+    return replace(records, columns=columns, lines=records.lines[keep])

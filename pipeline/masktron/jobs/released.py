@@ -1,0 +1,172 @@
+"""What a release has to satisfy before it appears, and the manifest that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from masktron.classify.forms import form_of
+from masktron.config import Role
+from masktron.errors import InfeasibleError, UsageError, ViolationError
+from masktron.files import file_hash
+from masktron.jobs.documents import digests
+from masktron.jobs.limits import over_limits
+from masktron.jobs.mask_result import in_groups, smallest_group
+from masktron.jobs.prepared import Prepared
+from masktron.jobs.protection import check_groups, check_pair, pair_of
+from masktron.jobs.written import WrittenFile
+from masktron.masking import Masked
+from masktron.measures.figures import Measured
+from masktron.results import (
+    MaskResult,
+    shown,
+)
+from masktron.write.declared import Declared
+from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, versions
+
+_ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
+"""Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
+
+
+def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Measured]) -> None:
+    """Refuse what breaks a rule, is refused by an engine, has too small groups or is outside its limits.
+
+    Raises
+    ------
+    InfeasibleError
+        A rule would break.
+    ViolationError
+        Anything else.
+    """
+    if result.violations:
+        broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in result.rules if rule.violations)
+        gone = len(result.excluded)
+        several = any(rule.violations and rule.kind == "cross-record" for rule in result.rules)
+        mixed = several and run.ordering.random
+        raise InfeasibleError(
+            f"the masked file would break {broken}; nothing is published",
+            where=str(run.source.path),
+            hint="let the rule go with --allow, or give its fields the role untouched"
+            + (f"; {gone} records were left out, which changes counts and totals" if gone and several else "")
+            + ("; a rule that reads the order of the records needs --keep-order" if mixed else ""),
+        )
+    for engine in result.engines:
+        if not engine.agrees:
+            raise ViolationError(
+                f"{engine.engine} does not agree that the masked file obeys the rules; nothing is published:\n  "
+                + "\n  ".join(engine.notes),
+                where=str(run.source.path),
+            )
+    if smallest_group(result.blocks, result.draw) < run.config.k and in_groups(result.blocks, result.draw):
+        raise ViolationError(
+            f"a group of {result.min_group} records is smaller than k = {run.config.k}; nothing is published",
+            where=str(run.source.path),
+        )
+    if over := list(over_limits(measured, run.config.limits)):
+        raise ViolationError(
+            f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
+            where=str(run.source.path),
+            hint="another k, --grouping all or other roles change the figures; or give another limit",
+        )
+
+
+def require_contract(run: Prepared, declared: Declared, written: WrittenFile) -> None:
+    """Test what the method promises of what it drew, as `check` does.
+
+    Raises
+    ------
+    ViolationError
+        The file does not keep it.
+    """
+    if not declared.drawn:
+        return
+    binding = {*run.binding}
+    edits = [edit for edit in run.job.edits if edit.check.index in binding]
+    pair = pair_of(
+        declared,
+        run.kept.columns,
+        written.columns,
+        [atom for edit in edits for disjunct in form_of(edit.constraint) for atom in disjunct],
+        kept=[fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)],
+        codes={fact.name: fact.codes for fact in run.plan.fields},
+        k=run.config.k,
+    )
+    if problems := [*check_groups(declared, len(written.records)).problems, *check_pair(declared, pair).problems]:
+        raise ViolationError(
+            f"the masked file does not keep what {run.method.name} promises, so nothing is published: "
+            f"{'; '.join(problems)}",
+            where=str(run.source.path),
+            hint="run it again for other draws, or take another method or parameters; or give the fields that it "
+            "names the role untouched",
+        )
+
+
+def declared_of(run: Prepared, made: Masked) -> Declared:
+    """What the method promises, and what `check` needs to test it."""
+    perturbed = made.perturbed
+    if perturbed is None:
+        return Declared(run.method.name, run.method.contract)
+    groups = perturbed.parts if perturbed.labels is None else perturbed.labels
+    return Declared(
+        run.method.name,
+        run.method.contract,
+        drawn=tuple(name for one in perturbed.blocks for name in one.block.variables),
+        groups=tuple(groups.tolist()),
+        unmoved=perturbed.unmoved,
+        settled=perturbed.settled,
+        marked={name: tuple(positions.tolist()) for name, positions in perturbed.marked.items()},
+    )
+
+
+def manifest_of(
+    run: Prepared, made: Masked, result: MaskResult, written: WrittenFile, declared: Declared
+) -> dict[str, Any]:
+    """Return the manifest: what leads back to the original and what tests the contract."""
+    plan = run.plan.choosing(masked.block for masked in made.blocks)
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "notice": NOTICE,
+        "versions": versions(),
+        "original": {"path": shown(run.source.path), "sha256": run.source.digest},
+        "rules": {"path": shown(run.job.rulebook.path), "sha256": file_hash(run.job.rulebook.path)},
+        "documents": digests(run.job.rulebook, run.source.digest),
+        "output": {"path": result.output, "sha256": file_hash(written.source.path)},
+        "config": _plain({name: value for name, value in asdict(run.config).items() if name not in _ELSEWHERE}),
+        "key": None if run.randomness.key is None else run.randomness.key.hex(),
+        "plan": _plain(plan.as_dict()),
+        "result": result.as_dict(),
+        "order": None if written.order is None else written.order.tolist(),
+        "declared": declared.as_dict(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Turn settings into what JSON has: no sets, no infinities."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(_plain(entry) for entry in value)
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def refuse_foreign_manifest(manifest: Path, out: Path) -> None:
+    """Refuse to write over the manifest of another file.
+
+    Raises
+    ------
+    UsageError
+    """
+    if manifest.exists() and (other := described_output(manifest)) != out.name:
+        raise UsageError(
+            f"the manifest there belongs to {other or 'something else'}",
+            where=str(manifest),
+            hint="give another with --manifest FILE",
+        )

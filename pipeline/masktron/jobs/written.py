@@ -1,0 +1,157 @@
+"""The masked file: written, read back, and re-validated by every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Role
+from masktron.errors import ViolationError
+from masktron.jobs.compared import absent, taken
+from masktron.jobs.prepared import Prepared
+from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.masking import Masked, MaskedBlock
+from masktron.progress import Progress, told_as
+from masktron.sources.records import Coded, Column, Records
+from masktron.sources.source import Source
+from masktron.write.atomic import blamed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenFile:
+    """The masked file, read back and judged.
+
+    Attributes
+    ----------
+    source : Source
+        The file as it was written.
+    records : Records
+    columns : mapping of str to Column
+        All masked fields among them, also those without a value; in the order of the original.
+    order : ndarray of intp, shape (n,), or None
+        WrittenFile record i is kept record ``order[i]``; None where they are in the order of the original.
+    verdict : Revalidation
+        What all engines say.
+    """
+
+    source: Source
+    records: Records
+    columns: Mapping[str, Column]
+    order: NDArray[np.intp] | None
+    verdict: Revalidation
+
+
+def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progress) -> WrittenFile:
+    """Write a file like the original, read it back and have it judged.
+
+    Parameters
+    ----------
+    target : Path
+        What is written.
+    out : Path
+        What it is going to be called.
+
+    Raises
+    ------
+    ViolationError
+        What was written is not what was to be.
+    DocumentError, RulebookError, ResourceError
+        It cannot be written or judged.
+    """
+    order = _order(run)
+    with blamed(out):
+        count = run.source.write(
+            target,
+            _replacements(run, made.blocks),
+            removed=run.plan.by_role(Role.IDENTIFIER),
+            keep=run.originals.keep,
+            order=None if order is None else _source_order(run, order),
+            told=told_as(progress, f"writing {out.name}"),
+        )
+    progress("surveying the written file", 0)
+    written, everything = run.source.alike(target), run.config.pyschematron_all
+    _require_layout(run, written)
+    asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
+    with written.blamed(), asking:
+        reading = told_as(progress, "reading the written file back")
+        masked = written.records(missing=run.config.missing, told=reading)
+        _require_all(run, count, masked)
+        verdict = revalidate(
+            written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking
+        )
+    return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
+
+
+def _order(run: Prepared) -> NDArray[np.intp] | None:
+    """Permutation of the kept records: written record i is kept record order[i]."""
+    if not run.ordering.random or run.randomness.streams is None:
+        return None
+    generator = run.randomness.streams.generator("order")
+    return generator.permutation(int(run.originals.keep.sum())).astype(np.intp)
+
+
+def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Permutation of all source records: the kept ones in order, then those that are not written."""
+    keep = run.originals.keep
+    return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
+
+
+def _replacements(run: Prepared, blocks: Sequence[MaskedBlock]) -> dict[str, Coded]:
+    """Masked lexemes for every record of the source; those of excluded records stay empty and are not written."""
+    found: dict[str, Coded] = {}
+    for masked in blocks:
+        lexemes, own = masked.settled.lexemes, masked.settled.own
+        labels = _spread(run, masked.grouping.labels, len(lexemes))
+        for position, name in enumerate(masked.block.variables):
+            if position in own:
+                single = _spread(run, np.arange(len(run.kept)), len(run.kept))
+                found[name] = Coded(_and_nothing(own[position]), single)
+            else:
+                found[name] = Coded(_and_nothing(lexemes[:, position]), labels)
+    return found
+
+
+def _spread(run: Prepared, codes: NDArray[np.intp], nothing: int) -> NDArray[np.intp]:
+    """Codes of the kept records as codes of all records of the source."""
+    spread = np.full(len(run.records), nothing, dtype=np.intp)
+    spread[run.originals.keep] = codes
+    return spread
+
+
+def _require_layout(run: Prepared, written: Source) -> None:
+    """Refuse a written file that is no table of the fields to release."""
+    if not written.has_layout_of(run.job.source, run.plan.by_role(Role.IDENTIFIER)):
+        raise ViolationError(
+            "the written file does not have the layout of the original; nothing is published",
+            where=str(run.source.path),
+            hint="please report this file: the result cannot be trusted",
+        )
+
+
+def _require_all(run: Prepared, written: int, masked: Records) -> None:
+    """Refuse a written file that has not all records to release."""
+    expected = int(run.originals.keep.sum())
+    if not written == len(masked) == expected:
+        raise ViolationError(
+            f"{len(masked)} records were read back of {expected} to release; nothing is published",
+            where=str(run.source.path),
+        )
+
+
+def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> dict[str, Column]:
+    """The columns as written, all masked fields among them, in the order of the original."""
+    columns = dict(masked.columns)
+    for name in run.plan.by_role(Role.CONFIDENTIAL):
+        columns.setdefault(name, absent(run.records.columns[name].field, len(masked)))
+    if order is None:
+        return columns
+    back = np.argsort(order)
+    return {name: taken(column, back) for name, column in columns.items()}
+
+
+def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.concatenate([lexemes, np.array([None], dtype=np.object_)])

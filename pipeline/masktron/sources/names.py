@@ -1,0 +1,33 @@
+"""The names of a file, and where they stand: what a path in a rule can find there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+type NameStep = tuple[str, str]
+"""Namespace, empty for none, and local name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The elements and attributes of a file.
+
+    Attributes
+    ----------
+    elements : frozenset of tuple of (str, str)
+        Paths from the root element down, each step a namespace and a local name.
+    attributes : frozenset of tuple of (str, str)
+        The same, with the attribute as the last step.
+    """
+
+    elements: frozenset[tuple[NameStep, ...]]
+    attributes: frozenset[tuple[NameStep, ...]]
+
+    def spaces(self, name: str, *, attribute: bool = False) -> frozenset[str]:
+        """Return the namespaces in which a local name occurs; none where it does not occur."""
+        paths = self.attributes if attribute else self.elements
+        return frozenset(path[-1][0] for path in paths if path[-1][1] == name)
+
+    def names(self, *, attribute: bool = False) -> tuple[str, ...]:
+        """Return the local names of all elements or attributes, sorted."""
+        return tuple(sorted({path[-1][1] for path in (self.attributes if attribute else self.elements)}))

@@ -1,0 +1,247 @@
+"""A file of microdata as the jobs see it: `Source` alone knows its bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.files import file_hash
+from masktron.progress import Told, untold
+from masktron.sources.columns import Batch
+from masktron.sources.names import Vocabulary
+from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.xml.plain import check_unchanged, iter_batches
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.blocks import PlainFile
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDocument:
+    """The XML file that engines read, which they open and parse themselves.
+
+    Attributes
+    ----------
+    path : Path
+    layout : Layout
+    plain : PlainFile or None
+        What the reader of columns knows of it; None where it does not read it, so that engines see every record.
+    """
+
+    path: Path
+    layout: Layout
+    plain: PlainFile | None
+
+    def batches(self) -> Generator[Batch]:
+        """Yield the records as batches of columns, of a file that the reader of columns knows.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read, or changed since it was surveyed.
+        """
+        if self.plain is None:
+            raise ValueError("there are no batches of a file that only engines read")
+        return iter_batches(self.path, self.layout, self.plain)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that has changed since it was surveyed, as far as its survey can tell.
+
+        Raises
+        ------
+        DocumentError
+        """
+        if self.plain is not None:
+            check_unchanged(self.path, self.plain)
+
+
+class Source(ABC):
+    """A file of microdata: the only one who knows its bytes, or opens it.
+
+    It is surveyed once, when its layout is first asked for, and the object is passed on from there. What a survey
+    refuses is raised there, and again where it is asked for once more.
+
+    Attributes
+    ----------
+    path : Path
+        Where the file is; messages name it so.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.path.stat().st_size
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file, in hexadecimal, as it was when this was first asked for."""
+        return file_hash(self.path)
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """Where records and fields stand.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The file cannot be read, or nothing tells what a record is.
+        """
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """Whether every record is a row of single values, and what is not."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int | None:
+        """Number of records, where the survey tells it and columns can be evaluated; None for other files."""
+
+    @abstractmethod
+    def estimate(self) -> int:
+        """Return roughly how many records there are, without parsing the file."""
+
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """Return every name of the file with its place, those outside the records too."""
+
+    @abstractmethod
+    def require_readable(self) -> None:
+        """Refuse a file that is not there or is plainly of another format, before anything else is said.
+
+        Raises
+        ------
+        DocumentError
+        """
+
+    @abstractmethod
+    def records(
+        self,
+        *,
+        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+        only: Collection[str] | None = None,
+        told: Told = untold,
+    ) -> Records:
+        """Read the records as columns.
+
+        Parameters
+        ----------
+        missing : mapping of str to frozenset of str
+            Declared missing codes by field name, ``*`` for all fields.
+        only : collection of str, optional
+            Fields that are wanted, all by default; more may be there.
+        told : callable, optional
+            Told of the records read, and of how many there are.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read, or a record is not flat.
+        """
+
+    @property
+    @abstractmethod
+    def document_path(self) -> Path:
+        """Where the XML file is that engines read: also what ``document()`` in rules means by this file."""
+
+    @property
+    @abstractmethod
+    def document(self) -> EngineDocument:
+        """The XML file that engines read, from its bytes and by their own parsers."""
+
+    @property
+    def converted(self) -> bool:
+        """Whether engines read a document that the source has written, and not the bytes of the file."""
+        return self.document_path != self.path
+
+    def place(self, record: int, line: int, column: int) -> tuple[int, int]:
+        """Return line and column in the file of a place that an engine names in its document.
+
+        Parameters
+        ----------
+        record : int
+            Position of the record from 0; -1 outside all records.
+        line, column : int
+            From 1; 0 where the column is not known.
+        """
+        del record
+        return line, column
+
+    @contextmanager
+    def blamed(self) -> Generator[None]:
+        """Let errors name this file where they name the document that engines read."""
+        yield
+
+    @abstractmethod
+    def write(
+        self,
+        target: Path,
+        replacements: Mapping[str, Coded],
+        *,
+        removed: Collection[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a file like this one with new values in some fields, and return its number of records.
+
+        Parameters
+        ----------
+        target : Path
+            Written directly.
+        replacements : mapping of str to Coded
+            Lexemes by field name, in the order of this file; None where a record shall not have the field.
+        removed : collection of str
+            Fields that no record keeps.
+        keep : ndarray of bool, shape (n,), optional
+            Records that are written; without it, all.
+        order : ndarray of intp, shape (n,), optional
+            Permutation: positions here in the order in which they are written, `keep` applied after it.
+        told : callable, optional
+            Told of the records that are written or left out, and of how many there are.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The file is not flat or has changed, or a value cannot be written.
+        """
+
+    @abstractmethod
+    def alike(self, path: Path) -> Self:
+        """Return another file of the same format, such as one that `write` has written, with the same records."""
+
+    @abstractmethod
+    def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
+        """Whether this file is a table of the fields that `original` releases.
+
+        Fields may be missing whose values are all masked away or left out, and so may come in another order.
+
+        Parameters
+        ----------
+        original : Source
+            Of the same format.
+        removed : collection of str
+            Names of the fields that are not released.
+        """
+
+    def left_out(self) -> dict[str, int]:
+        """Count what `write` does not copy, by its kind."""
+        return {}
+
+    def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
+        """Say what was left out, given the counts of `left_out`, and what beside the records was not."""
+        del counts
+        return ()

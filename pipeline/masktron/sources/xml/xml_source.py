@@ -1,0 +1,185 @@
+"""Microdata in XML, as a `Source`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError
+from masktron.progress import Progress, Told, untold
+from masktron.sources.names import Vocabulary
+from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.source import EngineDocument, Source
+from masktron.sources.xml.encoding import HEAD, sniff
+from masktron.sources.xml.left_out import left_out, outline_notes
+from masktron.sources.xml.microdata import read_records
+from masktron.sources.xml.names_in_file import vocabulary
+from masktron.sources.xml.outline import namespaces_of
+from masktron.sources.xml.parser import opened
+from masktron.sources.xml.plain import survey_file
+from masktron.sources.xml.wellformed import WellFormedness
+from masktron.sources.xml.writer import write_masked
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.blocks import PlainFile
+
+_BLOCK = 1 << 20
+"""Characters that are looked through at a time."""
+_LONGEST = 10_000
+"""Characters of a name, with its prefix: more of what may be a tag that goes on is not kept."""
+
+
+class XmlSource(Source):
+    """A file in XML, which engines read as it is.
+
+    Parameters
+    ----------
+    path : Path
+    record : str, optional
+        The record element, by local or Clark name.
+    hints : collection of str
+        Local names of elements that rules have as contexts.
+    progress : callable, optional
+        Told of what takes long in the survey.
+    judge : WellFormedness, optional
+        Of this file, where libxml2 has begun to read it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        record: str | None = None,
+        hints: Collection[str] = (),
+        progress: Progress | None = None,
+        judge: WellFormedness | None = None,
+    ) -> None:
+        super().__init__(path)
+        self._record, self._hints, self._progress, self._judge = record, hints, progress, judge
+
+    @cached_property
+    def _surveyed(self) -> tuple[Layout, Shape, PlainFile | None]:
+        return survey_file(
+            self.path, record=self._record, hints=self._hints, progress=self._progress, judge=self._judge
+        )
+
+    @property
+    def layout(self) -> Layout:
+        """Where records and fields stand."""
+        return self._surveyed[0]
+
+    @property
+    def shape(self) -> Shape:
+        """Whether the file is a plain table."""
+        return self._surveyed[1]
+
+    @property
+    def count(self) -> int | None:
+        """Number of records of a file that the reader of columns reads."""
+        plain = self._surveyed[2]
+        return None if plain is None else plain.records
+
+    def estimate(self) -> int:
+        """Count what looks like the start tag of a record."""
+        return _start_tags(self.path, self.layout.record_tag.rpartition("}")[2])
+
+    def vocabulary(self) -> Vocabulary:
+        """Return every name of the file with its place; files that are not flat are read once more."""
+        return vocabulary(self.path, self.layout, self.shape)
+
+    def require_readable(self) -> None:
+        """Refuse a file that is not there, or is no XML by its first bytes."""
+        with opened(self.path):
+            pass
+
+    def records(
+        self,
+        *,
+        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+        only: Collection[str] | None = None,
+        told: Told = untold,
+    ) -> Records:
+        """Read the records as columns; for a few fields only, by the parser alone."""
+        plain = self._surveyed[2] if only is None else None
+        return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only)
+
+    @property
+    def document_path(self) -> Path:
+        """The file itself."""
+        return self.path
+
+    @property
+    def document(self) -> EngineDocument:
+        """The file itself."""
+        layout, _, plain = self._surveyed
+        return EngineDocument(self.path, layout, plain)
+
+    def write(
+        self,
+        target: Path,
+        replacements: Mapping[str, Coded],
+        *,
+        removed: Collection[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a file like this one; see `masktron.sources.xml.writer.write_masked`."""
+        layout, _, plain = self._surveyed
+        return write_masked(
+            self.path,
+            target,
+            layout,
+            replacements,
+            removed=removed,
+            keep=keep,
+            order=order,
+            plain=plain,
+            told=told,
+        )
+
+    def alike(self, path: Path) -> Self:
+        """Return another file in XML with records of the same name."""
+        return type(self)(path, record=self.layout.record_tag, progress=self._progress)
+
+    def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
+        """Whether path of the records, encoding, attributes and namespaces of the root are those released."""
+        own, other = self.layout, original.layout
+        around = (own.record_path, own.encoding, dict(own.root_attributes), dict(own.nsmap))
+        released = (other.record_path, other.encoding, dict(other.root_attributes), namespaces_of(other))
+        fields = {field for field in other.fields if field.name not in removed}
+        return around == released and self.shape.flat and fields.issuperset(own.fields)
+
+    def left_out(self) -> dict[str, int]:
+        """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
+        layout, _, plain = self._surveyed
+        return left_out(self.path, layout, plain)
+
+    def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
+        """Say what was left out, and which attributes of the root were not."""
+        return tuple(outline_notes(self.layout, counts))
+
+
+def _start_tags(path: Path, name: str) -> int:
+    """Count what looks like a start tag of this name, in blocks: enough for an estimate."""
+    tag = re.compile(rf"<(?:[^\s<>/:!?]+:)?{re.escape(name)}(?=[\s/>])")
+    count, rest = 0, ""
+    with path.open("rb") as head:
+        codec = sniff(head.read(HEAD), str(path), DocumentError).codec
+    with path.open(encoding=codec, errors="replace") as file:
+        while block := file.read(_BLOCK):
+            rest += block
+            if (last := rest.rfind("<")) < 0:
+                rest = ""
+                continue
+            # the last tag may go on in the next block
+            count += sum(1 for _ in tag.finditer(rest, 0, last))
+            rest = rest[last : last + _LONGEST]
+    return count + sum(1 for _ in tag.finditer(rest))

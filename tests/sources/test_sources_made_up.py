@@ -1,0 +1,154 @@
+"""Every job on a format that is no XML and that nothing but one module knows of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import masktron
+from cli_runner import Runner, numbers, write_rules
+from made_up_source import BlockSource, blocks_known
+from masktron.errors import DocumentError, UsageError
+from masktron.files import file_hash
+from masktron.sources.formats import open_source
+from masktron.sources.xml.xml_source import XmlSource
+
+
+@pytest.fixture(autouse=True)
+def known() -> Iterator[None]:
+    with blocks_known():
+        yield
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_blocks(tmp_path / "data.blocks", rows_of())
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    return write_rules(tmp_path / "rules.sch", "A + B = T", "A >= 0")
+
+
+def rows_of() -> list[dict[str, object]]:
+    return [{"Id": i, **row} for i, row in enumerate(numbers(), start=1)]
+
+
+def write_blocks(path: Path, rows: list[dict[str, object]]) -> Path:
+    blocks = ("".join(f"{name}={value}\n" for name, value in row.items()) for row in rows)
+    path.write_text("# a survey\n\n" + "\n".join(blocks))
+    return path
+
+
+def test_the_suffix_or_the_name_says_the_format(tmp_path: Path, data: Path) -> None:
+    assert isinstance(open_source(data), BlockSource)
+    assert isinstance(open_source(tmp_path / "other.dat", format="blocks"), BlockSource)
+    assert isinstance(open_source(tmp_path / "other.dat"), XmlSource)
+    with pytest.raises(UsageError, match="no format 'block' of microdata") as caught:
+        open_source(data, format="block")
+    assert caught.value.hint == "did you mean blocks?"
+
+
+def test_a_source_says_that_engines_read_a_document_which_it_wrote(data: Path) -> None:
+    source = open_source(data)
+    assert source.converted
+    assert source.document_path.read_text().count("<Record>") == 40
+    assert source.digest == file_hash(data)
+    folder = source.document_path.parent
+    del source
+    assert not folder.exists()
+
+
+def test_records_are_those_of_the_file(data: Path) -> None:
+    records = open_source(data).records()
+    assert records.source == data
+    assert [dict.fromkeys(records.columns)] == [dict.fromkeys(rows_of()[0])]
+    assert records.columns["A"].values.tolist() == [float(str(row["A"])) for row in rows_of()]
+    width = len(rows_of()[0])
+    assert records.lines.tolist() == [3 + i * (width + 1) for i in range(40)]
+
+
+def test_findings_name_the_line_of_the_file(tmp_path: Path, rules: Path) -> None:
+    rows = rows_of()
+    rows[7]["A"] = -5
+    data = write_blocks(tmp_path / "bad.blocks", rows)
+    result = masktron.validate(data, rules)
+    assert not result.valid
+    lines = data.read_text().splitlines()
+    assert {(one.record, one.column) for one in result.evaluation.findings} == {(7, 0)}
+    start = result.evaluation.findings[0].line
+    assert lines[start - 2] == ""
+    assert "A=-5" in lines[start - 1 : start + len(rows[7])]
+
+
+def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) -> None:
+    data = tmp_path / "bad.blocks"
+    data.write_text("Id=1\nA\n")
+    with pytest.raises(DocumentError, match="'A' is no field") as caught:
+        masktron.validate(data, rules)
+    assert caught.value.where == f"{data}:2"
+    with pytest.raises(DocumentError, match="cannot read the file"):
+        masktron.validate(tmp_path / "none.blocks", rules)
+
+
+def test_explain_plans_the_masking(data: Path, rules: Path) -> None:
+    result = masktron.explain(rules, data, k=3, roles={"Id": "key"})
+    assert result.obstacle is None
+    assert [(rule.id, rule.fired) for rule in result.rules] == [("R1", 40), ("R2", 40)]
+
+
+def test_what_mask_writes_has_the_format_and_complies(tmp_path: Path, data: Path, rules: Path) -> None:
+    out, manifest = tmp_path / "masked.blocks", tmp_path / "m.json"
+    done = masktron.mask(data, rules, out, k=3, roles={"Id": "identifier"}, manifest=manifest)
+    assert done.valid
+    assert all(engine.agrees and engine.records == 40 for engine in done.engines)
+    written = open_source(out).records()
+    assert "Id" not in written.columns
+    assert "#" not in out.read_text()
+    assert (written.columns["A"].values + written.columns["B"].values == written.columns["T"].values).all()
+    told = json.loads(manifest.read_text())
+    assert told["output"]["sha256"] == file_hash(out)
+    assert told["original"] == {"path": str(data), "sha256": file_hash(data)}
+    verdict = masktron.check(out, rules, original=data, manifest=manifest)
+    assert verdict.complies, verdict.problems
+    assert verdict.min_group is not None
+    assert verdict.min_group >= 3
+    result = masktron.assess(out, data, manifest=manifest)
+    assert result.records == 40
+    assert {figure.name for figure in result.figures} >= {"il1s", "block_k"}
+
+
+def test_records_that_break_a_rule_are_left_out(tmp_path: Path, rules: Path) -> None:
+    rows = rows_of()
+    rows[7]["A"] = -5
+    data, out = write_blocks(tmp_path / "bad.blocks", rows), tmp_path / "masked.blocks"
+    done = masktron.mask(data, rules, out, k=3, roles={"Id": "key"}, invalid="exclude", order="keep")
+    assert done.excluded == (7,)
+    ids = open_source(out).records().columns["Id"].lexemes.tolist()
+    assert ids == [str(row["Id"]) for i, row in enumerate(rows) if i != 7]
+
+
+def test_the_same_records_in_xml_are_masked_alike(tmp_path: Path, data: Path, rules: Path) -> None:
+    """Nothing but the bytes around the values depends on the format."""
+    other = tmp_path / "data.xml"
+    source = open_source(data)
+    other.write_bytes(source.document_path.read_bytes())
+    options = {"k": 3, "roles": {"Id": "key"}, "order": "keep"}
+    columns = []
+    for path in (data, other):
+        out = tmp_path / f"masked{path.suffix}"
+        masktron.mask(path, rules, out, **options)  # type: ignore[arg-type]
+        records = open_source(out).records()
+        columns.append({name: column.lexemes for name, column in records.columns.items()})
+    assert columns[0].keys() == columns[1].keys()
+    assert all(np.array_equal(columns[0][name], columns[1][name]) for name in columns[0])
+
+
+def test_the_command_line_takes_it(data: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = Runner(capsys)("validate", data, "--rules", rules)
+    assert done.code == 0
+    assert "40 records" in done.out
