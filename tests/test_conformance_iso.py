@@ -15,7 +15,7 @@ from differential.conformance import Conformance
 from masktron.errors import RulebookError
 from masktron.evaluation import exact
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
-from masktron.report.svrl import SVRL
+from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
 from masktron.sources.xml.layout import survey

@@ -28,8 +28,8 @@ from masktron.methods.contracts import (
 )
 from masktron.methods.mdav import Mdav
 from masktron.methods.parameters import Parameter
-from masktron.report.methods import explained, methods_dict, methods_tables
-from masktron.report.tables import render
+from masktron.report.rendering import render
+from masktron.report.tables.methods import explained, methods_dict, methods_tables
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "methods.schema.json"
 

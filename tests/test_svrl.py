@@ -10,7 +10,7 @@ from lxml import etree
 from masktron.errors import DocumentError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
-from masktron.report.svrl import SVRL
+from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout

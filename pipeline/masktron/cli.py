@@ -7,13 +7,13 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from masktron.errors import Exit, MasktronError
 from masktron.processes import rules_within
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.progress import Progress
+    from masktron.results import JobResult
     from masktron.sources.xml.wellformed import Judge
 
 WIDTH = 118
@@ -261,11 +262,12 @@ def validate(
     with _progress() as progress, _judged(data) as judge:
         from masktron.jobs.validate import run_validate
         from masktron.report.outputs import Outputs
-        from masktron.report.tables import validate_tables, written
+        from masktron.report.rendering import tables_of
         from masktron.thresholds import parse_thresholds, thresholds
 
         most = _number_or_all(_most_findings(max_findings, limit))
-        outputs = Outputs(svrl=svrl, csv=csv, json=json, sarif=sarif, junit=junit, limit=most)
+        paths = {"svrl": svrl, "csv": csv, "json": json, "sarif": sarif, "junit": junit}
+        outputs = Outputs(paths, most)
         inputs = {
             "the data": data,
             "the rulebook": rules,
@@ -301,7 +303,7 @@ def validate(
                 progress=progress,
                 judge=judge,
             )
-    _report([*validate_tables(result), *written(outputs, result)], {}, None, stderr=_is_stdout(json))
+    _show([*tables_of(result), *outputs.told(release_safe=release_safe)], json)
     raise typer.Exit(result.exit_code)
 
 
@@ -358,10 +360,9 @@ def explain(
     _check_outputs({"--json": json}, _documents(settings))
     with _progress() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.explain import run_explain
-        from masktron.report.tables import explain_tables
 
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
-    _report(explain_tables(result), result.as_dict(), json)
+    _report(result, json)
 
 
 @app.command(
@@ -513,16 +514,15 @@ def mask(
     with _progress() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.mask import run_mask
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.report.tables import mask_tables, validate_tables
 
         try:
             result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)
         except InvalidOriginalError as error:
             refused = error
     if refused is not None:
-        _report(validate_tables(refused.result), refused.result.as_dict(), json)
+        _report(refused.result, json)
         raise refused
-    _report(mask_tables(result), result.as_dict(), json)
+    _report(result, json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 
@@ -567,7 +567,6 @@ def check(
     with _progress() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.check import require_inputs, run_check
         from masktron.jobs.pairing import Stated
-        from masktron.report.tables import check_tables
 
         require_inputs(parse_limits(limit or []), original, manifest)
         result = run_check(
@@ -587,7 +586,7 @@ def check(
             stated=Stated(same_order),
             progress=progress,
         )
-    _report(check_tables(result), result.as_dict(), json)
+    _report(result, json)
     raise typer.Exit(result.exit_code)
 
 
@@ -640,7 +639,6 @@ def assess(
     with _progress() as progress:
         from masktron.jobs.assess import run_assess
         from masktron.jobs.pairing import Stated
-        from masktron.report.tables import assess_tables
 
         result = run_assess(
             masked,
@@ -652,7 +650,7 @@ def assess(
             stated=Stated(same_order),
             progress=progress,
         )
-    _report(assess_tables(result), result.as_dict(), json)
+    _report(result, json)
 
 
 @app.command(epilog="Example: masktron methods mdav")
@@ -664,12 +662,13 @@ def methods(
 ) -> None:
     """List the masking methods, or explain one: what it does, when to choose it, its parameters and promises."""
     from masktron.methods import ALL, method_named
-    from masktron.report.methods import explained, methods_dict, methods_tables
+    from masktron.report.tables.methods import explained, methods_dict, methods_tables
 
     _check_outputs({"--json": json}, {})
     wanted = ALL if name is None else (method_named(name),)
     tables = methods_tables(ALL) if name is None else explained(wanted[0])
-    _report(tables, methods_dict(wanted, ALL[0]), json)
+    _show(tables, json)
+    _write(methods_dict(wanted, ALL[0]), json)
 
 
 @app.command(epilog="Example: masktron demo --out masktron-demo")
@@ -685,7 +684,7 @@ def demo(
         from masktron.jobs.demo import run_demo
 
         result = run_demo(out, _console(stderr=_is_stdout(json)), progress)
-    _report([], result.as_dict(), json)
+    _write(result.as_dict(), json)
     raise typer.Exit(Exit.COMPLIES if result.complies else Exit.VIOLATION)
 
 
@@ -700,10 +699,9 @@ def doctor(
     _check_outputs({"--json": json}, {})
     with _progress() as progress:
         from masktron.jobs.doctor import run_doctor
-        from masktron.report.doctor import doctor_tables
 
         result = run_doctor(warm_up=warm, progress=progress)
-    _report(doctor_tables(result), result.as_dict(), json)
+    _report(result, json)
     raise typer.Exit(Exit.COMPLIES if result.works else Exit.VIOLATION)
 
 
@@ -733,11 +731,10 @@ def combine(
 ) -> None:
     """Combine what was estimated from several synthetic releases: estimate, variance, interval."""
     from masktron.jobs.combine import read_estimates, run_combine
-    from masktron.report.combined import combine_tables
 
     _check_outputs({"--json": json}, {"the estimates": estimates})
     result = run_combine(read_estimates(estimates), full=full, level=level / 100, ratio=ratio)
-    _report(combine_tables(result), result.as_dict(), json)
+    _report(result, json)
 
 
 def main() -> None:
@@ -910,15 +907,27 @@ def _check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path
     refuse_outputs(files, inputs)
 
 
-def _report(tables: list[Any], content: Mapping[str, Any], json: Path | None, *, stderr: bool | None = None) -> None:
-    """Print the tables; with ``--json -`` standard output is for the JSON alone."""
-    from masktron.report.tables import show
+def _report(result: JobResult, json: Path | None) -> None:
+    """Print a result, and write it as JSON where that is wanted."""
+    from masktron.report.rendering import tables_of
 
-    show(tables, _console(stderr=_is_stdout(json) if stderr is None else stderr))
-    if json is None:
-        return
+    _show(tables_of(result), json)
+    _write(result.as_dict(), json)
+
+
+def _show(parts: Iterable[RenderableType], json: Path | None) -> None:
+    """Print tables and texts; with ``--json -`` standard output is for the JSON alone."""
+    from masktron.report.rendering import show
+
+    show(parts, _console(stderr=_is_stdout(json)))
+
+
+def _write(content: Mapping[str, Any], json: Path | None) -> None:
+    """Write a result as JSON, to a file or to standard output."""
     from masktron.write.manifest import dump, write_json
 
+    if json is None:
+        return
     if _is_stdout(json):
         typer.echo(dump(content), nl=False)
     else:
