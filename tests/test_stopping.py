@@ -27,23 +27,23 @@ class Slow:
 sys.meta_path.insert(0, Slow())
 """
 ANY = """
-import masktron.cli
-masktron.cli._check_outputs = wait
+import masktron.cli.running
+masktron.cli.running.check_outputs = wait
 """
 WRITTEN = """
-import masktron.cli
-masktron.cli._report = wait
+import masktron.cli.running
+masktron.cli.running.show = wait
 """
 CREW = """
 import types, slow
-import masktron.cli
+import masktron.cli.running
 from masktron.evaluation.crew import Crew
 def busy(*_, **__):
     with Crew(1, slow.opening) as crew:
         print(crew._members[0].pid)
         for _ in crew.answers([types.SimpleNamespace(lane=0)]):
             wait()
-masktron.cli._check_outputs = busy
+masktron.cli.running.check_outputs = busy
 """
 SLOW = """
 import time
@@ -55,7 +55,7 @@ def work(task):
 """
 DEAF = """
 import os
-import masktron.cli
+import masktron.cli.running
 from masktron.write.atomic import atomic_path
 def deaf(*_):
     with atomic_path("first.csv"):
@@ -64,7 +64,7 @@ def deaf(*_):
         print(os.getpid())
         print("ready", flush=True)
         sum(range(10 ** 12))
-masktron.cli._check_outputs = deaf
+masktron.cli.running.check_outputs = deaf
 """
 """One loop in C for an hour, as kernels and engines have them, in which Python hears no signal."""
 PRELUDE = """
@@ -213,7 +213,7 @@ def test_an_interrupt_in_this_process(capsys: pytest.CaptureFixture[str], monkey
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("masktron.cli._check_outputs", interrupt)
+    monkeypatch.setattr("masktron.cli.running.check_outputs", interrupt)
     done = Runner(capsys)("methods")
     assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
 
@@ -222,6 +222,6 @@ def test_no_memory_in_this_process(capsys: pytest.CaptureFixture[str], monkeypat
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("masktron.cli._check_outputs", full)
+    monkeypatch.setattr("masktron.cli.running.check_outputs", full)
     done = Runner(capsys)("methods")
     assert (done.code, done.err.splitlines()[0]) == (6, "error: out of memory")
