@@ -170,7 +170,7 @@ def test_what_was_written_before_is_named(tmp_path: Path) -> None:
 
 def test_a_hangup_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
     once = ANY.replace(
-        "_check_outputs = wait", "_check_outputs = lambda *_: (print('ready', flush=True), time.sleep(1))"
+        "check_outputs = wait", "check_outputs = lambda *_: (print('ready', flush=True), time.sleep(1))"
     )
     code, out, err = interrupted(tmp_path, once, signal.SIGHUP, "methods", "mdav", ignored=True)
     assert (code, err) == (0, [])

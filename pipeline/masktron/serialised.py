@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import NoneType
 from typing import Any, ClassVar
 
 DIGITS = 6
 """Decimals of a number in a result."""
+_AS_IS = frozenset({str, int, bool, NoneType})
+"""What JSON holds as it is: most values of findings, of which there can be millions."""
 
 
 class Serialised:
@@ -44,9 +47,11 @@ def told_by_key(result: Any, *, exact: bool = False) -> dict[str, Any]:
     exact : bool
         Round no number.
     """
-    return {
-        key: plain_data(getattr(result, name), exact=exact or as_is) for key, name, as_is in _plan(result.__class__)
-    }
+    told = {}
+    for key, name, as_is in _plan(result.__class__):
+        value = getattr(result, name)
+        told[key] = value if value.__class__ in _AS_IS else plain_data(value, exact=exact or as_is)
+    return told
 
 
 def plain_data(value: Any, *, exact: bool = False) -> Any:
@@ -65,12 +70,12 @@ def plain_data(value: Any, *, exact: bool = False) -> Any:
         return (value if exact else round(value, DIGITS)) if math.isfinite(value) else None
     if isinstance(value, Serialised):
         return value.as_dict()
-    if is_dataclass(value):
-        return told_by_key(value, exact=exact)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
-    if isinstance(value, Mapping):
-        return {name: plain_data(one, exact=exact) for name, one in value.items()}
+    if isinstance(value, dict | Mapping):
+        return {key: one if one.__class__ in _AS_IS else plain_data(one, exact=exact) for key, one in value.items()}
+    if is_dataclass(value):
+        return told_by_key(value, exact=exact)
     return [plain_data(one, exact=exact) for one in value]
 
 
