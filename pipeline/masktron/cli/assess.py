@@ -7,25 +7,12 @@ from typing import Annotated
 
 import typer
 
-from masktron.cli import running
+from masktron.cli import options, running
 from masktron.cli.given import settings_file, settings_from
-from masktron.cli.options import (
-    Json,
-    Masked,
-    MissingOptions,
-    NominalOptions,
-    NumericOptions,
-    OrdinalOptions,
-    Record,
-    RoleOptions,
-    SameOrder,
-    Settings,
-    integer,
-)
 
 
 def assess(
-    masked: Masked,
+    masked: options.Masked,
     original: Annotated[Path, typer.Option(metavar="DATA.xml", help="The file that was masked.")],
     manifest: Annotated[
         Path | None,
@@ -39,19 +26,21 @@ def assess(
         str | None,
         typer.Option("--class", metavar="FIELD", help="Field that sorts records into classes, for their figures."),
     ] = None,
-    same_order: SameOrder = False,
-    config: Settings = None,
-    role: RoleOptions = None,
-    missing: MissingOptions = None,
-    nominal: NominalOptions = None,
-    ordinal: OrdinalOptions = None,
-    numeric: NumericOptions = None,
+    same_order: options.SameOrder = False,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
     workers: Annotated[
         int | None,
-        typer.Option(parser=integer, metavar="N", help="Threads; no figure depends on them.", show_default="cores"),
+        typer.Option(
+            parser=options.integer, metavar="N", help="Threads; no figure depends on them.", show_default="cores"
+        ),
     ] = None,
-    record: Record = None,
-    json: Json = None,
+    record: options.Record = None,
+    json: options.Json = None,
 ) -> None:
     """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
 

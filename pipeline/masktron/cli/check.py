@@ -7,43 +7,27 @@ from typing import Annotated
 
 import typer
 
-from masktron.cli import running
+from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_from
-from masktron.cli.options import (
-    AllowEmpty,
-    AllowUnfired,
-    Document,
-    Json,
-    Limits,
-    Masked,
-    MaxFailures,
-    Original,
-    Phase,
-    Record,
-    Rules,
-    RuleTimeout,
-    SameOrder,
-    Settings,
-)
 from masktron.processes import rules_within
 
 
 def check(
-    masked: Masked,
-    rules: Rules,
-    original: Original = None,
-    document: Document = None,
+    masked: options.Masked,
+    rules: options.Rules,
+    original: options.Original = None,
+    document: options.Document = None,
     manifest: Annotated[Path | None, typer.Option(metavar="FILE", help="The manifest that mask wrote.")] = None,
-    record: Record = None,
-    phase: Phase = None,
-    config: Settings = None,
-    max_failures: MaxFailures = None,
-    allow_unfired: AllowUnfired = None,
-    allow_empty: AllowEmpty = False,
-    limit: Limits = None,
-    same_order: SameOrder = False,
-    rule_timeout: RuleTimeout = None,
-    json: Json = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    config: options.Settings = None,
+    max_failures: options.MaxFailures = None,
+    allow_unfired: options.AllowUnfired = None,
+    allow_empty: options.AllowEmpty = False,
+    limit: options.Limits = None,
+    same_order: options.SameOrder = False,
+    rule_timeout: options.RuleTimeout = None,
+    json: options.Json = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.config import parse_limits

@@ -7,56 +7,34 @@ from typing import Annotated
 
 import typer
 
-from masktron.cli import running
+from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_file, settings_from
-from masktron.cli.options import (
-    AggregatorOption,
-    Allow,
-    AllowUnfired,
-    Document,
-    Grouping,
-    GroupSizeVars,
-    Json,
-    K,
-    MethodOption,
-    MissingOptions,
-    NominalOptions,
-    NumericOptions,
-    OrdinalOptions,
-    Original,
-    Params,
-    Phase,
-    Record,
-    RoleOptions,
-    RuleTimeout,
-    Settings,
-)
 from masktron.processes import rules_within
 
 
 def explain(
     rules: Annotated[Path, typer.Argument(metavar="RULES.sch", help="Schematron rulebook.")],
     data: Annotated[Path | None, typer.Option(metavar="DATA.xml", help="Also count, and plan the masking.")] = None,
-    original: Original = None,
-    document: Document = None,
-    config: Settings = None,
-    role: RoleOptions = None,
-    missing: MissingOptions = None,
-    nominal: NominalOptions = None,
-    ordinal: OrdinalOptions = None,
-    numeric: NumericOptions = None,
-    allow: Allow = None,
-    allow_unfired: AllowUnfired = None,
-    k: K = None,
-    method: MethodOption = None,
-    param: Params = None,
-    aggregator: AggregatorOption = None,
-    grouping: Grouping = None,
-    group_size_vars: GroupSizeVars = None,
-    record: Record = None,
-    phase: Phase = None,
-    rule_timeout: RuleTimeout = None,
-    json: Json = None,
+    original: options.Original = None,
+    document: options.Document = None,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    allow: options.Allow = None,
+    allow_unfired: options.AllowUnfired = None,
+    k: options.K = None,
+    method: options.MethodOption = None,
+    param: options.Params = None,
+    aggregator: options.AggregatorOption = None,
+    grouping: options.Grouping = None,
+    group_size_vars: options.GroupSizeVars = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    rule_timeout: options.RuleTimeout = None,
+    json: options.Json = None,
 ) -> None:
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
     from masktron.config import parse_params

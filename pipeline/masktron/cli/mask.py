@@ -7,34 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from masktron.cli import running
+from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_file, settings_from
-from masktron.cli.options import (
-    AggregatorOption,
-    Allow,
-    AllowUnfired,
-    Data,
-    Document,
-    Grouping,
-    GroupSizeVars,
-    Json,
-    K,
-    Limits,
-    MethodOption,
-    MissingOptions,
-    NominalOptions,
-    NumericOptions,
-    OrdinalOptions,
-    Params,
-    Phase,
-    Record,
-    RoleOptions,
-    Rules,
-    RuleTimeout,
-    Settings,
-    integer,
-    number,
-)
 from masktron.errors import Exit
 from masktron.processes import rules_within
 
@@ -43,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def mask(
-    data: Data,
-    rules: Rules,
+    data: options.Data,
+    rules: options.Rules,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.xml", help="The masked file.")],
-    k: K = None,
-    method: MethodOption = None,
-    param: Params = None,
-    aggregator: AggregatorOption = None,
-    config: Settings = None,
-    role: RoleOptions = None,
-    missing: MissingOptions = None,
-    nominal: NominalOptions = None,
-    ordinal: OrdinalOptions = None,
-    numeric: NumericOptions = None,
+    k: options.K = None,
+    method: options.MethodOption = None,
+    param: options.Params = None,
+    aggregator: options.AggregatorOption = None,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -68,15 +42,15 @@ def mask(
     seed: Annotated[
         int | None,
         typer.Option(
-            parser=integer,
+            parser=options.integer,
             metavar="N",
             help="Seed in the place of a key, for tests: a secret where it protects a release, and one of few digits "
             "refused there.",
             show_default=False,
         ),
     ] = None,
-    grouping: Grouping = None,
-    group_size_vars: GroupSizeVars = None,
+    grouping: options.Grouping = None,
+    group_size_vars: options.GroupSizeVars = None,
     keep_missing: Annotated[
         bool, typer.Option("--keep-missing", help="Stop rather than change which values are missing.")
     ] = False,
@@ -86,13 +60,13 @@ def mask(
             metavar="stop|exclude", help="What to do with original records that break a rule.", show_default="stop"
         ),
     ] = None,
-    allow: Allow = None,
-    allow_unfired: AllowUnfired = None,
-    limit: Limits = None,
+    allow: options.Allow = None,
+    allow_unfired: options.AllowUnfired = None,
+    limit: options.Limits = None,
     max_observed_share: Annotated[
         float | None,
         typer.Option(
-            parser=number,
+            parser=options.number,
             metavar="P",
             help="Most groups of a block, in per cent of the records, that may publish one record's values for want "
             "of a mean that satisfies the rules.",
@@ -102,7 +76,7 @@ def mask(
     max_block_records: Annotated[
         int | None,
         typer.Option(
-            parser=integer,
+            parser=options.integer,
             metavar="N",
             help="Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
             show_default="never cut",
@@ -122,26 +96,26 @@ def mask(
     workers: Annotated[
         int | None,
         typer.Option(
-            parser=integer,
+            parser=options.integer,
             metavar="N",
             help="Partitions whose groups are formed at once, or blocks of the only one; the result is the same "
             "for any number.",
             show_default="the number of cores",
         ),
     ] = None,
-    rule_timeout: RuleTimeout = None,
+    rule_timeout: options.RuleTimeout = None,
     pyschematron_all: Annotated[
         bool,
         typer.Option("--pyschematron-all", help="Let pyschematron judge all written records instead of a sample."),
     ] = False,
-    record: Record = None,
-    phase: Phase = None,
-    document: Document = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    document: options.Document = None,
     manifest: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
     ] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params

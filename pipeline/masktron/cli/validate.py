@@ -8,23 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from masktron.cli import running
+from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_file, settings_from
-from masktron.cli.options import (
-    AllowEmpty,
-    AllowUnfired,
-    Data,
-    Document,
-    Json,
-    MaxFailures,
-    Original,
-    Phase,
-    Record,
-    Rules,
-    RuleTimeout,
-    Settings,
-    report_option,
-)
 from masktron.processes import rules_within
 
 KEPT = 1000
@@ -32,25 +17,25 @@ KEPT = 1000
 
 
 def validate(
-    data: Data,
-    rules: Rules,
-    original: Original = None,
-    document: Document = None,
-    record: Record = None,
-    phase: Phase = None,
-    config: Settings = None,
+    data: options.Data,
+    rules: options.Rules,
+    original: options.Original = None,
+    document: options.Document = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    config: options.Settings = None,
     key: Annotated[
         str | None,
         typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
     ] = None,
-    max_failures: MaxFailures = None,
-    allow_unfired: AllowUnfired = None,
-    allow_empty: AllowEmpty = False,
-    svrl: Annotated[Path | None, report_option("svrl")] = None,
-    csv: Annotated[Path | None, report_option("csv")] = None,
-    json: Json = None,
-    sarif: Annotated[Path | None, report_option("sarif")] = None,
-    junit: Annotated[Path | None, report_option("junit")] = None,
+    max_failures: options.MaxFailures = None,
+    allow_unfired: options.AllowUnfired = None,
+    allow_empty: options.AllowEmpty = False,
+    svrl: Annotated[Path | None, options.report_option("svrl")] = None,
+    csv: Annotated[Path | None, options.report_option("csv")] = None,
+    json: options.Json = None,
+    sarif: Annotated[Path | None, options.report_option("sarif")] = None,
+    junit: Annotated[Path | None, options.report_option("junit")] = None,
     max_findings: Annotated[
         str | None,
         typer.Option(
@@ -64,7 +49,7 @@ def validate(
         bool,
         typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
     ] = False,
-    rule_timeout: RuleTimeout = None,
+    rule_timeout: options.RuleTimeout = None,
 ) -> None:
     """Evaluate every rule on every record: is this edited file fit for release?
 
