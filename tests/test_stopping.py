@@ -27,23 +27,23 @@ class Slow:
 sys.meta_path.insert(0, Slow())
 """
 ANY = """
-import masktron.cli
-masktron.cli._check_outputs = wait
+import masktron.cli.running
+masktron.cli.running.check_outputs = wait
 """
 WRITTEN = """
-import masktron.cli
-masktron.cli._report = wait
+import masktron.cli.running
+masktron.cli.running.show = wait
 """
 CREW = """
 import types, slow
-import masktron.cli
+import masktron.cli.running
 from masktron.evaluation.worker_pool import WorkerPool
 def busy(*_, **__):
     with WorkerPool(1, slow.opening) as pool:
         print(pool._workers[0].pid)
         for _ in pool.answers([types.SimpleNamespace(lane=0)]):
             wait()
-masktron.cli._check_outputs = busy
+masktron.cli.running.check_outputs = busy
 """
 SLOW = """
 import time
@@ -55,7 +55,7 @@ def work(task):
 """
 DEAF = """
 import os
-import masktron.cli
+import masktron.cli.running
 from masktron.write.atomic import atomic_path
 def deaf(*_):
     with atomic_path("first.csv"):
@@ -64,7 +64,7 @@ def deaf(*_):
         print(os.getpid())
         print("ready", flush=True)
         sum(range(10 ** 12))
-masktron.cli._check_outputs = deaf
+masktron.cli.running.check_outputs = deaf
 """
 """One loop in C for an hour, as kernels and engines have them, in which Python hears no signal."""
 PRELUDE = """
@@ -170,7 +170,7 @@ def test_what_was_written_before_is_named(tmp_path: Path) -> None:
 
 def test_a_hangup_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
     once = ANY.replace(
-        "_check_outputs = wait", "_check_outputs = lambda *_: (print('ready', flush=True), time.sleep(1))"
+        "check_outputs = wait", "check_outputs = lambda *_: (print('ready', flush=True), time.sleep(1))"
     )
     code, out, err = interrupted(tmp_path, once, signal.SIGHUP, "methods", "mdav", ignored=True)
     assert (code, err) == (0, [])
@@ -213,7 +213,7 @@ def test_an_interrupt_in_this_process(capsys: pytest.CaptureFixture[str], monkey
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("masktron.cli._check_outputs", interrupt)
+    monkeypatch.setattr("masktron.cli.running.check_outputs", interrupt)
     done = Runner(capsys)("methods")
     assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
 
@@ -222,6 +222,6 @@ def test_no_memory_in_this_process(capsys: pytest.CaptureFixture[str], monkeypat
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("masktron.cli._check_outputs", full)
+    monkeypatch.setattr("masktron.cli.running.check_outputs", full)
     done = Runner(capsys)("methods")
     assert (done.code, done.err.splitlines()[0]) == (6, "error: out of memory")

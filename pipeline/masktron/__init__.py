@@ -20,8 +20,7 @@ if TYPE_CHECKING:
         UsageError,
         ViolationError,
     )
-    from masktron.jobs.combine import CombineResult
-    from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
+    from masktron.results import AssessResult, CheckResult, CombineResult, ExplainResult, MaskResult, ValidateResult
 
     __version__: str
 
@@ -56,7 +55,6 @@ _HOME = (
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")
-    | {"CombineResult": "masktron.jobs.combine"}
 )
 
 

@@ -19,14 +19,14 @@ from masktron.config import Config, Role, config_from, limits_from
 from masktron.errors import MasktronError, UsageError, ViolationError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
-from masktron.jobs.combine import CombineResult, read_estimates, run_combine
+from masktron.jobs.combine import read_estimates, run_combine
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
 from masktron.processes import RULE_SECONDS, rules_within
-from masktron.results import AssessResult, CheckResult, ExplainResult, MaskResult, ValidateResult
+from masktron.results import AssessResult, CheckResult, CombineResult, ExplainResult, MaskResult, ValidateResult
 from masktron.scratch import create_private, private_folder
 from masktron.settings import FieldSettings, Settings, takes
 from masktron.sources.frame import field_names, write_frame

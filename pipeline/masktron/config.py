@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -517,24 +518,18 @@ def _lexemes(setting: str, values: Any, where: str) -> list[str]:
     return [str(code).strip() for code in values]
 
 
-def _nominal(value: Any, where: str) -> tuple[str, ...]:
+def _fields(setting: str, example: str, value: Any, where: str) -> tuple[str, ...]:
     _require(
         isinstance(value, list | tuple),
-        f"nominal must be a list of fields, not {value!r}",
-        'for example ["REGION"]',
+        f"{setting} must be a list of fields, not {value!r}",
+        f'for example ["{example}"]',
         where,
     )
-    return tuple(dict.fromkeys(_name("nominal", name, where) for name in value))
+    return tuple(dict.fromkeys(_name(setting, name, where) for name in value))
 
 
-def _numeric(value: Any, where: str) -> tuple[str, ...]:
-    _require(
-        isinstance(value, list | tuple),
-        f"numeric must be a list of fields, not {value!r}",
-        'for example ["CHILDREN"]',
-        where,
-    )
-    return tuple(dict.fromkeys(_name("numeric", name, where) for name in value))
+_nominal = partial(_fields, "nominal", "REGION")
+_numeric = partial(_fields, "numeric", "CHILDREN")
 
 
 def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from rich.console import RenderableType
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.partitions.kdcut import Cut
-from masktron.report.tables import explain_tables, mask_tables, render, validate_tables
+from masktron.report.rendering import render, tables_of
 from masktron.report.text import number
 from masktron.results import CutResult
 from paths import ROOT
@@ -77,9 +77,9 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> list[list[RenderableType]
     (folder / "r.sch").write_text(f'<schema xmlns="{SCHEMATRON}">{body}</schema>')
     data = write_data(folder / "d.xml", numbers())
     return [
-        validate_tables(masktron.validate(data, folder / "r.sch")),
-        explain_tables(masktron.explain(folder / "r.sch", data)),
-        mask_tables(replace(masktron.mask(data, folder / "r.sch", folder / "m.xml"), output="m", manifest="n")),
+        tables_of(masktron.validate(data, folder / "r.sch")),
+        tables_of(masktron.explain(folder / "r.sch", data)),
+        tables_of(replace(masktron.mask(data, folder / "r.sch", folder / "m.xml"), output="m", manifest="n")),
     ]
 
 

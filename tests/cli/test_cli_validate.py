@@ -226,7 +226,7 @@ def test_an_interrupted_run_leaves_every_report_as_it_was(
     (folder / "out.csv").write_text("of yesterday")
     data, rules = write_pair(tmp_path)
     seen: list[Finding] = []
-    from masktron.report.junit import JunitReport
+    from masktron.report.formats.junit import JunitReport
 
     def stop(self: JunitReport, finding: Finding) -> None:
         seen.append(finding)

@@ -16,7 +16,7 @@ from masktron.errors import RulebookError
 from masktron.evaluation import exact
 from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.evaluation.request import EvaluationRequest
-from masktron.report.svrl import SVRL
+from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
 from masktron.sources.xml.plain import survey

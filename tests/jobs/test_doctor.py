@@ -19,8 +19,8 @@ from masktron.errors import InstallationError, ResourceError
 from masktron.jobs import doctor
 from masktron.kernels import warm
 from masktron.progress import no_progress
-from masktron.report.doctor import doctor_tables
-from masktron.report.tables import render
+from masktron.report.rendering import render
+from masktron.report.tables.doctor import tables as doctor_tables
 from other_processes import ends, lives
 from paths import SCHEMAS
 

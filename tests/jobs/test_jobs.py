@@ -25,7 +25,7 @@ from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
 from masktron.kernels.linkage_search import credit_links
 from masktron.kernels.ready import kernels_kept
 from masktron.partitions.partitioner import Partitioner
-from masktron.report.tables import mask_tables
+from masktron.report.rendering import tables_of
 from masktron.resources import resource
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
@@ -126,7 +126,7 @@ def test_what_a_cut_costs_is_what_the_file_loses(tmp_path: Path) -> None:
     assert loss == pytest.approx(cut.information_loss - whole.information_loss, abs=1e-3)
     assert abs(loss) > 0.01
     # said once for all blocks of the partition
-    assert sum("percentage points" in str(line) for line in mask_tables(cut)) == 1
+    assert sum("percentage points" in str(line) for line in tables_of(cut)) == 1
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Asking, revalidate, sample_of, second_opinions
 from masktron.progress import no_progress
-from masktron.report.tables import mask_tables, render
+from masktron.report.rendering import render, tables_of
 from masktron.results import EngineResult
 from masktron.sources.columns import Batch
 from masktron.sources.lexical import libxml2_number
@@ -477,7 +477,7 @@ def test_an_engine_that_agrees_but_for_known_deviations_says_so(tmp_path: Path) 
     assert other.deviations == ("equal-number-text", "decimal-literal")
     assert set(other.deviations) <= {row.id for row in deviations()}
     assert [engine["deviations"] for engine in result.as_dict()["engines"]] == [[], [], list(other.deviations)]
-    shown = " ".join(render(mask_tables(result), width=300).split())
+    shown = " ".join(render(tables_of(result), width=300).split())
     named = "yes, but for 2 known deviations: equal-number-text, decimal-literal"
     assert f"20 0 {named}" in shown
     assert "known deviation: R2: fired 20, violated 0; pyschematron says fired 20, violated 20" in shown

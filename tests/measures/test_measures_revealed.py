@@ -17,7 +17,7 @@ from cli_runner import Runner, write_data, write_rules
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.revealed import revealed
 from masktron.measures.unchanged import same_cells
-from masktron.report.tables import mask_tables, render
+from masktron.report.rendering import render, tables_of
 from masktron.sources.records import Column, Field, Status
 
 type Cells = tuple[str | None, ...]
@@ -187,7 +187,7 @@ def test_a_narrow_terminal_has_all_figures_of_a_block(masked: tuple[Path, Path, 
     data, rules, out, _ = masked
     result = masktron.mask(data, rules, out, k=4, nominal=["SIZE"], order="keep")
     for width in (60, 80, 100, 118):
-        head = " ".join(line for line in render(mask_tables(result), width=width).splitlines() if "together" in line)
+        head = " ".join(line for line in render(tables_of(result), width=width).splitlines() if "together" in line)
         assert all(word in head for word in ("groups", "settled by", "coincident", "revealed", "loss %")), width
 
 

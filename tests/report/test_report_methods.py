@@ -28,8 +28,8 @@ from masktron.methods.contracts import (
 )
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import Parameter
-from masktron.report.methods import explained, methods_dict, methods_tables
-from masktron.report.tables import render
+from masktron.report.rendering import render
+from masktron.report.tables.methods import explained, methods_dict, methods_tables
 from paths import SCHEMAS
 
 SCHEMA = SCHEMAS / "methods.schema.json"

@@ -11,8 +11,8 @@ import pytest
 import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.jobs.combine import run_combine
-from masktron.report.combined import combine_tables
-from masktron.report.tables import check_tables, mask_tables, render, validate_tables
+from masktron.report.rendering import render, tables_of
+from masktron.report.tables.combine import tables as combine_tables
 from masktron.report.text import number
 from masktron.results import EngineResult, MaskResult, TotalResult
 
@@ -56,7 +56,7 @@ def test_the_table_of_mask(masked: MaskResult) -> None:
         engines=(EngineResult("an engine", MILLION, 0, True, rules=1),),
         blocks=tuple(replace(block, groups=200_016) for block in masked.blocks),
     )
-    shown = " ".join(render(mask_tables(result)).split())
+    shown = " ".join(render(tables_of(result)).split())
     for wanted in (
         "1,000,080 records in, 1,000,000 out",
         "A 1,000,080 1,029,983.718 1,030,037.333 0.005",
@@ -75,14 +75,14 @@ def test_the_tables_of_validate_and_check(masked: MaskResult, tmp_path: Path) ->
     wrong, fine = validated.rules
     many = (replace(wrong, fired=MILLION, failed=MILLION, errors=0), replace(fine, fired=20_000))
     result = replace(validated, records=MILLION, violations=MILLION, rules=many)
-    shown = " ".join(render(validate_tables(result)).split())
+    shown = " ".join(render(tables_of(result)).split())
     assert "R1 opaque" not in shown
     assert "1,000,080 1,000,080 0 r.sch:1" in shown
     assert "20,000 0 0" in shown
     assert "1,000,080 records, 1,000,080 violations" in shown
     assert '"records": 1000080' in json.dumps(result.as_dict())
     checked = replace(masktron.check(data, rules), records=MILLION, violations=MILLION, rules=many, min_group=12_345)
-    shown = " ".join(render(check_tables(checked)).split())
+    shown = " ".join(render(tables_of(checked)).split())
     assert "1,000,080 records, 1,000,080 violations" in shown
     assert "smallest group 12,345" in shown
 

@@ -13,8 +13,8 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.spool import Spool
+from masktron.report.formats.svrl import SVRL
 from masktron.report.outputs import Outputs
-from masktron.report.svrl import SVRL
 from masktron.results import RuleResult, ValidateResult
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
@@ -94,7 +94,9 @@ def test_texts_that_xml_cannot_hold(tmp_path: Path) -> None:
     rulebook = read_rules(write_rules(tmp_path / "r.sch", "A"))
     layout = Layout(("Data", "Record"), ())
     odd = 'a\x00b\ud800"<\r\n\t\uffff\u2028&'
-    with Outputs(svrl=tmp_path / "o.svrl", csv=tmp_path / "o.csv").opened(rulebook, layout, "d.xml") as reports:
+    with Outputs({"svrl": tmp_path / "o.svrl", "csv": tmp_path / "o.csv"}).opened(
+        rulebook, layout, "d.xml"
+    ) as reports:
         reports.add(Finding(0, "failed-assert", 0, 1, f"/Data/{odd}", odd, 1, odd, (("A", odd),)))
         reports.finish(_result(rulebook, 1))
     (result,) = results_of(etree.parse(tmp_path / "o.svrl").getroot())
@@ -119,7 +121,7 @@ def test_memory_does_not_grow_with_the_findings(tmp_path: Path) -> None:
     """20,000 findings of two rules in turn make 30 MB of SVRL; a small part of that is ever in memory."""
     rulebook = read_rules(write_rules(tmp_path / "r.sch", "A", "B"))
     layout = Layout(("Data", "Record"), ())
-    wanted = Outputs(svrl=tmp_path / "o.svrl", csv=tmp_path / "o.csv", json=tmp_path / "o.json", limit=None)
+    wanted = Outputs({name: tmp_path / f"o.{name}" for name in ("svrl", "csv", "json")}, limit=None)
     tracemalloc.start()
     try:
         with wanted.opened(rulebook, layout, "d.xml") as reports:

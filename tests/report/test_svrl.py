@@ -11,7 +11,7 @@ from masktron.errors import DocumentError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
-from masktron.report.svrl import SVRL
+from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout

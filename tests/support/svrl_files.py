@@ -9,7 +9,8 @@ from io import BufferedWriter
 from pathlib import Path
 
 from masktron.evaluation.findings import Evaluation
-from masktron.report.svrl import SvrlReport
+from masktron.report.formats import ReportTarget
+from masktron.report.formats.svrl import SvrlReport
 from masktron.results import RuleResult, ValidateResult
 from masktron.rulebook.schema import Rulebook
 from masktron.write.atomic import atomic_path
@@ -22,7 +23,7 @@ def write_svrl(
     with ExitStack() as stack:
         part = stack.enter_context(atomic_path(path))
         stream: BufferedWriter = stack.enter_context(part.open("wb"))
-        report = SvrlReport(stream, rulebook, None, part.parent)
+        report = SvrlReport(ReportTarget(stream, rulebook, None, "", part.parent, None))
         stack.callback(report.close)
         for finding in evaluation.findings:
             report.add(finding if key is None else replace(finding, key=key(finding.record)))

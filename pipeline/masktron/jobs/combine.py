@@ -5,62 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
 from masktron.files import read_text
-from masktron.measures.combining import Combined, combine
-from masktron.results import SCHEMA_VERSION
+from masktron.measures.combining import combine
+from masktron.results import CombineResult
 
 type Estimates = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 """Estimates and variances of each quantity, release by release."""
 
 _LINES = "a line 'name,estimate,variance' for each quantity and release, below a header with these words"
-
-
-@dataclass(frozen=True, slots=True)
-class CombineResult:
-    """Combined estimates.
-
-    Attributes
-    ----------
-    full : bool
-        Whether the rule is that of fully synthetic releases.
-    level : float
-        Of the confidence intervals.
-    quantities : mapping of str to Combined
-    """
-
-    full: bool
-    level: float
-    quantities: Mapping[str, Combined]
-
-    def __getitem__(self, name: str) -> Combined:
-        """Return what is known of a quantity."""
-        return self.quantities[name]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys of ``schemas/combine.schema.json``; null for a bound that is infinite."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "job": "combine",
-            "synthetic": "fully" if self.full else "partially",
-            "level": self.level,
-            "quantities": [
-                {"name": name, **{key: _finite(value) for key, value in asdict(one).items()}}
-                for name, one in self.quantities.items()
-            ],
-        }
-
-    def __repr__(self) -> str:
-        from masktron.report.combined import combine_tables  # noqa: PLC0415 -- only where somebody prints it
-        from masktron.report.tables import render  # noqa: PLC0415
-
-        return render(combine_tables(self))
 
 
 def run_combine(
@@ -164,7 +121,3 @@ def _number(value: object, where: str) -> float:
         except (ValueError, OverflowError):
             pass
     raise UsageError(f"{value!r} is no number", where=where, hint="write it like 1234.5")
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from masktron.config import load_config
 from masktron.errors import UsageError
@@ -18,54 +15,15 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
 from masktron.progress import Progress
 from masktron.report.outputs import Outputs
-from masktron.report.tables import check_tables, mask_tables, show, validate_tables
+from masktron.report.rendering import show, tables_of
 from masktron.report.text import plain
 from masktron.resources import resource
-from masktron.results import SCHEMA_VERSION, CheckResult, MaskResult, ValidateResult
+from masktron.results import DemoResult, SampleResult
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_json
 
 SAMPLES = ("household", "business")
 KEYS = {"household": "Id", "business": "@id"}
-
-
-@dataclass(frozen=True, slots=True)
-class SampleRun:
-    """The three jobs on one sample."""
-
-    sample: str
-    before: ValidateResult
-    masked: MaskResult
-    check: CheckResult
-
-
-@dataclass(frozen=True, slots=True)
-class DemoResult:
-    """The three jobs on every sample."""
-
-    outcomes: tuple[SampleRun, ...]
-
-    @property
-    def complies(self) -> bool:
-        """Whether every masked file does."""
-        return all(outcome.check.complies for outcome in self.outcomes)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys of ``schemas/demo.schema.json``."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "job": "demo",
-            "complies": self.complies,
-            "samples": [
-                {
-                    "sample": outcome.sample,
-                    "validate": outcome.before.as_dict(findings=False),
-                    "mask": outcome.masked.as_dict(),
-                    "check": outcome.check.as_dict(),
-                }
-                for outcome in self.outcomes
-            ],
-        }
 
 
 def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
@@ -78,15 +36,14 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
     MasktronError
         One of the jobs stopped.
     """
-    outcomes = tuple(_run_sample(sample, _prepared(sample, out), console, progress) for sample in SAMPLES)
-    result = DemoResult(outcomes)
+    result = DemoResult(tuple(_run_sample(sample, _prepared(sample, out), console, progress) for sample in SAMPLES))
     console.rule("[bold]what came out")
-    console.print(_summary(outcomes))
-    for outcome in outcomes:
-        folder = Path(outcome.masked.output).parent.as_posix()
-        console.print(f"\nThe results of {outcome.sample} lie in {plain(folder)}/", soft_wrap=True)
+    show(tables_of(result), console)
+    for one in result.samples:
+        folder = Path(one.masked.output).parent.as_posix()
+        console.print(f"\nThe results of {one.sample} lie in {plain(folder)}/", soft_wrap=True)
         for name, meaning in _FILES.items():
-            line = f"  {name.replace('SAMPLE', outcome.sample):24}{meaning}"
+            line = f"  {name.replace('SAMPLE', one.sample):24}{meaning}"
             console.print(line, soft_wrap=True)
     verdict = "Every masked file obeys every rule." if result.complies else "[red]A file does not comply."
     console.print(f"\n[bold]{verdict}")
@@ -127,7 +84,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, temporary)
 
 
-def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> SampleRun:
+def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> SampleResult:
     rules, data = folder / f"{sample}.sch", folder / f"{sample}.xml"
     masked, manifest = folder / "masked.xml", folder / "masked.manifest.json"
 
@@ -137,41 +94,21 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
         rules,
         original=data,
         key=KEYS[sample],
-        outputs=Outputs(svrl=folder / "invalid.svrl.xml"),
+        outputs=Outputs({"svrl": folder / "invalid.svrl.xml"}),
         progress=progress,
     )
     console.print(f"The rules that fail, of {len(before.rules)}:")
-    show(validate_tables(replace(before, rules=tuple(rule for rule in before.rules if rule.violations))), console)
+    show(tables_of(replace(before, rules=tuple(rule for rule in before.rules if rule.violations))), console)
 
     console.rule(f"[bold]{sample}: mask the edited file")
     result = run_mask(
         data, rules, masked, config=load_config(folder / f"{sample}.toml"), manifest=manifest, progress=progress
     )
     write_json(folder / "mask.json", result.as_dict())
-    show(mask_tables(result), console)
+    show(tables_of(result), console)
 
     console.rule(f"[bold]{sample}: check the masked file")
     verdict = run_check(masked, rules, original=data, manifest=manifest, progress=progress)
     write_json(folder / "check.json", verdict.as_dict())
-    show(check_tables(verdict)[1:], console)
-    return SampleRun(sample, before, result, verdict)
-
-
-def _summary(outcomes: Sequence[SampleRun]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("")
-    for outcome in outcomes:
-        table.add_column(outcome.sample, justify="right")
-    rows = {
-        "records": [f"{o.masked.records_out}" for o in outcomes],
-        "rules": [f"{len(o.before.rules)}" for o in outcomes],
-        "violations before editing": [f"{o.before.violations}" for o in outcomes],
-        "violations after masking": [f"{o.check.violations}" for o in outcomes],
-        "engines that agree": [f"{sum(e.agrees for e in o.masked.engines)}" for o in outcomes],
-        "records alike in each block, at least": [f"{o.masked.min_group}" for o in outcomes],
-        "information loss, %": [f"{o.masked.information_loss:.2f}" for o in outcomes],
-        "linked to their original, %": [f"{o.masked.linkage:.1f}" for o in outcomes],
-    }
-    for name, cells in rows.items():
-        table.add_row(name, *cells)
-    return table
+    show(tables_of(verdict)[1:], console)
+    return SampleResult(sample, before, result, verdict)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from lxml import etree
 
@@ -18,7 +16,7 @@ from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm
 from masktron.progress import Progress, told_as
-from masktron.results import SCHEMA_VERSION
+from masktron.results import DoctorResult, EngineProbe
 
 PACKAGES = ("lxml", "saxonche", "pyschematron", "elementpath", "numpy", "scipy", "pandas", "scikit-learn", "numba")
 """Those whose versions decide what a run gives."""
@@ -27,84 +25,6 @@ _PROBE = (
     '<xsl:template match="/"><xsl:value-of select="sum(//V) = 3"/></xsl:template></xsl:stylesheet>'
 )
 _RECORDS = "<Data><V>1</V><V>2</V></Data>"
-
-
-@dataclass(frozen=True, slots=True)
-class EngineState:
-    """An engine that decides rules.
-
-    Attributes
-    ----------
-    name : str
-        With its version.
-    works : bool
-        Whether it gave the answer to a question.
-    why : str
-        Why it does not work, where it says so.
-    """
-
-    name: str
-    works: bool
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorResult:
-    """What an installation has.
-
-    Attributes
-    ----------
-    version : str
-        Of masktron.
-    folder : str
-        Where its package lies.
-    python, system : str
-    cores : int
-        That this process may use.
-    packages : mapping of str to str or None
-        Versions by distribution; None where it is not installed.
-    engines : tuple of EngineState
-    compiled : mapping of str to bool
-        What compiled code does, and whether it is at hand.
-    kept : bool
-        Whether what is compiled now outlives the process.
-    compiled_folder : str or None
-        Where it is written.
-    """
-
-    version: str
-    folder: str
-    python: str
-    system: str
-    cores: int
-    packages: dict[str, str | None]
-    engines: tuple[EngineState, ...]
-    compiled: dict[str, bool]
-    kept: bool
-    compiled_folder: str | None
-
-    @property
-    def works(self) -> bool:
-        """Whether every engine and package is there."""
-        return all(engine.works for engine in self.engines) and None not in self.packages.values()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys of ``schemas/doctor.schema.json``."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "job": "doctor",
-            "works": self.works,
-            "version": self.version,
-            "folder": self.folder,
-            "python": self.python,
-            "system": self.system,
-            "cores": self.cores,
-            "packages": self.packages,
-            "engines": [asdict(engine) for engine in self.engines],
-            "compiled": self.compiled,
-            "kept": self.kept,
-            "compiled_folder": self.compiled_folder,
-        }
 
 
 def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
@@ -134,7 +54,7 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         system=f"{platform.system()} {platform.machine()}",
         cores=usable_cores(),
         packages={name: _version(name) for name in PACKAGES},
-        engines=(EngineState(describe("libxml2"), _libxml2_works()), _saxon()),
+        engines=(EngineProbe(describe("libxml2"), _libxml2_works()), _saxon()),
         compiled={family.name: family.is_ready() for family in FAMILIES},
         kept=kernels_kept(),
         compiled_folder=kernels_folder(),
@@ -152,17 +72,17 @@ def _libxml2_works() -> bool:
     return str(etree.XSLT(etree.XML(_PROBE))(etree.XML(_RECORDS))) == "true"
 
 
-def _saxon() -> EngineState:
+def _saxon() -> EngineProbe:
     """Ask Saxon; what keeps it from working is told beside the rest, not instead of it."""
     try:
         name = describe("saxon")
     except (SaxonError, ResourceError) as error:
-        return EngineState("SaxonC", works=False, why=_in_a_line(error))
+        return EngineProbe("SaxonC", works=False, why=_in_a_line(error))
     try:
         answer = values(_RECORDS, {}, "sum(//V) = 3")
     except (SaxonError, ResourceError) as error:
-        return EngineState(name, works=False, why=_in_a_line(error))
-    return EngineState(name, works=answer == ["true"])
+        return EngineProbe(name, works=False, why=_in_a_line(error))
+    return EngineProbe(name, works=answer == ["true"])
 
 
 def _in_a_line(error: Exception) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, NamedTuple
+
+from masktron.serialised import Serialised
 
 MISSING = "a field is missing"
 """What all alternatives about missing values are called together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(Serialised):
     """Rules that no record satisfies together, none of which could be left out.
 
     Attributes
@@ -23,13 +25,9 @@ class Contradiction:
     rules: tuple[str, ...]
     numbers_only: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {"rules": list(self.rules), "numbers_only": self.numbers_only}
-
 
 @dataclass(frozen=True, slots=True)
-class Redundancy:
+class Redundancy(Serialised):
     """A rule that follows from others.
 
     Attributes
@@ -48,31 +46,18 @@ class Redundancy:
     through: str | None = None
     numbers_only: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {
-            "rule": self.rule,
-            "by": list(self.by),
-            "through": self.through,
-            "numbers_only": self.numbers_only,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class RulePart:
+class RulePart(Serialised):
     """A part of a rule, in plain mathematics, and the rules that decide about it."""
 
     rule: str
     part: str
     by: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {"rule": self.rule, "part": self.part, "by": list(self.by)}
-
 
 @dataclass(frozen=True, slots=True)
-class AllowedValues:
+class AllowedValues(Serialised):
     """What the rules together leave to a field: bounds of its number, or its texts.
 
     Attributes
@@ -85,6 +70,8 @@ class AllowedValues:
     values : tuple of str, or None
         The texts that remain, where the rules list them.
     """
+
+    KEYS: ClassVar = "field low high low_open high_open values fixed"
 
     field: str
     low: str | None = None
@@ -100,21 +87,16 @@ class AllowedValues:
             return self.values[0] if len(self.values) == 1 else None
         return self.low if self.low is not None and self.low == self.high else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {
-            "field": self.field,
-            "low": self.low,
-            "high": self.high,
-            "low_open": self.low_open,
-            "high_open": self.high_open,
-            "values": None if self.values is None else list(self.values),
-            "fixed": self.fixed,
-        }
+
+class Skipped(NamedTuple):
+    """A rule that was not looked at, and why."""
+
+    rule: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Preflight:
+class Preflight(Serialised):
     """What the rules of a rulebook say about each other. Every finding is proved in exact arithmetic.
 
     Attributes
@@ -135,7 +117,7 @@ class Preflight:
         For each field of the rules of which something is known.
     always, never : tuple of str
         Rules that every record satisfies, or none, by their form alone.
-    skipped : mapping as tuple of (str, str)
+    skipped : tuple of Skipped
         Rules that were not looked at, and why.
     in_part : tuple of str
         Rules with conditions that are looked at as a whole (patterns, domains, sums of products), so that less may be
@@ -153,30 +135,13 @@ class Preflight:
     allowed: tuple[AllowedValues, ...] = ()
     always: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     in_part: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {
-            "solver": self.solver,
-            "contradictions": [found.as_dict() for found in self.contradictions],
-            "redundant": [found.as_dict() for found in self.redundant],
-            "duplicates": [list(ids) for ids in self.duplicates],
-            "impossible": [found.as_dict() for found in self.impossible],
-            "never_tight": [found.as_dict() for found in self.never_tight],
-            "allowed": [found.as_dict() for found in self.allowed],
-            "always": list(self.always),
-            "never": list(self.never),
-            "skipped": [{"rule": rule, "why": why} for rule, why in self.skipped],
-            "in_part": list(self.in_part),
-            "undecided": list(self.undecided),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(Serialised):
     """A rule that reads masked and unmasked fields.
 
     Attributes
@@ -190,18 +155,9 @@ class Tie:
     unmasked: tuple[str, ...]
     meaning: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {
-            "rule": self.rule,
-            "masked": list(self.masked),
-            "unmasked": list(self.unmasked),
-            "meaning": self.meaning,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Serialised):
     """One alternative of a rule on the records of a file.
 
     Attributes
@@ -218,13 +174,9 @@ class Alternative:
     holds: int
     alone: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {"part": self.part, "holds": self.holds, "alone": self.alone}
-
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Serialised):
     """What the records of a file test of a rule.
 
     Attributes
@@ -239,6 +191,8 @@ class Coverage:
     at_bound : int or None
         Records on a bound of the rule, or within one step of the grid of a field; None where it has no bounds.
     """
+
+    KEYS: ClassVar = "rule records asked alternatives at_bound untested"
 
     rule: str
     records: int
@@ -262,14 +216,3 @@ class Coverage:
         if self.asked is not None or not others:
             return None
         return f"every record satisfies {always.part}, so none is asked for {' or '.join(others)}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data with the stable keys."""
-        return {
-            "rule": self.rule,
-            "records": self.records,
-            "asked": self.asked,
-            "alternatives": [each.as_dict() for each in self.alternatives],
-            "at_bound": self.at_bound,
-            "untested": self.untested,
-        }

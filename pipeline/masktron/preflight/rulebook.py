@@ -14,7 +14,7 @@ from masktron.classify.conjunctions import natural
 from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
-from masktron.preflight.conclusions import Contradiction, Preflight
+from masktron.preflight.conclusions import Contradiction, Preflight, Skipped
 from masktron.preflight.feasibility import solver_name
 from masktron.preflight.literals import is_whole
 
@@ -54,7 +54,7 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         always=tuple(rule.id for rule in known if rule.form == ALWAYS),
         never=tuple(rule.id for rule in never),
         skipped=tuple(
-            (edit.check.id, edit.constraint.reason)
+            Skipped(edit.check.id, edit.constraint.reason)
             for edit in edits
             if isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)
         ),

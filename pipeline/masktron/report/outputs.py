@@ -4,40 +4,21 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from masktron.evaluation.findings import Finding
-from masktron.report.csv_report import CsvReport
-from masktron.report.json_report import JsonReport
-from masktron.report.junit import EXAMPLES, JunitReport
-from masktron.report.sarif import SarifReport
-from masktron.report.svrl import SvrlReport
+from masktron.report.formats import EXAMPLES, FORMATS, Report, ReportTarget
+from masktron.report.text import plain
 from masktron.results import ValidateResult
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.write.atomic import atomic_path, open_part
 
 STDOUT = Path("-")
-
-
-class Report(Protocol):
-    """Something that takes findings one by one and is written when all are there."""
-
-    def add(self, finding: Finding) -> None:
-        """Take a finding; those of one check come in the order of the records."""
-        ...
-
-    def finish(self, result: ValidateResult) -> None:
-        """Write the report."""
-        ...
-
-    def close(self) -> None:
-        """Give up what is kept of the findings."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +40,35 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Where reports go; None for those that nobody wants.
+    """Where reports go.
 
     Attributes
     ----------
-    svrl, csv : Path or None
-        Complete: every finding.
-    json, sarif : Path or None
-        The first `limit` findings of each rule. For JSON ``-`` is standard output.
-    junit : Path or None
-        One test case a rule, with its first findings.
+    paths : mapping of str to Path or None
+        By the name of the format, one of `FORMATS`; None for those that nobody wants. For JSON ``-`` is standard
+        output.
     limit : int or None
-        None for all.
+        Findings of each rule in the formats that are not complete; None for all.
     """
 
-    svrl: Path | None = None
-    json: Path | None = None
-    junit: Path | None = None
-    sarif: Path | None = None
-    csv: Path | None = None
+    paths: Mapping[str, Path | None] = field(default_factory=dict)
     limit: int | None = 1000
 
     def files(self) -> dict[str, Path]:
         """Return the paths by the options that name them."""
-        named = {"--json": self.json, "--svrl": self.svrl, "--csv": self.csv, "--sarif": self.sarif}
-        return {option: path for option, path in {**named, "--junit": self.junit}.items() if path is not None}
+        return {f"--{name}": path for name in FORMATS if (path := self.paths.get(name)) is not None}
 
     @property
     def needed(self) -> int | None:
         """How many of the first findings of each rule the reports need; None for all."""
-        if self.svrl is not None or self.csv is not None or self.limit is None:
-            return None
-        return max(self.limit, EXAMPLES)
+        complete = any(FORMATS[name].complete for name, path in self.paths.items() if path is not None)
+        return None if complete or self.limit is None else max(self.limit, EXAMPLES)
+
+    def told(self, *, release_safe: bool) -> list[str]:
+        """Name the reports, and say where they are confidential."""
+        paths = [path.as_posix() for path in self.files().values() if path != STDOUT]
+        mark = "" if release_safe else ", CONFIDENTIAL"
+        return [f"written{mark}: {plain(', '.join(paths))}"] if paths else []
 
     @contextmanager
     def opened(self, rulebook: Rulebook, layout: Layout, data: str) -> Iterator[Reports]:
@@ -112,27 +90,11 @@ class Outputs:
             reports: list[Report] = []
             for option, path in self.files().items():
                 stream, folder = _stream(stack, path)
-                report = self._report(option, stream, folder, rulebook, layout, data)
+                target = ReportTarget(stream, rulebook, layout, data, folder, self.limit)
+                report = FORMATS[option.removeprefix("--")].opened(target)
                 stack.callback(report.close)
                 reports.append(report)
             yield Reports(reports)
-
-    def _report(
-        self, option: str, stream: IO[bytes], folder: Path, rulebook: Rulebook, layout: Layout, data: str
-    ) -> Report:
-        match option:
-            case "--svrl":
-                return SvrlReport(stream, rulebook, layout, folder)
-            case "--json":
-                return JsonReport(stream, rulebook, folder, self.limit)
-            case "--junit":
-                return JunitReport(stream, rulebook)
-            case "--sarif":
-                return SarifReport(stream, rulebook, data, folder, self.limit)
-            case "--csv":
-                return CsvReport(stream, rulebook)
-            case _:
-                raise ValueError(option)
 
 
 def _stream(stack: ExitStack, path: Path) -> tuple[IO[bytes], Path]:

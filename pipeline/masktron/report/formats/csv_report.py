@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from typing import IO
 
 from masktron.evaluation.findings import Finding
+from masktron.report.formats import ReportTarget
 from masktron.report.wording import ILLEGAL, rule_text, values_text
 from masktron.results import ValidateResult, severity
-from masktron.rulebook.schema import Rulebook
 
 COLUMNS = (
     "marking",
@@ -38,15 +37,14 @@ class CsvReport:
 
     Parameters
     ----------
-    stream : binary file
-    rulebook : Rulebook
+    target : ReportTarget
     """
 
-    def __init__(self, stream: IO[bytes], rulebook: Rulebook) -> None:
-        self._stream = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
+    def __init__(self, target: ReportTarget) -> None:
+        self._stream = io.TextIOWrapper(target.stream, encoding="utf-8", newline="", write_through=False)
         self._writer = csv.writer(self._stream)
-        self._rulebook = rulebook
-        self._rules = [(check.id, severity(check)) for check in rulebook.checks]
+        self._rulebook = target.rulebook
+        self._rules = [(check.id, severity(check)) for check in target.rulebook.checks]
         self._lines = 0
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, RulePart
+from masktron.report.tables.cells import noted, table_of
 from masktron.report.text import plain
 from masktron.results import ExplainResult
 
@@ -19,19 +20,19 @@ def preflight_lines(result: ExplainResult) -> list[RenderableType]:
     found = result.preflight
     return [
         *_contradictions(found.contradictions, frozenset(rule.id for rule in result.rules if rule.soft)),
-        *_lines("redundant", [_redundancy(each) for each in found.redundant]),
-        *_lines("the same", [", ".join(ids) for ids in found.duplicates]),
-        *_lines("can never hold", [_part(each) for each in found.impossible]),
-        *_lines("never reached", [_part(each) for each in found.never_tight]),
-        *_lines("always true", found.always),
-        *_lines("untested", list(_untested(result))),
-        *_lines("no record within one step of a bound", _far(result)),
+        *noted("redundant", [_redundancy(each) for each in found.redundant]),
+        *noted("the same", [", ".join(ids) for ids in found.duplicates]),
+        *noted("can never hold", [_part(each) for each in found.impossible]),
+        *noted("never reached", [_part(each) for each in found.never_tight]),
+        *noted("always true", found.always),
+        *noted("untested", list(_untested(result))),
+        *noted("no record within one step of a bound", _far(result)),
         *([_allowed(found.allowed)] if found.allowed else []),
-        *_lines(
+        *noted(
             "ties", [f"{t.rule}: {', '.join(t.masked)} to {', '.join(t.unmasked)}, {t.meaning}" for t in result.ties]
         ),
-        *_lines("not looked at", [f"{rule}: {why}" for rule, why in found.skipped]),
-        *_lines("not decided", found.undecided),
+        *noted("not looked at", [f"{rule}: {why}" for rule, why in found.skipped]),
+        *noted("not decided", found.undecided),
         *_summary(found),
     ]
 
@@ -75,7 +76,7 @@ def _far(result: ExplainResult) -> list[str]:
 
 
 def _allowed(found: Sequence[AllowedValues]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = table_of()
     table.add_column("field", overflow="fold")
     table.add_column(f"what all rules leave to it, {COMPLETE}", overflow="fold")
     for each in found:
@@ -100,7 +101,3 @@ def _summary(found: Preflight) -> Iterator[str]:
             + ", ".join(found.in_part)
         )
     yield plain(f"pre-flight by {found.solver}")
-
-
-def _lines(label: str, texts: Sequence[str]) -> list[str]:
-    return [f"{label}: {plain(text)}" for text in texts]

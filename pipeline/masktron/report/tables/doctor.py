@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import RenderableType
-from rich.table import Table
 
+from masktron.report.tables.cells import table_of
 from masktron.report.text import plain
-
-if TYPE_CHECKING:
-    from masktron.jobs.doctor import DoctorResult
+from masktron.results import DoctorResult
 
 
-def doctor_tables(result: DoctorResult) -> list[RenderableType]:
+def tables(result: DoctorResult) -> list[RenderableType]:
     """One row for each thing that an installation has, then what can be done about what it lacks."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table = table_of(show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("masktron", plain(f"{result.version}, in {result.folder}"))

@@ -14,6 +14,7 @@ from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import CLASS_FIELDS
 from masktron.methods.contracts import as_plain
 from masktron.methods.parameters import Parameter
+from masktron.report.tables.cells import table_of
 from masktron.report.text import plain
 from masktron.results import SCHEMA_VERSION
 
@@ -32,7 +33,7 @@ TOLD = (
 
 def methods_tables(kinds: Sequence[type[Method]]) -> list[RenderableType]:
     """One row per method; the first is the default."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = table_of()
     table.add_column("method", no_wrap=True)
     table.add_column("what it is")
     table.add_column("promises")
@@ -157,7 +158,7 @@ def _parameters(parameters: Sequence[Parameter], method: Method) -> Iterator[Ren
     if not parameters:
         yield "It has no parameters."
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = table_of()
     table.add_column("parameter", no_wrap=True)
     for header in ("default", "may be", "what it does"):
         table.add_column(header)

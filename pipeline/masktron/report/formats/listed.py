@@ -1,4 +1,4 @@
-"""Reports in JSON with a long list in them: written piece by piece, in memory that does not grow with it."""
+"""A long list in a JSON document: written piece by piece, in memory that does not grow with it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
-from masktron.results import RecordFinding, ValidateResult
-from masktron.rulebook.schema import Rulebook
 from masktron.write.manifest import dump, dump_line
 
 
@@ -60,41 +57,3 @@ class Listed:
                 skipped = 0 if piece else skipped
         stream.write(b"]" if skipped else b"\n]")
         stream.write(after.encode())
-
-
-class JsonReport:
-    """The result as JSON, as ``ValidateResult.as_dict`` has it, with the first findings of each rule.
-
-    Parameters
-    ----------
-    stream : binary file
-    rulebook : Rulebook
-    folder : Path
-        Where findings are kept until all are there.
-    limit : int or None
-        Findings of each rule; None for all.
-    """
-
-    def __init__(self, stream: IO[bytes], rulebook: Rulebook, folder: Path, limit: int | None) -> None:
-        self._stream = stream
-        self._rulebook = rulebook
-        self._limit = limit
-        self._listed = Listed(folder, limit)
-
-    def close(self) -> None:
-        """Give up what is kept of the findings."""
-        self._listed.close()
-
-    def add(self, finding: Finding) -> None:
-        """Take a finding; those of one check come in the order of the records."""
-        if self._listed.wants(finding.check):
-            told = RecordFinding.of(finding, self._rulebook.checks[finding.check])
-            self._listed.add(finding.check, told.as_dict())
-
-    def finish(self, result: ValidateResult) -> None:
-        """Write the report."""
-        content = result.as_dict()
-        if not result.release_safe:
-            content |= {"limit": self._limit, "findings": []}
-        self._listed.write(self._stream, content, "findings", range(len(self._rulebook.checks)))
-        self._stream.flush()

@@ -1,18 +1,15 @@
-"""Combined estimates as a table."""
+"""Combined estimates for the eye."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
-from rich.table import Table
 
 from masktron.measures.combining import negative_chance
+from masktron.report.tables.cells import table_of
 from masktron.report.text import number, plain
-
-if TYPE_CHECKING:
-    from masktron.jobs.combine import CombineResult
+from masktron.results import CombineResult
 
 _MILLION, _WHOLE = 1e6, 1e15
 _RULES = {
@@ -22,9 +19,9 @@ _RULES = {
 }
 
 
-def combine_tables(result: CombineResult) -> list[RenderableType]:
+def tables(result: CombineResult) -> list[RenderableType]:
     """One row per quantity, then the rule, and what was adjusted."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = table_of()
     table.add_column("quantity")
     for head in ("estimate", "standard error", "degrees of freedom", "low", "high", "releases"):
         table.add_column(head, justify="right")

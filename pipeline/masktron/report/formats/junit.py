@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO
 
 from masktron.evaluation.findings import Finding
+from masktron.report.formats import EXAMPLES, ReportTarget
 from masktron.report.wording import counts_text, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
-from masktron.rulebook.schema import Check, Rulebook
-
-EXAMPLES = 10
-"""Findings that a failing test case shows."""
+from masktron.rulebook.schema import Check
 
 
 class JunitReport:
@@ -24,14 +21,13 @@ class JunitReport:
 
     Parameters
     ----------
-    stream : binary file
-    rulebook : Rulebook
+    target : ReportTarget
     """
 
-    def __init__(self, stream: IO[bytes], rulebook: Rulebook) -> None:
-        self._stream = stream
-        self._rulebook = rulebook
-        self._examples: list[list[str]] = [[] for _ in rulebook.checks]
+    def __init__(self, target: ReportTarget) -> None:
+        self._stream = target.stream
+        self._rulebook = target.rulebook
+        self._examples: list[list[str]] = [[] for _ in target.rulebook.checks]
         self._start = time.monotonic()
 
     def close(self) -> None:

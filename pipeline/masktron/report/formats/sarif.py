@@ -5,23 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import quote
 
 from masktron.evaluation.findings import Finding
-from masktron.report.json_report import Listed
+from masktron.report.formats import ReportTarget
+from masktron.report.formats.listed import Listed
 from masktron.report.wording import counts_text, rule_text
 from masktron.results import (
     CONFIDENTIAL,
     RuleResult,
     ValidateResult,
     by_field,
-    diagnostics_dict,
     diagnostics_of,
     severity,
 )
-from masktron.rulebook.schema import Check, Rulebook
+from masktron.rulebook.schema import Check
+from masktron.serialised import plain_data
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "ruleAndRecord/v1"
@@ -35,22 +35,15 @@ class SarifReport:
 
     Parameters
     ----------
-    stream : binary file
-    rulebook : Rulebook
-    data : str
-        The file as the user named it.
-    folder : Path
-        Where findings are kept until all are there.
-    limit : int or None
-        Findings of each rule; None for all.
+    target : ReportTarget
     """
 
-    def __init__(self, stream: IO[bytes], rulebook: Rulebook, data: str, folder: Path, limit: int | None) -> None:
-        self._stream = stream
-        self._rulebook = rulebook
-        self._uri = quote(data)
-        self._limit = limit
-        self._listed = Listed(folder, limit)
+    def __init__(self, target: ReportTarget) -> None:
+        self._stream = target.stream
+        self._rulebook = target.rulebook
+        self._uri = quote(target.data)
+        self._limit = target.limit
+        self._listed = Listed(target.folder, target.limit)
 
     def close(self) -> None:
         """Give up what is kept of the findings."""
@@ -119,7 +112,7 @@ class SarifReport:
             "artefact": finding.artefact,
         }
         if finding.notes:
-            properties["diagnostics"] = diagnostics_dict(diagnostics_of(finding, check))
+            properties["diagnostics"] = plain_data(diagnostics_of(finding, check))
         return {
             **_about(check, finding.message or rule_text(check) or check.test),
             "locations": [{"physicalLocation": where, "logicalLocations": [node]}],

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import IO
 
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
+from masktron.report.formats import ReportTarget
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
 from masktron.rulebook.schema import Check, Note, Pattern, Rich, Rule, Rulebook
-from masktron.sources.records import Layout
 
 SVRL = "http://purl.oclc.org/dsdl/svrl"
 
@@ -27,26 +25,20 @@ class SvrlReport:
 
     Parameters
     ----------
-    stream : binary file
-        To write to when all findings are there.
-    rulebook : Rulebook
-    layout : Layout or None
-        For the path of the records; not needed for single findings.
-    folder : Path
-        Where findings are kept until then.
+    target : ReportTarget
     """
 
-    def __init__(self, stream: IO[bytes], rulebook: Rulebook, layout: Layout | None, folder: Path) -> None:
-        self._stream = stream
-        self._rulebook = rulebook
-        self._layout = layout
+    def __init__(self, target: ReportTarget) -> None:
+        self._stream = target.stream
+        self._rulebook = rulebook = target.rulebook
+        self._layout = target.layout
         self._heads = [_head(check) for check in rulebook.checks]
         self._texts = [_opened(check.rich) for check in rulebook.checks]
         self._notes = [check.notes for check in rulebook.checks]
         # an identifier that SVRL cannot have as an attribute
         self._named = ["" if is_name(c.id) else _property("rule", xml_text(c.id)) for c in rulebook.checks]
         self._taken = [0] * len(self._heads)
-        self._spool = Spool(folder)
+        self._spool = Spool(target.folder)
 
     def close(self) -> None:
         """Give up what is kept of the findings."""

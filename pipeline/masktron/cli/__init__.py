@@ -1,0 +1,145 @@
+"""The command line: a module for each command, and what it needs to start and to end.
+
+Options that several commands have are declared in `options`, once; `given` makes settings of them, and `running` does
+what stands around a job. Heavy imports wait until a command runs, so that help is there at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from masktron.cli.assess import assess
+from masktron.cli.check import check
+from masktron.cli.combine import combine
+from masktron.cli.demo import demo
+from masktron.cli.doctor import doctor
+from masktron.cli.explain import explain
+from masktron.cli.mask import mask
+from masktron.cli.methods import methods
+from masktron.cli.validate import validate
+from masktron.errors import Exit, MasktronError
+from masktron.stopping import stoppable
+
+__all__ = ["app", "main"]
+
+_COLLECTED = 50_000
+"""Objects that are made before the collector looks for cycles among the new ones."""
+_BY_SIGNAL = 128
+"""Exit codes from here on say which signal ended the run."""
+
+EPILOG = (
+    "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
+    "3 rulebook; 4 document; 5 the rules and k cannot both be kept; 6 an engine lacks time or memory; 128+n ended by "
+    "signal n. Every command also writes its result as JSON: --json FILE, or - for standard output."
+)
+
+app = typer.Typer(
+    name="masktron",
+    help="Mask survey microdata in XML so that every Schematron edit rule still holds.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"masktron {version('masktron')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+COMMANDS = (
+    (validate, "masktron validate survey.xml --rules edits.sch --svrl report.xml"),
+    (explain, "masktron explain edits.sch --data survey.xml"),
+    (mask, "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"),
+    (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
+    (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
+    (methods, "masktron methods mdav"),
+    (demo, "masktron demo --out masktron-demo"),
+    (doctor, "masktron doctor --warm"),
+    (combine, "masktron combine estimates.csv"),
+)
+"""Each with an example, in the order of the help."""
+for _command, _example in COMMANDS:
+    app.command(epilog=f"Example: {_example}")(_command)
+
+
+def main() -> None:
+    """Run the command line; every error of masktron ends in one message and its exit code."""
+    # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
+    gc.set_threshold(_COLLECTED)
+    _own_stderr()
+    with stoppable():
+        _run()
+
+
+def _run() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name that the terminal's encoding lacks is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
+            _compile_later()
+        raise
+    except MasktronError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except OSError as error:
+        _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        sys.exit(Exit.DOCUMENT)
+    except MemoryError:
+        _complain("out of memory\n  -> give the run more, or fewer records at a time")
+        sys.exit(Exit.RESOURCES)
+
+
+def _compile_later() -> None:
+    """Have compiled what the next run may need, where this one needed compiled code."""
+    if "numba" in sys.modules:
+        from masktron.kernels.warm import begin_in_background
+
+        begin_in_background()
+
+
+def _own_stderr() -> None:
+    """Write errors and progress through a descriptor of their own: 2 leads nowhere while Saxon works."""
+    stream = sys.stderr
+    try:
+        if stream is None or stream.fileno() != 2:
+            return
+        own = os.dup(2)
+    except (OSError, ValueError):  # there is none, or what stands for it is no file
+        return
+    stream.flush()
+    sys.stderr = os.fdopen(own, "w", buffering=1, encoding=stream.encoding)
+
+
+def _complain(message: str) -> None:
+    from rich.markup import escape
+
+    from masktron.report.text import printable
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"[red]error:[/] {escape(printable(message))}")

@@ -1,0 +1,73 @@
+"""``masktron assess``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from masktron.cli import options, running
+from masktron.cli.given import settings_file, settings_from
+
+
+def assess(
+    masked: options.Masked,
+    original: Annotated[Path, typer.Option(metavar="DATA.xml", help="The file that was masked.")],
+    manifest: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The manifest that mask wrote: what was masked how, and in which order."),
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Figures to compute, with commas between.", show_default="all"),
+    ] = None,
+    class_field: Annotated[
+        str | None,
+        typer.Option("--class", metavar="FIELD", help="Field that sorts records into classes, for their figures."),
+    ] = None,
+    same_order: options.SameOrder = False,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer, metavar="N", help="Threads; no figure depends on them.", show_default="cores"
+        ),
+    ] = None,
+    record: options.Record = None,
+    json: options.Json = None,
+) -> None:
+    """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
+
+    Roles, kinds and missing codes count where there is no manifest.
+    """
+    running.check_outputs(
+        {"--json": json},
+        {
+            "the masked file": masked,
+            "the original": original,
+            "the manifest": manifest,
+            "the settings": settings_file(config),
+        },
+    )
+    settings = settings_from(config, role, missing, nominal, ordinal, numeric=numeric, workers=workers, record=record)
+    with running.progress_shown() as progress:
+        from masktron.jobs.assess import run_assess
+        from masktron.jobs.pairing import Stated
+
+        result = run_assess(
+            masked,
+            original,
+            manifest=manifest,
+            config=settings,
+            measures=None if measures is None else [name.strip() for name in measures.split(",")],
+            class_field=class_field,
+            stated=Stated(same_order),
+            progress=progress,
+        )
+    running.report(result, json)

@@ -1,0 +1,73 @@
+"""``masktron check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from masktron.cli import options, running
+from masktron.cli.given import documents_of, settings_from
+from masktron.processes import rules_within
+
+
+def check(
+    masked: options.Masked,
+    rules: options.Rules,
+    original: options.Original = None,
+    document: options.Document = None,
+    manifest: Annotated[Path | None, typer.Option(metavar="FILE", help="The manifest that mask wrote.")] = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    config: options.Settings = None,
+    max_failures: options.MaxFailures = None,
+    allow_unfired: options.AllowUnfired = None,
+    allow_empty: options.AllowEmpty = False,
+    limit: options.Limits = None,
+    same_order: options.SameOrder = False,
+    rule_timeout: options.RuleTimeout = None,
+    json: options.Json = None,
+) -> None:
+    """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
+    from masktron.config import parse_limits
+    from masktron.thresholds import parse_thresholds, thresholds
+
+    running.check_outputs(
+        {"--json": json},
+        {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
+    )
+    settings = settings_from(
+        config,
+        limit=limit,
+        document=document,
+        record=record,
+        phase=phase,
+        allow_unfired=tuple(allow_unfired or ()) or None,
+        rule_timeout=rule_timeout,
+    )
+    running.check_outputs({"--json": json}, documents_of(settings))
+    with running.progress_shown() as progress, rules_within(settings.rule_timeout):
+        from masktron.jobs.check import require_inputs, run_check
+        from masktron.jobs.pairing import Stated
+
+        require_inputs(parse_limits(limit or []), original, manifest)
+        result = run_check(
+            masked,
+            rules,
+            original=original,
+            documents=settings.documents,
+            spare_documents=settings.spare_documents,
+            manifest=manifest,
+            record=settings.record,
+            phase=settings.phase,
+            max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+            limits=settings.limits,
+            allow_unfired=settings.allow_unfired,
+            allow_empty=allow_empty,
+            config=settings,
+            stated=Stated(same_order),
+            progress=progress,
+        )
+    running.report(result, json)
+    raise typer.Exit(result.exit_code)

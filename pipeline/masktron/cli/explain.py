@@ -1,0 +1,69 @@
+"""``masktron explain``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from masktron.cli import options, running
+from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.processes import rules_within
+
+
+def explain(
+    rules: Annotated[Path, typer.Argument(metavar="RULES.sch", help="Schematron rulebook.")],
+    data: Annotated[Path | None, typer.Option(metavar="DATA.xml", help="Also count, and plan the masking.")] = None,
+    original: options.Original = None,
+    document: options.Document = None,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    allow: options.Allow = None,
+    allow_unfired: options.AllowUnfired = None,
+    k: options.K = None,
+    method: options.MethodOption = None,
+    param: options.Params = None,
+    aggregator: options.AggregatorOption = None,
+    grouping: options.Grouping = None,
+    group_size_vars: options.GroupSizeVars = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    rule_timeout: options.RuleTimeout = None,
+    json: options.Json = None,
+) -> None:
+    """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
+    from masktron.config import parse_params
+
+    running.check_outputs(
+        {"--json": json},
+        {"the rulebook": rules, "the data": data, "the original": original, "the settings": settings_file(config)},
+    )
+    settings = settings_from(
+        config,
+        role,
+        missing,
+        nominal,
+        ordinal,
+        numeric=numeric,
+        k=k,
+        grouping=grouping,
+        group_size_vars=group_size_vars,
+        allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
+        aggregator=aggregator,
+        document=document,
+        record=record,
+        phase=phase,
+        rule_timeout=rule_timeout,
+    ).choosing(method, parse_params(param or []))
+    running.check_outputs({"--json": json}, documents_of(settings))
+    with running.progress_shown() as progress, rules_within(settings.rule_timeout):
+        from masktron.jobs.explain import run_explain
+
+        result = run_explain(rules, data, config=settings, original=original, progress=progress)
+    running.report(result, json)

@@ -1,0 +1,73 @@
+"""Settings from the file of settings and from options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from masktron.config import Config
+
+
+def settings_from(
+    path: Path | None,
+    role: list[str] | None = None,
+    missing: list[str] | None = None,
+    nominal: list[str] | None = None,
+    ordinal: list[str] | None = None,
+    limit: list[str] | None = None,
+    numeric: list[str] | None = None,
+    document: list[str] | None = None,
+    **changes: Any,
+) -> Config:
+    """Settings from the file, overridden by options."""
+    from masktron.config import (
+        Config,
+        load_config,
+        parse_documents,
+        parse_limits,
+        parse_missing,
+        parse_orders,
+        parse_roles,
+    )
+
+    if path is None and (path := settings_file(None)) is not None:
+        Console(stderr=True, highlight=False).print(f"settings from {path}")
+    config = Config() if path is None else load_config(path)
+    roles = {**config.roles, **parse_roles(role or [])}
+    codes = parse_missing(missing or [])
+    merged = {
+        name: config.missing.get(name, frozenset()) | codes.get(name, frozenset())
+        for name in (*config.missing, *codes)
+    }
+    limits = {**config.limits, **parse_limits(limit or [])}
+    given = parse_documents(document or [])
+    orders, named = parse_orders(ordinal or []), tuple(dict.fromkeys(nominal or ()))
+    counted = tuple(dict.fromkeys(numeric or ()))
+    return config.updated(
+        roles=roles,
+        missing=merged,
+        limits=limits,
+        documents={**config.documents, **given},
+        spare_documents=config.spare_documents - given.keys(),
+        nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
+        ordinal={
+            **{name: order for name, order in config.ordinal.items() if name not in (*named, *counted)},
+            **orders,
+        },
+        numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
+        **changes,
+    )
+
+
+def documents_of(settings: Config) -> dict[str, Path]:
+    """Return the documents of the rules by the names that messages have for them."""
+    return {f"the document {name!r}": path for name, path in settings.documents.items()}
+
+
+def settings_file(named: Path | None) -> Path | None:
+    """Return the file of settings: the one that was named, else the one in this folder."""
+    default = Path("masktron.toml")
+    return named or (default if default.is_file() else None)

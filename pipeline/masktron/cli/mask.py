@@ -1,0 +1,183 @@
+"""``masktron mask``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from masktron.cli import options, running
+from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.errors import Exit
+from masktron.processes import rules_within
+
+if TYPE_CHECKING:
+    from masktron.jobs.originals import InvalidOriginalError
+
+
+def mask(
+    data: options.Data,
+    rules: options.Rules,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.xml", help="The masked file.")],
+    k: options.K = None,
+    method: options.MethodOption = None,
+    param: options.Params = None,
+    aggregator: options.AggregatorOption = None,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Key of the random numbers: a file of at least 32 hexadecimal digits, or the manifest of the run "
+            "that is to be repeated.",
+            show_default="256 bits from the system, written to the manifest",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Seed in the place of a key, for tests: a secret where it protects a release, and one of few digits "
+            "refused there.",
+            show_default=False,
+        ),
+    ] = None,
+    grouping: options.Grouping = None,
+    group_size_vars: options.GroupSizeVars = None,
+    keep_missing: Annotated[
+        bool, typer.Option("--keep-missing", help="Stop rather than change which values are missing.")
+    ] = False,
+    invalid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="stop|exclude", help="What to do with original records that break a rule.", show_default="stop"
+        ),
+    ] = None,
+    allow: options.Allow = None,
+    allow_unfired: options.AllowUnfired = None,
+    limit: options.Limits = None,
+    max_observed_share: Annotated[
+        float | None,
+        typer.Option(
+            parser=options.number,
+            metavar="P",
+            help="Most groups of a block, in per cent of the records, that may publish one record's values for want "
+            "of a mean that satisfies the rules.",
+            show_default="1",
+        ),
+    ] = None,
+    max_block_records: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
+            show_default="never cut",
+        ),
+    ] = None,
+    shuffle: Annotated[
+        bool,
+        typer.Option(
+            "--shuffle",
+            help="Write the records in random order in any case; by default where their order could tell something.",
+        ),
+    ] = False,
+    keep_order: Annotated[
+        bool,
+        typer.Option("--keep-order", help="Write the records in the order of the original, and say what it tells."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Partitions whose groups are formed at once, or blocks of the only one; the result is the same "
+            "for any number.",
+            show_default="the number of cores",
+        ),
+    ] = None,
+    rule_timeout: options.RuleTimeout = None,
+    pyschematron_all: Annotated[
+        bool,
+        typer.Option("--pyschematron-all", help="Let pyschematron judge all written records instead of a sample."),
+    ] = False,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    document: options.Document = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
+    ] = None,
+    json: options.Json = None,
+) -> None:
+    """Mask a file so that every edit still holds, and verify the written file."""
+    from masktron.config import parse_params
+    from masktron.files import manifest_beside
+    from masktron.release_key import read_key
+
+    manifest = manifest or manifest_beside(out)
+    running.check_outputs(
+        {"--out": out, "--manifest": manifest, "--json": json},
+        {"the original": data, "the rulebook": rules, "the settings": settings_file(config)},
+    )
+    # a manifest that gives the key may be written anew: it gets the same key
+    running.check_outputs({"--out": out, "--json": json}, {"the key": key})
+    settings = settings_from(
+        config,
+        role,
+        missing,
+        nominal,
+        ordinal,
+        numeric=numeric,
+        k=k,
+        key=None if key is None else read_key(key),
+        seed=seed,
+        grouping=grouping,
+        group_size_vars=group_size_vars,
+        keep_missing=keep_missing or None,
+        invalid=invalid,
+        allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
+        aggregator=aggregator,
+        max_observed_share=max_observed_share,
+        max_block_records=max_block_records,
+        order=_order(shuffle=shuffle, keep=keep_order),
+        workers=workers,
+        pyschematron_all=pyschematron_all or None,
+        limit=limit,
+        document=document,
+        record=record,
+        phase=phase,
+        rule_timeout=rule_timeout,
+    ).choosing(method, parse_params(param or []))
+    running.check_outputs({"--out": out, "--manifest": manifest, "--json": json}, documents_of(settings))
+    refused: InvalidOriginalError | None = None
+    with running.progress_shown() as progress, rules_within(settings.rule_timeout):
+        from masktron.jobs.mask import run_mask
+        from masktron.jobs.originals import InvalidOriginalError
+
+        try:
+            result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)
+        except InvalidOriginalError as error:
+            refused = error
+    if refused is not None:
+        running.report(refused.result, json)
+        raise refused
+    running.report(result, json)
+    raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
+
+
+def _order(*, shuffle: bool, keep: bool) -> str | None:
+    """Read the options for the order of the written records; None where neither is there."""
+    from masktron.errors import UsageError
+
+    if shuffle and keep:
+        raise UsageError("--shuffle and --keep-order are both given", hint="keep one of them")
+    return "random" if shuffle else "keep" if keep else None

@@ -1,0 +1,164 @@
+"""Options that several commands have, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.models import OptionInfo
+
+from masktron.report.formats import FORMATS
+
+
+def integer(text: str) -> int:
+    """Read an option that is an integer."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be an integer, not {text!r}") from None
+
+
+def number(text: str) -> float:
+    """Read an option that is a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be a number, not {text!r}") from None
+
+
+def report_option(name: str) -> OptionInfo:
+    """Return the option that names the file of a report, with the sentence that its format has."""
+    option: OptionInfo = typer.Option(f"--{name}", metavar="FILE", help=FORMATS[name].help)
+    return option
+
+
+Data = Annotated[Path, typer.Argument(metavar="DATA.xml", help="Microdata, one element per record.")]
+Masked = Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")]
+Rules = Annotated[Path, typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook.")]
+Original = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Original file, which document() in the rules may name.")
+]
+Document = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--document",
+        metavar="NAME=FILE",
+        help="The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
+    ),
+]
+Record = Annotated[str | None, typer.Option(metavar="NAME", help="Record element, where the file leaves it open.")]
+Grouping = Annotated[
+    str | None,
+    typer.Option(
+        metavar="rules|all",
+        help="rules: partition the records per block of variables; all: once, on all masked variables.",
+        show_default="rules",
+    ),
+]
+GroupSizeVars = Annotated[
+    int | None,
+    typer.Option(
+        parser=integer,
+        metavar="N",
+        help="Variables without a rule are masked in groups of so many.",
+        show_default="3",
+    ),
+]
+K = Annotated[
+    int | None,
+    typer.Option("-k", parser=integer, metavar="N", help="Smallest group, at least 2.", show_default="5"),
+]
+SameOrder = Annotated[
+    bool,
+    typer.Option("--same-order", help="Without a manifest: the masked records are in the order of the original."),
+]
+Phase = Annotated[str | None, typer.Option(metavar="ID", help="Schematron phase; #ALL for all patterns.")]
+Json = Annotated[Path | None, report_option("json")]
+Settings = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Settings; masktron.toml in this folder if there.")
+]
+RoleOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", metavar="FIELD=ROLE", help="identifier, key, confidential, weight or untouched; repeatable."
+    ),
+]
+MissingOptions = Annotated[
+    list[str] | None,
+    typer.Option("--missing", metavar="[FIELD=]CODE", help="A value that means 'missing'; repeatable."),
+]
+NominalOptions = Annotated[
+    list[str] | None,
+    typer.Option("--nominal", metavar="FIELD", help="Its values are categories without an order; repeatable."),
+]
+NumericOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--numeric", metavar="FIELD", help="Its few different integers are quantities, no codes; repeatable."
+    ),
+]
+OrdinalOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ordinal",
+        metavar="FIELD[=LOW,MID,HIGH]",
+        help="Its values are categories in this order, or in that of its numbers; repeatable.",
+    ),
+]
+MaxFailures = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE=N|P%",
+        help="Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
+        "rules; repeatable. Exit code 1 only beyond that.",
+    ),
+]
+RuleTimeout = Annotated[
+    float | None,
+    typer.Option(
+        parser=number,
+        metavar="SECONDS",
+        help="What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
+        "run stops (exit code 6). To name the record takes up to about three times as long.",
+        show_default="60",
+    ),
+]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=NUMBER",
+        help="Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
+        "is better, such as linkage=5 or block_k=5; repeatable.",
+    ),
+]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Masking method: see masktron methods.", show_default="mdav"),
+]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param", metavar="NAME=VALUE", help="A parameter of the method: see masktron methods NAME; repeatable."
+    ),
+]
+AggregatorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
+        "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
+        "boolean_max_min. By default the one that loses least.",
+        show_default=False,
+    ),
+]
+Allow = Annotated[list[str] | None, typer.Option(metavar="RULE-ID", help="Let a rule be broken; repeatable.")]
+AllowUnfired = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE-ID",
+        help="Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
+        "repeatable.",
+    ),
+]
+AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Take a file without records as valid.")]

@@ -1,0 +1,100 @@
+"""What commands do around a job: refuse outputs, show progress, print and write the result."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console, RenderableType
+
+if TYPE_CHECKING:
+    from masktron.progress import Progress
+    from masktron.results import JobResult
+    from masktron.sources.xml.wellformed import WellFormedness
+
+
+WIDTH = 118
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Refuse outputs as `refuse_outputs` does; only ``--json`` may be ``-``, standard output."""
+    from masktron.errors import UsageError
+    from masktron.files import refuse_outputs
+
+    files = {option: path for option, path in outputs.items() if path is not None}
+    for option in [option for option, path in files.items() if str(path) == "-"]:
+        if option != "--json":
+            raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
+        del files[option]
+    refuse_outputs(files, inputs)
+
+
+def report(result: JobResult, json: Path | None) -> None:
+    """Print a result, and write it as JSON where that is wanted."""
+    from masktron.report.rendering import tables_of
+
+    show(tables_of(result), json)
+    write(result.as_dict(), json)
+
+
+def show(parts: Iterable[RenderableType], json: Path | None) -> None:
+    """Print tables and texts; with ``--json -`` standard output is for the JSON alone."""
+    from masktron.report.rendering import show
+
+    show(parts, console(stderr=is_stdout(json)))
+
+
+def write(content: Mapping[str, Any], json: Path | None) -> None:
+    """Write a result as JSON, to a file or to standard output."""
+    from masktron.write.manifest import dump, write_json
+
+    if json is None:
+        return
+    if is_stdout(json):
+        typer.echo(dump(content), nl=False)
+    else:
+        write_json(json, content)
+
+
+def is_stdout(json: Path | None) -> bool:
+    """Whether JSON goes to standard output."""
+    return json is not None and str(json) == "-"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console as wide as the terminal, or wide enough for the tables where there is none."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH
+    return console
+
+
+@contextmanager
+def judging(data: Path) -> Iterator[WellFormedness | None]:
+    """Let libxml2 begin to read a large file; loading it waits for the first sign of life."""
+    from masktron.sources.xml.wellformed import judged
+
+    with judged(data) as judge:
+        yield judge
+
+
+@contextmanager
+def progress_shown() -> Iterator[Progress]:
+    """Show stages, what is done and the time left on standard error: in place on a terminal, else in lines.
+
+    Commands enter this before they load what they need, so that there is a sign of life at once.
+    """
+    from masktron.report.watch import lines, watch
+
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal:
+        with watch(console) as shown:
+            yield shown
+    else:
+        with lines(functools.partial(typer.echo, err=True)) as said:
+            yield said

@@ -1,0 +1,129 @@
+"""``masktron validate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from masktron.cli import options, running
+from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.processes import rules_within
+
+KEPT = 1000
+"""Findings of each rule that `validate` keeps in memory to count rounding artefacts among, where no report does."""
+
+
+def validate(
+    data: options.Data,
+    rules: options.Rules,
+    original: options.Original = None,
+    document: options.Document = None,
+    record: options.Record = None,
+    phase: options.Phase = None,
+    config: options.Settings = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
+    ] = None,
+    max_failures: options.MaxFailures = None,
+    allow_unfired: options.AllowUnfired = None,
+    allow_empty: options.AllowEmpty = False,
+    svrl: Annotated[Path | None, options.report_option("svrl")] = None,
+    csv: Annotated[Path | None, options.report_option("csv")] = None,
+    json: options.Json = None,
+    sarif: Annotated[Path | None, options.report_option("sarif")] = None,
+    junit: Annotated[Path | None, options.report_option("junit")] = None,
+    max_findings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|all",
+            help="Findings per rule in JSON and SARIF; counts are always exact.",
+            show_default="1000",
+        ),
+    ] = None,
+    limit: Annotated[str | None, typer.Option(metavar="N|all", hidden=True)] = None,
+    release_safe: Annotated[
+        bool,
+        typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
+    ] = False,
+    rule_timeout: options.RuleTimeout = None,
+) -> None:
+    """Evaluate every rule on every record: is this edited file fit for release?
+
+    Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
+    """
+    # libxml2 reads a large file while the rest is loaded
+    with running.progress_shown() as progress, running.judging(data) as judge:
+        from masktron.jobs.validate import run_validate
+        from masktron.report.outputs import Outputs
+        from masktron.report.rendering import tables_of
+        from masktron.thresholds import parse_thresholds, thresholds
+
+        most = _number_or_all(_most_findings(max_findings, limit))
+        paths = {"svrl": svrl, "csv": csv, "json": json, "sarif": sarif, "junit": junit}
+        outputs = Outputs(paths, most)
+        inputs = {
+            "the data": data,
+            "the rulebook": rules,
+            "the original": original,
+            "the settings": settings_file(config),
+        }
+        running.check_outputs(outputs.files(), inputs)
+        settings = settings_from(
+            config,
+            document=document,
+            record=record,
+            phase=phase,
+            allow_unfired=tuple(allow_unfired or ()) or None,
+            rule_timeout=rule_timeout,
+        )
+        running.check_outputs(outputs.files(), documents_of(settings))
+        with rules_within(settings.rule_timeout):
+            result = run_validate(
+                data,
+                rules,
+                original=original,
+                documents=settings.documents,
+                spare_documents=settings.spare_documents,
+                record=settings.record,
+                phase=settings.phase,
+                key=key,
+                limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
+                max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
+                allow_unfired=settings.allow_unfired,
+                allow_empty=allow_empty,
+                release_safe=release_safe,
+                outputs=outputs,
+                progress=progress,
+                judge=judge,
+            )
+    running.show([*tables_of(result), *outputs.told(release_safe=release_safe)], json)
+    raise typer.Exit(result.exit_code)
+
+
+def _most_findings(given: str | None, former: str | None) -> str:
+    """Return the option by its name, or by the one that it had, which says so."""
+    from masktron.errors import UsageError
+
+    if former is None:
+        return f"{KEPT}" if given is None else given
+    if given is not None:
+        raise UsageError("--limit is the former name of --max-findings: give one of them")
+    Console(stderr=True, highlight=False).print(
+        "[yellow]warning:[/] --limit of validate is called --max-findings now; elsewhere it bounds figures"
+    )
+    return former
+
+
+def _number_or_all(text: str) -> int | None:
+    """Read a number of findings; None for all."""
+    from masktron.errors import UsageError
+
+    if text == "all":
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise UsageError(f"--max-findings must be a number of findings or all, not {text!r}")
+    return int(text)

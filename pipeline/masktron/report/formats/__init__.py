@@ -1,0 +1,99 @@
+"""The file formats of findings. A new one is a module here with a `Report`, and an entry in `FORMATS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from masktron.evaluation.findings import Finding
+    from masktron.results import ValidateResult
+    from masktron.rulebook.schema import Rulebook
+    from masktron.sources.records import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTarget:
+    """What a report is written from, and where to.
+
+    Attributes
+    ----------
+    stream : binary file
+        To write to when all findings are there, or before.
+    rulebook : Rulebook
+    layout : Layout or None
+        For the path of the records; not needed for single findings.
+    data : str
+        The file as the user named it.
+    folder : Path
+        Where findings are kept until all are there.
+    limit : int or None
+        Findings of each rule in reports that are not complete; None for all.
+    """
+
+    stream: IO[bytes]
+    rulebook: Rulebook
+    layout: Layout | None
+    data: str
+    folder: Path
+    limit: int | None
+
+
+class Report(Protocol):
+    """Something that takes findings one by one and is written when all are there."""
+
+    def __init__(self, target: ReportTarget) -> None: ...
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding; those of one check come in the order of the records."""
+        ...
+
+    def finish(self, result: ValidateResult) -> None:
+        """Write the report."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is kept of the findings."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format that findings are written in.
+
+    Attributes
+    ----------
+    report : str
+        The class and its module in this package, loaded when there is something to write.
+    help : str
+        Of the option of the command line that is called as the format is.
+    complete : bool
+        Whether it has every finding, and not the first ones of each rule.
+    """
+
+    report: str
+    help: str
+    complete: bool = False
+
+    def opened(self, target: ReportTarget) -> Report:
+        """Begin a report."""
+        module, _, name = self.report.partition(".")
+        kind: type[Report] = getattr(import_module(f"{__name__}.{module}"), name)
+        return kind(target)
+
+
+FORMATS = MappingProxyType(
+    {
+        "json": Format("json_report.JsonReport", "Write the result as JSON; - for stdout."),
+        "svrl": Format("svrl.SvrlReport", "Write every finding as SVRL.", complete=True),
+        "csv": Format("csv_report.CsvReport", "Write every finding as CSV, a line each.", complete=True),
+        "sarif": Format("sarif.SarifReport", "Write findings as SARIF 2.1.0."),
+        "junit": Format("junit.JunitReport", "Write the rules as test cases, as JUnit XML."),
+    }
+)
+"""All formats, by their names."""
+EXAMPLES = 10
+"""Findings that a failing test case of JUnit shows."""

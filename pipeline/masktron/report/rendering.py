@@ -1,0 +1,62 @@
+"""Results as text: which module draws the tables of which result, and what becomes of them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from importlib import import_module
+from types import MappingProxyType
+
+from rich.console import Console, RenderableType
+
+from masktron.results import (
+    AssessResult,
+    CheckResult,
+    CombineResult,
+    DemoResult,
+    DoctorResult,
+    ExplainResult,
+    JobResult,
+    MaskResult,
+    ValidateResult,
+)
+
+WIDTH = 118
+TABLES = MappingProxyType(
+    {
+        ValidateResult: "validate",
+        ExplainResult: "explain",
+        MaskResult: "mask",
+        CheckResult: "check",
+        AssessResult: "assess",
+        CombineResult: "combine",
+        DoctorResult: "doctor",
+        DemoResult: "demo",
+    }
+)
+"""The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""
+
+
+def tables_of(result: JobResult) -> list[RenderableType]:
+    """Draw a result: counts and names, never a value of a record."""
+    module = import_module(f"masktron.report.tables.{TABLES[type(result)]}")
+    drawn: list[RenderableType] = module.tables(result)
+    return drawn
+
+
+def text_of(result: JobResult) -> str:
+    """Draw a result as plain text."""
+    return render(tables_of(result))
+
+
+def render(parts: Iterable[RenderableType], *, width: int = WIDTH) -> str:
+    """Render to plain text, for `repr` and logs."""
+    stream = io.StringIO()
+    show(parts, Console(file=stream, width=width, color_system=None, highlight=False))
+    return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().split("\n"))
+
+
+def show(parts: Iterable[RenderableType], console: Console) -> None:
+    """Print to a console."""
+    for part in parts:
+        console.print(part)

@@ -1,0 +1,6 @@
+"""Results as tables for the eye: counts and names, never a value of a record.
+
+A module for each result, whose function ``tables`` gives the parts that a console prints one below the other;
+`masktron.report.rendering` knows which module draws which. What several of them share is in `cells`. They read
+results and compute nothing.
+"""

@@ -1,0 +1,32 @@
+"""An assessment for the eye."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import RenderableType
+
+from masktron.report.tables.cells import count, headed, noted, valued
+from masktron.report.text import plain
+from masktron.results import AssessResult
+
+
+def tables(result: AssessResult) -> list[RenderableType]:
+    """One row per figure with what it means, then what was taken for granted."""
+    table = headed("about", "figure", "value", "what it means")
+    last = ""
+    for figure in result.figures:
+        worst = f" Here most in {plain(figure.field)}." if figure.field else ""
+        about = figure.group if figure.group != last else ""
+        table.add_row(about, figure.name, valued(figure), figure.meaning + worst)
+        last = figure.group
+    compared = f"{count(len(result.numeric), 'number')} and {count(len(result.categorical), 'field')} of categories"
+    nothing = ", ".join(one.name for one in result.figures if math.isnan(one.value) and not one.field)
+    unlike = [figure for figure in result.figures if math.isnan(figure.value) and figure.field]
+    return [
+        table,
+        *noted("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
+        *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
+        *noted("note", result.notes),
+        f"{plain(result.masked)} against {plain(result.original)}: {count(result.records, 'record')}, {compared}",
+    ]

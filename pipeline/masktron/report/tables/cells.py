@@ -1,0 +1,134 @@
+"""What the tables of several results share."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from masktron.report.text import number, plain
+from masktron.results import FigureResult, RuleResult, Tested
+
+
+def soft_warnings(warnings: int) -> str:
+    """Say how many warnings there are."""
+    return f"{count(warnings, 'warning')} of soft rules"
+
+
+def tested_line(tested: Tested | None) -> list[str]:
+    """Say how many rules were tested; nothing of a file without records."""
+    return [] if tested is None else [plain(str(tested))]
+
+
+def rules_table(rules: Sequence[RuleResult]) -> Table:
+    """One row per rule: how often it fired and failed, and what it may."""
+    bounded = any(rule.allowed is not None for rule in rules)
+    allowed = ("allowed",) if bounded else ()
+    table = headed("rule", "class", "fired", "failed", "errors", *allowed, "where")
+    for rule in rules:
+        failed = f"[red]{number(rule.failed)}[/]" if rule.failed and not rule.passes else number(rule.failed)
+        name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
+        errors = f"[red]{number(rule.errors)}[/]" if rule.errors and not rule.passes else number(rule.errors)
+        bound = (str(rule.allowed or "-"),) if bounded else ()
+        fired = f"[red]{number(rule.fired)}[/]" if rule.idle and not rule.reached else number(rule.fired)
+        table.add_row(name, rule.kind, fired, failed, errors, *bound, plain(_bare(rule.origin)))
+    return unbroken(table, [rule.id for rule in rules])
+
+
+def _bare(origin: str) -> str:
+    """Origin without folders."""
+    return re.sub(r"[^\s()]*/", "", origin)
+
+
+def valued(figure: FigureResult) -> str:
+    """Value and unit; small values with the digits that count."""
+    if math.isnan(figure.value):
+        return "-"
+    if figure.unit == "records":
+        return number(figure.value, ".0f")
+    small = 0 < abs(figure.value) < 0.01
+    return f"{number(figure.value, '.2g' if small else '.3f')} {figure.unit}".rstrip()
+
+
+def in_short(figures: Sequence[FigureResult]) -> list[str]:
+    """Figures by group, a line each."""
+    groups = dict.fromkeys(figure.group for figure in figures)
+    return [
+        f"{group}: " + ", ".join(f"{figure.name} {valued(figure)}" for figure in figures if figure.group == group)
+        for group in groups
+    ]
+
+
+NUMERIC = {
+    "fired",
+    "failed",
+    "errors",
+    "allowed",
+    "groups",
+    "min",
+    "observed %",
+    "coincident",
+    "revealed",
+    "loss %",
+    "records",
+    "violations",
+} | {
+    "before",
+    "after",
+    "change %",
+    "distinct before",
+    "distinct after",
+    "shares moved %",
+}
+
+
+SHORT = {"class", "kind", "aggregator", "needs", "kept by"}
+
+
+LONGEST_ID = 24
+"""Rule ids up to this length are never broken over lines."""
+
+
+def table_of(**options: Any) -> Table:
+    """Return an empty table as all of them look: no lines, columns two apart."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", **options)
+
+
+def headed(*headers: str) -> Table:
+    """Return an empty table with columns; those of numbers to the right."""
+    table = table_of()
+    for header in headers:
+        right = header in NUMERIC
+        table.add_column(
+            header, justify="right" if right else "left", overflow="fold", no_wrap=right or header in SHORT
+        )
+    return table
+
+
+def unbroken(table: Table, ids: Iterable[str]) -> Table:
+    """Keep the ids in the first column on one line, if none is very long."""
+    table.columns[0].no_wrap = max(map(len, ids), default=0) <= LONGEST_ID
+    return table
+
+
+def noted(label: str, notes: Sequence[str]) -> list[str]:
+    """Put notes behind a label, a line each."""
+    return [f"{label}: {plain(note)}" for note in notes]
+
+
+def count(many: int, noun: str) -> str:
+    """Say how many there are of something."""
+    return f"{number(many)} {noun}" if many == 1 else f"{number(many)} {noun}s"
+
+
+def optional(many: int | None) -> str:
+    """Write a number, or nothing where there is none."""
+    return "" if many is None else number(many)
+
+
+def figure_text(value: float) -> str:
+    """Write a figure with three decimals."""
+    return "-" if math.isnan(value) else number(round(value, 3) + 0.0, ".3f")  # adding 0.0 turns -0.0 into 0.0

@@ -1,0 +1,35 @@
+"""A compliance check for the eye."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+
+from masktron.report.tables.cells import count, in_short, noted, rules_table, soft_warnings, tested_line
+from masktron.report.text import number, plain
+from masktron.results import CheckResult
+
+
+def tables(result: CheckResult) -> list[RenderableType]:
+    """Rules, what was checked, what is wrong, what could not be checked."""
+    verdict = "[green]complies[/]" if result.complies else "[red]does not comply[/]"
+    if result.complies and result.not_checked:
+        verdict = "[green]complies[/] as far as it was checked"
+    soft = f", {soft_warnings(result.warnings)}" if result.warnings else ""
+    within = tuple(
+        f"{rule.id}: {count(rule.violations, 'violation')}, {rule.allowed} allowed"
+        for rule in result.rules
+        if rule.violations and rule.allowed is not None and rule.passes
+    )
+    return [
+        rules_table(result.rules),
+        *in_short(result.figures),
+        *noted("within what is allowed", within),
+        *noted("[green]checked[/]", result.checked),
+        *noted("[yellow]not checked[/]", result.not_checked),
+        *noted("note", result.notes),
+        *noted("[red]problem[/]", result.problems),
+        *tested_line(result.tested if result.records else None),
+        f"{plain(result.data)}: {count(result.records, 'record')}, "
+        f"{count(result.violations, 'violation')}{soft}; {verdict}"
+        + ("" if result.min_group is None else f"; smallest group {number(result.min_group)}"),
+    ]

@@ -1,0 +1,109 @@
+"""An explained rulebook for the eye."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+
+from masktron.report.tables.cells import count, headed, noted, optional, tested_line, unbroken
+from masktron.report.tables.preflight import preflight_lines
+from masktron.report.text import plain
+from masktron.results import ExplainResult, RuleExplanation
+
+
+def tables(result: ExplainResult) -> list[RenderableType]:
+    """One row per rule: class and meaning, with data also counts, tier and aggregator; then the blocks."""
+    rules = result.rules
+    whole = [f"{r.id}: {r.tier.partition(': ')[2]}" for r in rules if r.tier is not None and r.tier.startswith("3")]
+    return [
+        f"{plain(result.rulebook)}: {count(len(rules), 'rule')}, XPath {result.version}",
+        _Explained(rules),
+        *([_blocks(rules)] if any(rule.block for rule in rules) else []),
+        *_unmasked(rules),
+        *_gravity(rules),
+        *noted("needs the whole file", whole),
+        *preflight_lines(result),
+        *noted("note", result.notes),
+        *tested_line(result.tested),
+        *([f"[yellow]mask would stop:[/] {_error(result.obstacle)}"] if result.obstacle else []),
+    ]
+
+
+ROOMY = 100
+"""Columns that a terminal must have to show meaning and facts of rules side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """The rules in one table, or in a narrow terminal in two."""
+
+    rules: tuple[RuleExplanation, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        facts = any(rule.fired is not None for rule in self.rules)
+        if not facts or options.max_width >= ROOMY:
+            yield self._table(meaning=True, facts=facts)
+        else:
+            yield self._table(meaning=True, facts=False)
+            yield self._table(meaning=False, facts=True)
+
+    def _table(self, *, meaning: bool, facts: bool) -> Table:
+        planned = facts and any(rule.block for rule in self.rules)
+        headers = ["rule"]
+        headers += ["class", "what it says"] if meaning else []
+        headers += ["fired", "failed", "needs"] if facts else []
+        headers += ["kept by"] if planned else []
+        table = headed(*headers)
+        for rule in self.rules:
+            row = [plain(rule.id)]
+            row += [rule.kind, plain(rule.form or rule.reason)] if meaning else []
+            row += [optional(rule.fired), optional(rule.failed), _tier(rule)] if facts else []
+            row += [_one_per_line(rule.candidates) or "-"] if planned else []
+            table.add_row(*row)
+        return unbroken(table, [rule.id for rule in self.rules])
+
+
+def _tier(rule: RuleExplanation) -> str:
+    """What the evaluation of a rule needs to see at a time: see `masktron.evaluation.tiers`."""
+    tier = rule.tier or ""
+    return "passes" if "across records" in tier else {"1": "columns", "2": "record"}.get(tier[:1], "file")
+
+
+def _blocks(rules: Sequence[RuleExplanation]) -> Table:
+    table = headed("masked together", "aggregator", "why")
+    for block, candidates, why in dict.fromkeys((r.block, r.candidates, r.why) for r in rules if r.block):
+        table.add_row(plain(", ".join(block or ())), _one_per_line(candidates), plain(why or ""))
+    return table
+
+
+def _one_per_line(names: Sequence[str]) -> str:
+    return ",\n".join(map(plain, names))
+
+
+def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
+    """Rules without a block, by reason."""
+    reasons = dict.fromkeys(rule.why for rule in rules if rule.why and not rule.block)
+    return [plain(f"{why}: {', '.join(rule.id for rule in rules if rule.why == why)}") for why in reasons]
+
+
+def _gravity(rules: Sequence[RuleExplanation]) -> Iterator[str]:
+    """Say which rules are soft and which are hard, and because of which attribute."""
+    kinds = dict.fromkeys((rule.soft, rule.marks) for rule in rules)
+    for soft, marks in sorted(kinds, reverse=True):
+        ids = ", ".join(rule.id for rule in rules if (rule.soft, rule.marks) == (soft, marks))
+        said = " and ".join(marks)
+        if soft:
+            yield plain(f"soft, for {said} (a failure is reported and decides nothing): {ids}")
+        elif marks:
+            yield plain(f"hard, as {said} is none of the words that make a rule soft: {ids}")
+        else:
+            yield plain(f"hard, as {'they have' if ids.count(',') else 'it has'} no role, flag or severity: {ids}")
+
+
+def _error(message: str) -> str:
+    """Return the text of an error, each problem and each hint on a line of its own."""
+    return re.sub("\n *->", "\n  ->", "\n".join(map(plain, message.split("\n"))))

@@ -1,0 +1,262 @@
+"""A masked file for the eye: blocks, engines, and the figures of the whole file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+
+from masktron.report.parts import drawn_fields, in_groups, listed
+from masktron.report.tables.cells import count, figure_text, headed, in_short, noted, optional, tested_line
+from masktron.report.text import number, plain
+from masktron.report.verdict import rules_held
+from masktron.results import (
+    BlockResult,
+    CandidateResult,
+    CutResult,
+    DrawResult,
+    EngineResult,
+    MaskResult,
+    RepairResult,
+)
+
+
+def tables(result: MaskResult) -> list[RenderableType]:
+    """Blocks, engines, and the figures of the whole file."""
+    engines = headed("re-validated by", "rules", "records", "violations", "agrees")
+    for engine in result.engines:
+        engines.add_row(
+            plain(engine.engine),
+            f"{engine.rules} of {result.engines[0].rules}",
+            number(engine.records),
+            number(engine.violations),
+            _agreement(engine),
+        )
+    verdict = (
+        f"[green]{plain(rules_held(result))}[/]"
+        if result.valid
+        else f"[red]{count(result.violations, 'violation')}[/]"
+    )
+    lines: list[RenderableType] = [
+        _Masked(result.blocks),
+        *([] if result.draw is None else [_moments(result.draw)]),
+        *_totals(result),
+        engines,
+        *noted("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
+        *noted("solved per record", tuple(_solved(block) for block in result.blocks if block.solved)),
+        *noted("cut", tuple(_cuts(result.blocks))),
+        *noted("note", result.notes),
+        *noted("note", tuple(note for engine in result.engines for note in engine.notes)),
+        *noted("not judged", tuple(f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)),
+        *noted("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
+        *noted("let go", result.allowed),
+        *noted("mended", tuple(map(_repair, result.repairs))),
+    ]
+    excluded = f", {count(len(result.excluded), 'record')} left out" if result.excluded else ""
+    lines.append(
+        f"{count(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
+        f"{_groups(result)}; information loss {figure_text(result.information_loss)} %"
+    )
+    lines += tested_line(result.tested)
+    lines.append(plain(f"{result.method} promises: {result.promise}"))
+    linked = (
+        ""
+        if math.isnan(result.linkage)
+        else f"; {result.linkage:.1f} % of the masked records are nearest to their own original, by standardised "
+        "Euclidean distance; a better distance can link more"
+    )
+    lines.append(f"alike in ALL masked fields: at least {count(result.whole_record_k, 'record')}{linked}")
+    lines += in_short(result.figures)
+    lines.append("masktron assess says what each figure means, and has more")
+    if result.output:
+        lines.append(f"masked file: {plain(result.output)}")
+        lines.append(f"manifest (confidential): {plain(result.manifest)}")
+    lines.append(plain(result.verdict))
+    return lines
+
+
+def _agreement(engine: EngineResult) -> str:
+    """Say whether an engine agrees, and what had to be known of it for that."""
+    if not engine.agrees:
+        return "[red]no[/]"
+    if not engine.deviations:
+        return "yes"
+    known = count(len(engine.deviations), "known deviation")
+    return f"yes, but for {known}: {', '.join(engine.deviations)}"
+
+
+def _totals(result: MaskResult) -> list[Table]:
+    """Weighted totals, and how far the shares of categories have moved.
+
+    The total of fewer than k records would tell too much of each: only its change is shown.
+    """
+    tables = []
+    if result.totals:
+        table = headed("weighted total", "records", "before", "after", "change %")
+        for total in result.totals:
+            figures = ("-", "-")
+            if total.records >= result.k:
+                figures = (number(total.before, ".12g"), number(total.after, ".12g"))
+            table.add_row(plain(total.name), number(total.records), *figures, figure_text(total.change))
+        tables.append(table)
+    if result.categories:
+        table = headed("categories", "kind", "distinct before", "distinct after", "shares moved %")
+        for category in result.categories:
+            held = [sum(count > 0 for count in counts.values()) for counts in (category.before, category.after)]
+            table.add_row(plain(category.name), category.kind, *map(str, held), figure_text(category.distance))
+        tables.append(table)
+    return tables
+
+
+def _groups(result: MaskResult) -> str:
+    """Say how large the groups are, where there are any."""
+    if result.draw is None:
+        return f"k = {result.k}, smallest group {number(result.min_group)}"
+    grouped = in_groups(result.blocks)
+    fields = plain(listed(drawn_fields(result.blocks)))
+    if result.draw.smallest is None:
+        if not grouped:
+            return "every record has values of its own"
+        return f"every record has values of its own in {fields}; {plain(grouped)} (k = {result.k})"
+    of = f" of {fields}" if grouped else ""
+    said = f"values{of} drawn for {optional(result.draw.groups)} groups of at least {result.draw.smallest} records"
+    return f"k = {result.k}, {said}{'; ' if grouped else ''}{plain(grouped)}"
+
+
+def _moments(draw: DrawResult) -> Table:
+    """What keeping the rules does to means and variances, beside what the method drew."""
+    table = headed("drawn", "mean drawn", "written", "variance drawn", "written")
+    for one in draw.moments:
+        shifts = (f"{value:+.4f}" for value in (one.mean_drawn, one.mean_written))
+        ratios = (f"{value:.4f}" for value in (one.variance_drawn, one.variance_written))
+        table.add_row(plain(one.name), *shifts, *ratios)
+    table.caption_justify = "left"
+    table.caption = (
+        "means less those of the original, in its standard deviations; variances divided by those of the original; "
+        f"farthest from it: {_farthest(draw)}"
+    )
+    return table
+
+
+def _farthest(draw: DrawResult) -> str:
+    """The variance and the correlation that are off most, as drawn and as written."""
+    said = []
+    if draw.variance_drawn is not None and draw.variance_written is not None:
+        drawn, written = draw.variance_drawn, draw.variance_written
+        said.append(
+            f"variance {drawn.variance_drawn:.4f} drawn ({plain(drawn.name)}), "
+            f"{written.variance_written:.4f} written ({plain(written.name)})"
+        )
+    if draw.worst_drawn is not None:
+        one = draw.worst_drawn
+        said.append(f"correlation {one.drawn:.4f} drawn for {one.original:.4f} ({plain(' and '.join(one.fields))})")
+    if draw.worst_written is not None:
+        one = draw.worst_written
+        said.append(f"{one.written:.4f} written for {one.original:.4f} ({plain(' and '.join(one.fields))})")
+    return ", ".join(said) or "nothing"
+
+
+def _repair(repair: RepairResult) -> str:
+    off = f"{abs(repair.before):g} steps of the grid too {'high' if repair.before > 0 else 'low'} after masking"
+    return f"{repair.rule}: {off}, {repair.after:g} now; {count(repair.groups, 'group')} moved"
+
+
+BROAD = 116
+"""Columns that a terminal must have to show all of a masked block side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """The blocks after masking in one table, or in a narrow terminal in two, without rules, which `explain` shows."""
+
+    blocks: tuple[BlockResult, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.max_width >= BROAD:
+            yield self._table(options, groups=True, figures=True)
+        else:
+            yield self._table(options, groups=True, figures=False)
+            yield self._table(options, groups=False, figures=True)
+
+    def _table(self, options: ConsoleOptions, *, groups: bool, figures: bool) -> Table:
+        headers = ["masked together"]
+        headers += ["aggregator", "groups", "min", "settled by"] if groups else []
+        headers += ["observed %", "coincident", "revealed", "loss %"] if figures else []
+        table = headed(*headers)
+        if groups and figures:
+            table.add_column("keeps", overflow="fold")
+        names = [name for block in self.blocks for name in block.variables]
+        table.columns[0].min_width = min(options.max_width // 4, 1 + max(map(len, names), default=0))
+        for block in self.blocks:
+            row = [plain(", ".join(block.variables))]
+            row += _grouped(block) if groups else []
+            row += _revealing(block) if figures else []
+            row += [plain(", ".join(block.rules)) or "-"] if groups and figures else []
+            table.add_row(*row)
+        return table
+
+
+def _grouped(block: BlockResult) -> list[str]:
+    """How a block was masked."""
+    return [
+        block.aggregator,
+        "-" if block.drawn else number(block.groups),
+        "-" if block.drawn else number(block.min_group),
+        ", ".join(f"{name} {number(count)}" for name, count in block.exits.items() if count),
+    ]
+
+
+def _revealing(block: BlockResult) -> list[str]:
+    """What the groups of a block tell, and what is lost in them."""
+    return [
+        f"{block.observed_share:.2f}",
+        number(block.coincident),
+        number(block.revealed),
+        figure_text(block.information_loss),
+    ]
+
+
+def _tried(block: BlockResult) -> str:
+    """Say what each aggregator that keeps the rules of a block would lose."""
+    return f"{', '.join(block.variables)}: {'; '.join(map(_outcome, block.candidates))}"
+
+
+def _solved(block: BlockResult) -> str:
+    """Say what groups share where not all variables are constant in them."""
+    solved = dict.fromkeys(one.field for one in block.solved)
+    grouped = [name for name in block.variables if name not in solved]
+    how = dict.fromkeys(f"{one.field} by {one.rule}" for one in block.solved)
+    verb = "follows" if len(solved) == 1 else "follow"
+    return (
+        f"{', '.join(how)}: groups share {', '.join(grouped)}; {', '.join(solved)} {verb} in each record from these "
+        "and from its unmasked fields, not counted for the smallest group"
+    )
+
+
+def _cuts(blocks: Iterable[BlockResult]) -> Iterator[str]:
+    """Say of each partition what cutting it has done, once for all of its blocks."""
+    cuts: dict[CutResult, list[str]] = {}
+    for block in blocks:
+        if block.cut is not None:
+            cuts.setdefault(block.cut, []).extend(block.variables)
+    yield from (f"{', '.join(names)}: {_cut(cut)}" for cut, names in cuts.items())
+
+
+def _cut(cut: CutResult) -> str:
+    """Say into what a stratum was cut, and what that costs."""
+    how = "measured" if cut.measured else "estimated"
+    return (
+        f"{number(cut.records)} records in {number(cut.blocks)} blocks of at most {number(cut.largest)}, costs "
+        f"{figure_text(cut.information_loss)} percentage points of information loss ({how})"
+    )
+
+
+def _outcome(candidate: CandidateResult) -> str:
+    name = candidate.aggregator + (f" ({', '.join(candidate.solved)})" if candidate.solved else "")
+    if math.isnan(candidate.information_loss):
+        return f"{name} {candidate.verdict}"
+    copied = f" with {100 * candidate.copied_share:.1f} % of the records copied" if candidate.copied_share else ""
+    return f"{name} loses {figure_text(candidate.information_loss)} %{copied} ({candidate.verdict})"

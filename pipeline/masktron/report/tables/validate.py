@@ -1,0 +1,39 @@
+"""A validation for the eye."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+
+from masktron.report.tables.cells import count, noted, rules_table, soft_warnings, tested_line
+from masktron.report.text import plain
+from masktron.results import ValidateResult
+
+
+def tables(result: ValidateResult) -> list[RenderableType]:
+    """One row per rule, the verdict below."""
+    if not result.valid:
+        verdict = f"[red]{_wrong(result)}[/]"
+    elif result.violations:
+        verdict = f"[green]valid[/]: {count(result.violations, 'violation')}, all within what is allowed"
+    else:
+        fired = any(rule.reached for rule in result.rules)
+        verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
+    # behind a list of rules a comma would make one more of it
+    soft = f"{';' if ';' in verdict else ','} {soft_warnings(result.warnings)}" if result.warnings else ""
+    return [
+        rules_table(result.rules),
+        *noted("note", result.notes),
+        *tested_line(result.tested if result.records else None),
+        f"{plain(result.data)}: {count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
+    ]
+
+
+def _wrong(result: ValidateResult) -> str:
+    """Return the violations, and which rules have more than they may, where any may have some."""
+    said = count(result.violations, "violation")
+    idle = [rule.id for rule in result.rules if rule.idle]
+    tested = f"; not tested: {plain(', '.join(idle))}" if idle else ""
+    if all(rule.allowed is None for rule in result.rules):
+        return said + tested
+    over = [rule.id for rule in result.rules if not rule.passes and not rule.idle]
+    return said + (f"; too many of {plain(', '.join(over))}" if over else "") + tested

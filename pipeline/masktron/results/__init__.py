@@ -1,0 +1,60 @@
+"""What the jobs return: frozen data, a module for each job, and for the parts that several of them have.
+
+Begin with `masktron.results.result`, which all of them share, and with the module of a job. A result holds no table
+and no file: `masktron.report` draws it, `masktron.serialised` makes plain data of it by the keys that it declares.
+Of masktron they import errors, thresholds and `serialised`; of the stages before them the names of types alone.
+"""
+
+from masktron.results.assess import AssessResult
+from masktron.results.block import BlockResult, CandidateResult, CutResult, SolvedResult
+from masktron.results.check import CheckResult
+from masktron.results.combine import CombineResult
+from masktron.results.demo import DemoResult, SampleResult
+from masktron.results.doctor import DoctorResult, EngineProbe
+from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
+from masktron.results.explain import ExplainResult, RuleExplanation
+from masktron.results.figure import CategoryResult, FigureResult, TotalResult
+from masktron.results.mask import EngineResult, MaskResult, RepairResult
+from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
+from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
+from masktron.results.rules import RuleResult, Tested, Untested
+from masktron.results.validate import ValidateResult
+
+__all__ = [
+    "CONFIDENTIAL",
+    "SCHEMA_VERSION",
+    "AssessResult",
+    "BlockResult",
+    "CandidateResult",
+    "CategoryResult",
+    "CheckResult",
+    "CombineResult",
+    "CorrelationResult",
+    "CutResult",
+    "DemoResult",
+    "Diagnostic",
+    "DoctorResult",
+    "DrawResult",
+    "EngineProbe",
+    "EngineResult",
+    "ExplainResult",
+    "FigureResult",
+    "JobResult",
+    "MaskResult",
+    "MomentResult",
+    "RecordFinding",
+    "RepairResult",
+    "RuleExplanation",
+    "RuleResult",
+    "SampleResult",
+    "SolvedResult",
+    "Tested",
+    "TotalResult",
+    "UnmovedResult",
+    "Untested",
+    "ValidateResult",
+    "by_field",
+    "diagnostics_of",
+    "severity",
+    "shown",
+]

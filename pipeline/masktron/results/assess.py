@@ -1,0 +1,52 @@
+"""What `assess` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
+
+from masktron.results.figure import FigureResult
+from masktron.results.result import JobResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AssessResult(JobResult):
+    """What masking cost and what risk is left: a masked file against its original.
+
+    Attributes
+    ----------
+    masked, original : str
+        The files.
+    records : int
+        Of the masked file, each compared with its own original.
+    numeric, categorical : tuple of str
+        Fields that were compared as numbers, and as categories.
+    figures : tuple of FigureResult
+        In the order contract, risk, utility.
+    notes : tuple of str
+        What was taken for granted, and what could not be told.
+    """
+
+    JOB: ClassVar = "assess"
+
+    masked: str
+    original: str
+    records: int
+    numeric: tuple[str, ...]
+    categorical: tuple[str, ...]
+    figures: tuple[FigureResult, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of a figure: ``result["linkage"]``."""
+        return {figure.name: figure.value for figure in self.figures}[name]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the figures as a data frame, a row each, with a column for each attribute."""
+        import pandas as pd
+
+        rows = [{slot.name: getattr(figure, slot.name) for slot in fields(figure)} for figure in self.figures]
+        return pd.DataFrame(rows, columns=[slot.name for slot in fields(FigureResult)])

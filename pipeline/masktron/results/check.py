@@ -1,0 +1,71 @@
+"""What `check` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from masktron.errors import Exit
+from masktron.results.figure import FigureResult
+from masktron.results.result import JobResult
+from masktron.results.rules import RuleResult, Tested, exit_code_of
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckResult(JobResult):
+    """Whether a masked file complies with its rules and its contract.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        What is wrong besides violated rules.
+    min_group : int or None
+        Smallest group over the blocks of the manifest; None where it could not be checked.
+    checked, not_checked : tuple of str
+        What was verified, and what could not be for want of the original or the manifest.
+    notes : tuple of str
+        What the user should know although it breaks nothing.
+    figures : tuple of FigureResult
+        Those that have a limit.
+    unevaluated : tuple of str
+        Rules that were left out: without their document, on removed fields, or let go when the file was masked.
+    """
+
+    JOB: ClassVar = "check"
+    KEYS: ClassVar = (
+        "data complies records violations warnings min_group problems checked not_checked notes figures tested "
+        "rules=_rules_in_full"
+    )
+
+    data: str
+    records: int
+    violations: int
+    warnings: int
+    min_group: int | None
+    problems: tuple[str, ...]
+    checked: tuple[str, ...]
+    not_checked: tuple[str, ...]
+    rules: tuple[RuleResult, ...]
+    notes: tuple[str, ...] = ()
+    figures: tuple[FigureResult, ...] = ()
+    unevaluated: tuple[str, ...] = ()
+
+    @property
+    def complies(self) -> bool:
+        """Whether each hard rule is tested, none fails too often, and the contract holds as far as it was checked."""
+        return all(rule.passes for rule in self.rules) and not self.problems
+
+    @property
+    def tested(self) -> Tested:
+        """How many rules of the rulebook the file tests."""
+        return Tested.of(self.rules, self.records, self.unevaluated)
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the command line returns, as for `ValidateResult`."""
+        return exit_code_of(self.rules, holds=self.complies)
+
+    @property
+    def _rules_in_full(self) -> Sequence[dict[str, Any]]:
+        return [rule.as_full_dict() for rule in self.rules]

@@ -1,0 +1,101 @@
+"""What `explain` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from masktron.results.result import JobResult
+from masktron.results.rules import Tested
+from masktron.serialised import Serialised
+
+if TYPE_CHECKING:
+    from masktron.preflight.conclusions import Coverage, Preflight, Tie
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExplanation(Serialised):
+    """What masktron makes of a rule; counts, tier and plan only with data.
+
+    Attributes
+    ----------
+    kind : str
+        Its class.
+    form : str
+        What it says in plain mathematics; empty where that is not understood.
+    reason : str
+        Why it is not understood, or what it asks of several records.
+    failed : int or None
+        Failures and errors.
+    block : tuple of str, or None
+        The fields that are masked together on its account.
+    candidates : tuple of str
+        The aggregators that keep the rules of the block; if there are several, `mask` takes what loses least.
+    aggregator : str or None
+        The candidate, if there is only one.
+    why : str or None
+        Why these aggregators and no others; or without a block, why the rule is not kept by masking.
+    tier : str or None
+        How it is evaluated: ``1: columns``, or with the reason ``2: record by record (...)``, ``2: across records,
+        two passes (...)`` or ``3: whole document (...)``.
+    soft : bool
+        Whether a failure is only reported.
+    marks : tuple of str
+        The attributes that say so, such as ``role="info"``; of a hard rule those that do not.
+    """
+
+    KEYS: ClassVar = (
+        "id class=kind soft marks variables form reason lints origin context test fired failed block candidates "
+        "aggregator why tier"
+    )
+
+    id: str
+    kind: str
+    variables: tuple[str, ...]
+    form: str
+    reason: str
+    lints: tuple[str, ...]
+    origin: str
+    test: str
+    context: str
+    fired: int | None = None
+    failed: int | None = None
+    block: tuple[str, ...] | None = None
+    aggregator: str | None = None
+    why: str | None = None
+    tier: str | None = None
+    candidates: tuple[str, ...] = ()
+    soft: bool = False
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExplainResult(JobResult):
+    """What masktron makes of a rulebook, and with data what it would do.
+
+    Attributes
+    ----------
+    obstacle : str or None
+        Why `mask` would stop, where it would.
+    preflight : Preflight
+        What the rules say about each other.
+    ties : tuple of Tie
+        Rules that read masked and unmasked fields; without data, by the declared roles alone.
+    coverage : tuple of Coverage
+        What the records test of each rule; empty without data.
+    tested : Tested or None
+        How many rules the data test.
+    """
+
+    JOB: ClassVar = "explain"
+    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested"
+
+    rulebook: str
+    version: str
+    rules: tuple[RuleExplanation, ...]
+    notes: tuple[str, ...]
+    obstacle: str | None
+    preflight: Preflight
+    ties: tuple[Tie, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+    tested: Tested | None = None

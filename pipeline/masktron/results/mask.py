@@ -1,0 +1,188 @@
+"""What `mask` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from masktron.results.block import BlockResult
+from masktron.results.draw import DrawResult
+from masktron.results.figure import CategoryResult, FigureResult, TotalResult
+from masktron.results.result import JobResult, from_report
+from masktron.results.rules import RuleResult, Tested
+from masktron.serialised import Serialised
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+INTERNAL = (
+    "CONFIDENTIAL: for inside the agency; it shows totals and counts of the original, and may name original records "
+    "that were left out."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairResult(Serialised):
+    """A total over the file that masking had shifted, and that was mended.
+
+    Attributes
+    ----------
+    before, after : float
+        How far it was off, in steps of the grid, and how far it is now.
+    groups : int
+        Groups whose prototypes moved, for this and the other totals together.
+    """
+
+    rule: str
+    before: float
+    after: float
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult(Serialised):
+    """What one engine says of the written file.
+
+    Attributes
+    ----------
+    violations : int
+        Without those that known deviations explain.
+    agrees : bool
+        Whether nothing that it says otherwise is without a known reason.
+    deviations : tuple of str
+        Names of the known deviations that were met; ``docs/engines.md`` has them.
+    rules : int
+        How many of the binding rules it judged; `violations` and `agrees` speak of these.
+    not_judged : tuple of str
+        Binding rules that look across records of a large file and that it could not be asked about, each with the
+        reason.
+    """
+
+    KEYS: ClassVar = "engine rules records violations agrees deviations notes not_judged"
+
+    engine: str
+    records: int
+    violations: int
+    agrees: bool
+    notes: tuple[str, ...] = ()
+    deviations: tuple[str, ...] = ()
+    rules: int = field(kw_only=True)
+    not_judged: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MaskResult(JobResult):
+    """A masked file and what is known of it.
+
+    Attributes
+    ----------
+    output, manifest : str
+        The files; empty where a data frame was masked without one.
+    k, min_group, whole_record_k : int
+        Asked for; the smallest group over all blocks; the smallest number of records alike in all masked fields.
+    linkage : float
+        Distance-based record linkage over all masked numeric variables, per cent.
+    information_loss : float
+        100 SSE/SST over all masked numeric variables, standardised.
+    totals : tuple of TotalResult
+        Weighted totals of the masked numbers before and after.
+    categories : tuple of CategoryResult
+        Weighted counts of the masked categories before and after.
+    unchanged : mapping of str to float
+        For each masked field, the values that are written as they were, per cent of its values; NaN without any.
+    violations : int
+        Of hard rules that apply and were not let go, over all records of the written file.
+    repairs : tuple of RepairResult
+        Totals over the file that were mended.
+    figures : tuple of FigureResult
+        Those that cost little, and those that have a limit; `assess` has all.
+    excluded : tuple of int
+        Positions (from 0) of original records left out since they break a rule: confidential.
+    left_out : mapping of str to int
+        What else of the original was not released: comments, processing instructions, document types, declarations
+        of namespaces, attributes of elements around the records.
+    method : str
+    promise : str
+        The protection contract of the method, in a sentence.
+    draw : DrawResult or None
+        For methods that draw values for each record.
+    contract : str
+        The kind of the protection contract.
+    unmasked : tuple of str
+        Fields that are written as they were.
+    original_order : bool
+        Whether the records stand in the order of the original, and no field tells that order that is written as it
+        was and differs in every record.
+    identifying : tuple of str
+        Fields that are written as they were and differ in every record.
+    order : ndarray of intp, shape (records_out,), or None
+        Written record i is record ``order[i]`` of those that were kept, in the order of the original; None where they
+        stand in that order. A secret: it is in no output but the manifest.
+    """
+
+    JOB: ClassVar = "mask"
+    KEYS: ClassVar = (
+        "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
+        "linkage information_loss totals categories unchanged violations blocks repairs draw figures tested rules "
+        "engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying"
+    )
+
+    output: str
+    manifest: str
+    records_in: int
+    records_out: int
+    k: int
+    min_group: int
+    whole_record_k: int
+    linkage: float
+    information_loss: float
+    totals: tuple[TotalResult, ...]
+    categories: tuple[CategoryResult, ...]
+    unchanged: Mapping[str, float]
+    violations: int
+    blocks: tuple[BlockResult, ...]
+    rules: tuple[RuleResult, ...]
+    engines: tuple[EngineResult, ...]
+    not_applicable: Mapping[str, str]
+    allowed: tuple[str, ...]
+    notes: tuple[str, ...]
+    repairs: tuple[RepairResult, ...] = ()
+    figures: tuple[FigureResult, ...] = ()
+    excluded: tuple[int, ...] = field(default=(), repr=False)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    method: str = "mdav"
+    promise: str = ""
+    draw: DrawResult | None = None
+    contract: str = "identical-groups"
+    unmasked: tuple[str, ...] = ()
+    original_order: bool = False
+    identifying: tuple[str, ...] = ()
+    data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+    order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the written file obeys every rule that was to be kept, in every engine."""
+        return self.violations == 0 and all(engine.agrees for engine in self.engines)
+
+    @property
+    def tested(self) -> Tested:
+        """How many of the rules that were to be kept the written file tests."""
+        return Tested.of(self.rules, self.records_out)
+
+    @property
+    def verdict(self) -> str:
+        """What was and what was not protected, in a few sentences."""
+        return from_report("verdict.verdict", self)
+
+    @property
+    def notice(self) -> str:
+        """Whom this is for."""
+        return INTERNAL
+
+    @property
+    def _excluded_by_number(self) -> list[int]:
+        return [position + 1 for position in self.excluded]

@@ -1,0 +1,157 @@
+"""Rules on a file: how often they fired and failed, and whether the file tests them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from masktron.errors import Exit
+from masktron.serialised import Serialised, told_by_key
+from masktron.thresholds import Threshold
+
+FEW = 5
+"""A rule that fires on fewer records than this is hardly tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untested(Serialised):
+    """Why a rule is not tested by a file.
+
+    Attributes
+    ----------
+    what, hint : str
+        In a sentence each, as an error has them.
+    misnamed : bool
+        Whether it asks for a name or a place that the file does not have, as a misspelt rule does.
+    allowed : bool
+        Whether somebody said that it may be so.
+    """
+
+    what: str
+    hint: str
+    misnamed: bool
+    allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tested(Serialised):
+    """How many rules a file tests.
+
+    Attributes
+    ----------
+    rules : int
+        In play.
+    untested : tuple of str
+        Rules whose context matches no node, or that read a field that the file never has; then those that were not
+        evaluated.
+    few : tuple of str
+        Rules on records that fired on fewer than `FEW` of them, where the file has as many.
+    """
+
+    KEYS: ClassVar = "rules tested untested few"
+
+    rules: int
+    untested: tuple[str, ...]
+    few: tuple[str, ...]
+
+    @property
+    def tested(self) -> int:
+        """How many were."""
+        return self.rules - len(self.untested)
+
+    @classmethod
+    def of(cls, rules: Iterable[RuleResult], records: int, unevaluated: Sequence[str] = ()) -> Tested:
+        """Count the rules of a result, and the ids of those that were not evaluated."""
+        rules = tuple(rules)
+        untested = (*(rule.id for rule in rules if rule.untested is not None), *unevaluated)
+        thin = (rule for rule in rules if rule.of_records and rule.untested is None)
+        return cls(
+            len(rules) + len(unevaluated), untested, tuple(rule.id for rule in thin if rule.reached < FEW <= records)
+        )
+
+    def __str__(self) -> str:
+        noun = "rule" if self.rules == 1 else "rules"
+        said = f"{self.tested} of {self.rules} {noun} tested"
+        if self.few:
+            said += f", {len(self.few)} of them on fewer than {FEW} records: {', '.join(self.few)}"
+        return said + (f"; not tested: {', '.join(self.untested)}" if self.untested else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult(Serialised):
+    """One rule on one file.
+
+    Attributes
+    ----------
+    id : str
+    kind : str
+        Its class: linear, product, values, governing, domain, cross-record or opaque.
+    fired, failed, errors : int
+        Nodes on which it was evaluated, failed, and raised a dynamic error.
+    soft : bool
+        Marked as a warning in the rulebook; never the reason for an exit code, unless a threshold names it.
+    origin : str
+        File and line.
+    text : str
+        What the rulebook says of it, with the expressions of ``value-of`` in the place of values.
+    allowed : Threshold or None
+        Failures and errors that do not count.
+    of_records : bool
+        Whether it fires on records or on their fields; one on the root fires once and asks of the whole file.
+    untested : Untested or None
+        Where it fires on nothing, or reads a field that the file never has.
+    """
+
+    KEYS: ClassVar = "id class=kind fired failed errors soft origin untested"
+
+    id: str
+    kind: str
+    fired: int
+    failed: int
+    errors: int
+    soft: bool
+    origin: str
+    text: str = ""
+    allowed: Threshold | None = None
+    of_records: bool = True
+    untested: Untested | None = None
+
+    @property
+    def violations(self) -> int:
+        """Failures and errors."""
+        return self.failed + self.errors
+
+    @property
+    def reached(self) -> int:
+        """Nodes on which it was tried, with a verdict or an error."""
+        return self.fired + self.errors
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is hard and tests nothing although nobody said that this may be so."""
+        return self.untested is not None and not self.untested.allowed and not self.soft
+
+    @property
+    def passes(self) -> bool:
+        """Whether the rule is no reason for an exit code: it holds, is soft, or fails no more than it may.
+
+        A hard rule that tests nothing does not pass, unless it may.
+        """
+        if self.idle:
+            return False
+        if self.allowed is not None:
+            return self.allowed.admits(self.violations, self.fired)
+        return self.soft or not self.violations
+
+    def as_full_dict(self) -> dict[str, Any]:
+        """The same with text, threshold and verdict, as the results of `validate` and `check` have them."""
+        allowed = None if self.allowed is None else str(self.allowed)
+        return {**told_by_key(self), "text": self.text, "allowed": allowed, "passes": self.passes}
+
+
+def exit_code_of(rules: Iterable[RuleResult], *, holds: bool) -> Exit:
+    """Return what the command line does: a rule that asks for what the file does not have is wrong itself."""
+    if any(rule.idle and rule.untested is not None and rule.untested.misnamed for rule in rules):
+        return Exit.RULEBOOK
+    return Exit.COMPLIES if holds else Exit.VIOLATION

@@ -1,0 +1,88 @@
+"""Frozen results as plain data for JSON: the fields of a class by name, or the keys that it declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, ClassVar
+
+DIGITS = 6
+"""Decimals of a number in a result."""
+_AS_IS = frozenset({str, int, bool, NoneType})
+"""What JSON holds as it is: most values of findings, of which there can be millions."""
+
+
+class Serialised:
+    """A dataclass that tells itself as plain data with stable keys.
+
+    The keys are the names of its fields, in their order, unless the class declares them.
+
+    Attributes
+    ----------
+    KEYS : str
+        The keys in their order, with spaces between: names of fields or properties; ``key=name`` where both differ.
+    EXACT : frozenset of str
+        Names of those whose numbers are not rounded to `DIGITS` decimals.
+    """
+
+    __slots__ = ()
+    KEYS: ClassVar[str] = ""
+    EXACT: ClassVar[frozenset[str]] = frozenset()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data with the stable keys."""
+        return told_by_key(self)
+
+
+def told_by_key(result: Any, *, exact: bool = False) -> dict[str, Any]:
+    """Return what a dataclass declares, key by key.
+
+    Parameters
+    ----------
+    result : dataclass
+        With ``KEYS`` and ``EXACT`` as `Serialised` has them, or without.
+    exact : bool
+        Round no number.
+    """
+    told = {}
+    for key, name, as_is in _plan(result.__class__):
+        value = getattr(result, name)
+        told[key] = value if value.__class__ in _AS_IS else plain_data(value, exact=exact or as_is)
+    return told
+
+
+def plain_data(value: Any, *, exact: bool = False) -> Any:
+    """Return a value as JSON can hold it: rounded, without NaN and infinity, results by key, sequences as lists.
+
+    Parameters
+    ----------
+    value : object
+        A named tuple becomes a table of its fields.
+    exact : bool
+        Round no number.
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return (value if exact else round(value, DIGITS)) if math.isfinite(value) else None
+    if isinstance(value, Serialised):
+        return value.as_dict()
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict | Mapping):
+        return {key: one if one.__class__ in _AS_IS else plain_data(one, exact=exact) for key, one in value.items()}
+    if is_dataclass(value):
+        return told_by_key(value, exact=exact)
+    return [plain_data(one, exact=exact) for one in value]
+
+
+@cache
+def _plan(kind: type[Any]) -> tuple[tuple[str, str, bool], ...]:
+    """Return the keys of a class, each with the name of what it tells and whether its numbers are exact."""
+    declared = getattr(kind, "KEYS", "").split() or [slot.name for slot in fields(kind)]
+    exact: frozenset[str] = getattr(kind, "EXACT", frozenset())
+    pairs = (entry.partition("=") for entry in declared)
+    return tuple((key, name or key, (name or key) in exact) for key, _, name in pairs)

@@ -1,0 +1,66 @@
+"""Results declare their keys: those that a schema has, and none that they cannot tell."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import pytest
+
+import masktron.results
+from masktron.results import JobResult
+from masktron.serialised import Serialised, plain_data
+
+SCHEMAS = Path(__file__).parents[1] / "schemas"
+KINDS = [kind for kind in vars(masktron.results).values() if isinstance(kind, type) and is_dataclass(kind)]
+JOBS = [kind for kind in KINDS if issubclass(kind, JobResult)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_result_has_what_its_keys_name(kind: type[Serialised]) -> None:
+    for entry in kind.KEYS.split():
+        key, _, name = entry.partition("=")
+        assert hasattr(kind, name or key)
+    assert all(hasattr(kind, name) for name in kind.EXACT)
+
+
+@pytest.mark.parametrize("kind", JOBS, ids=lambda kind: kind.JOB)
+def test_the_keys_of_a_job_are_those_of_its_schema(kind: type[JobResult]) -> None:
+    schema = json.loads((SCHEMAS / f"{kind.JOB}.schema.json").read_text())
+    keys = [entry.partition("=")[0] for entry in kind.KEYS.split()] or [slot.name for slot in fields(kind)]
+    assert {"schema_version", "job", *keys} == set(schema["properties"])
+
+
+class Pair(NamedTuple):
+    name: str
+    size: float
+
+
+@dataclass(frozen=True)
+class Measure(Serialised):
+    KEYS: ClassVar = "length=size twice"
+    EXACT: ClassVar = frozenset({"twice"})
+
+    size: float
+
+    @property
+    def twice(self) -> float:
+        return 2 * self.size
+
+
+def test_plain_data_is_what_json_can_hold() -> None:
+    assert plain_data({"a": (1.23456789, math.nan, -math.inf), "b": [None, True, "x", 3]}) == {
+        "a": [1.234568, None, None],
+        "b": [None, True, "x", 3],
+    }
+    assert plain_data((Pair("p", 1 / 3),)) == [{"name": "p", "size": 0.333333}]
+    assert plain_data(1 / 3, exact=True) == 1 / 3
+    with pytest.raises(TypeError):
+        plain_data(object())
+
+
+def test_keys_can_have_another_name_and_exact_numbers() -> None:
+    assert plain_data([Measure(1 / 3)]) == [{"length": 0.333333, "twice": 2 / 3}]
