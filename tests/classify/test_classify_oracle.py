@@ -173,9 +173,10 @@ def test_contexts_and_rule_order_are_antecedents(
     node = element(record)
     true = {test: bool(etree.XPath(f"boolean({test})")(node)) for test in (first, second, one, two)}
     fired = [true[first], true[second] and not true[first]]
-    for edit, fires, test in zip(edits, fired, (one, two), strict=True):
-        if not isinstance(edit.constraint, OpaqueEdit):
-            assert holds(form_of(edit.constraint), record) == (not fires or true[test])
+    known = [not isinstance(edit.constraint, OpaqueEdit) for edit in edits]
+    assume(any(known))
+    for edit, is_known, fires, test in zip(edits, known, fired, (one, two), strict=True):
+        assert not is_known or holds(form_of(edit.constraint), record) == (not fires or true[test])
 
 
 plain_2 = st.one_of(
@@ -298,10 +299,10 @@ MODERN_TESTS += [
 @pytest.mark.parametrize("test", [*WHOLE_TESTS, *MODERN_TESTS, *(f"not({test})" for test in MODERN_TESTS)])
 def test_integrality_agrees_with_saxon(test: str) -> None:
     edit = edit_of(test, version="2.0")
-    for cell in (*CELLS, *(("", "abc", "200") if "castable" in test else ())):
-        expected = saxon_says(test, {"V1": cell})
-        if expected is not None:
-            assert holds(form_of(edit.constraint), {"V1": cell}) == expected, cell
+    cells = (*CELLS, *(("", "abc", "200") if "castable" in test else ()))
+    expected = {cell: answer for cell in cells if (answer := saxon_says(test, {"V1": cell})) is not None}
+    assert {cell: holds(form_of(edit.constraint), {"V1": cell}) for cell in expected} == expected
+    assert len(expected) >= 5
 
 
 rounded_values = st.tuples(

@@ -132,6 +132,8 @@ def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block, pr
         assert found is None
         return
     assert found is None or found[:2] == expected
+    if prefix > len(file.data):
+        assert (found is not None) == expected[1].flat
 
 
 @settings(max_examples=100)
