@@ -63,7 +63,7 @@ def columns(point: Sequence[float]) -> dict[str, NDArray[np.float64]]:
 TARGETS = st.lists(st.floats(-8, 8), min_size=3, max_size=3)
 
 
-@examples(120, full=300)
+@examples(50, full=300)
 @given(linear_cases(), TARGETS, st.sampled_from([Grid(0), Grid(2), Grid(12, digits=9)]))
 def test_no_rounding_of_a_wide_projection_breaks_a_condition(
     conditions: list[Comparison], target: list[float], grid: Grid
@@ -87,7 +87,7 @@ def test_no_rounding_of_a_wide_projection_breaks_a_condition(
     assume(tried)
 
 
-@examples(80, full=200)
+@examples(40, full=200)
 @given(linear_cases(), TARGETS)
 def test_no_point_of_the_grid_is_nearer_than_the_projection(
     conditions: list[Comparison], target: list[float]

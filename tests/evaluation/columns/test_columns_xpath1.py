@@ -328,7 +328,7 @@ def test_the_order_of_the_file_counts(source: str) -> None:
     assert (there.holds[sure] != turned.holds[sure]).any()
 
 
-@examples(150, full=400)
+@examples(60, full=400)
 @given(
     booleans(texts=True),
     st.lists(
@@ -351,7 +351,7 @@ def positional(source: str) -> bool:
     return "last()" in source or "[1]" in source or "[2]" in source or "[(" in source
 
 
-@examples(150, full=400)
+@examples(60, full=400)
 @given(
     booleans(texts=False),
     st.lists(
