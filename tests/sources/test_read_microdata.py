@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from examples import examples
 from masktron.errors import DocumentError
 from masktron.sources.records import Layout, Status
 from masktron.sources.xml.layout import detect_layout, survey
@@ -213,7 +214,7 @@ SOUND = b"""<?xml version="1.0" encoding="UTF-8"?>
 CHANGE = st.tuples(st.integers(0, len(SOUND)), st.integers(0, 12), st.binary(max_size=3) | st.just(b"<A>"))
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(examples(25, full=100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.lists(CHANGE, min_size=1, max_size=3))
 def test_a_damaged_file_is_refused_or_read_as_libxml2_reads_it(changes):
     damaged = SOUND
