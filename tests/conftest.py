@@ -1,8 +1,9 @@
-"""Shared set-up: hypothesis profiles, and where the public reference data are."""
+"""Shared set-up: hypothesis profiles, where the public reference data are, names of tests."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from paths import SHARED_DATA
 
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
 
-settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("full", settings.get_profile("ci"))  # tests with `examples` try all of theirs
+settings.register_profile(
+    "ci", max_examples=50, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("full", settings.get_profile("ci"), max_examples=100)  # and `examples` are all tried
 settings.register_profile("dev", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -24,3 +27,14 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the public reference data (../shared/data) are not here")
     return SHARED_DATA
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their argument: those of an archive hold the time, and would differ in every process."""
+    return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names that hold the address of an object: processes that share the tests find others, and run none."""
+    if addressed := [item.nodeid for item in items if re.search(r" at 0x[0-9a-f]{8,}", item.nodeid)]:
+        raise pytest.UsageError(f"these names differ in every process; give them ids: {addressed}")

@@ -58,5 +58,7 @@ def test_a_wheel_has_them_inside_the_package(tmp_path: Path) -> None:
 def test_every_schema_has_its_identity() -> None:
     import json
 
-    for path in (ROOT / "schemas").glob("*.schema.json"):
+    schemas = list((ROOT / "schemas").glob("*.schema.json"))
+    assert schemas
+    for path in schemas:
         assert json.loads(path.read_text())["$id"].endswith(f"/{path.name}")

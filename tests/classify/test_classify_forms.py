@@ -302,9 +302,21 @@ def test_no_value_is_out_of_reach(expression: MonomialSum, one: Range, two: Rang
         assert in_range(found, worth), (values, worth)
 
 
+def points(interval_: Range) -> list[Fraction]:
+    """Points of an interval that lie next to its ends, or far out where it has none."""
+    low = Fraction(-(10**9)) if interval_.low is None else interval_.low
+    high = Fraction(10**9) if interval_.high is None else interval_.high
+    tried = {low, high, low + Fraction(1, 10**9), high - Fraction(1, 10**9), (low + high) / 2, Fraction(0)}
+    return [point for point in tried if in_range(interval_, point)]
+
+
 @given(ranges, ranges)
 def test_the_reach_of_a_product_is_no_wider_than_it_must(one: Range, two: Range) -> None:
     found = reach(MonomialSum.of([((("A", 1), ("B", 1)), Fraction(1))]), {"A": one, "B": two})
+    products = [a * b for a in points(one) for b in points(two)]
+    if products:  # a number above and below at once has none
+        assert min(products) < (Fraction(-(10**6)) if found.low is None else found.low + Fraction(1, 10**6))
+        assert max(products) > (Fraction(10**6) if found.high is None else found.high - Fraction(1, 10**6))
     for end, is_open in ((found.low, found.low_open), (found.high, found.high_open)):
         if end == 0 and not is_open:
             assert in_range(one, Fraction(0)) or in_range(two, Fraction(0))

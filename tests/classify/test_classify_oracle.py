@@ -11,15 +11,14 @@ from collections.abc import Mapping
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from lxml import etree
-from saxonche import PySaxonApiError
 
 from examples import examples
 from masktron.classify import Edit, classify
 from masktron.classify.forms import CellValue, form_of, holds, number_of, satisfied
 from masktron.constraints import OpaqueEdit
-from masktron.engines.saxon_engine import SaxonEngine
+from record_oracles import element, saxon_says
 from rulebook_builder import edit_of, rulebook
 
 NUMBERS = ("V1", "V2", "V3")
@@ -130,14 +129,6 @@ simple_1 = st.one_of(
 )
 
 
-def element(record: Mapping[str, str | None]) -> etree._Element:
-    made = etree.Element("Record")
-    for name, text in record.items():
-        if text is not None:
-            etree.SubElement(made, name).text = text
-    return etree.fromstring(etree.tostring(made))  # as parsed: without empty text nodes
-
-
 def form_holds(edit: Edit, record: Mapping[str, CellValue]) -> bool:
     assume(not (isinstance(edit.constraint, OpaqueEdit) and "alternatives" in edit.constraint.reason))
     if isinstance(edit.constraint, OpaqueEdit):
@@ -145,7 +136,7 @@ def form_holds(edit: Edit, record: Mapping[str, CellValue]) -> bool:
     return holds(form_of(edit.constraint), record)
 
 
-@examples(200, full=500)
+@examples(80, full=500)
 @given(combined(simple_1), loose_records)
 def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
@@ -157,14 +148,14 @@ sums_1 = st.tuples(sums(st.one_of(fields, fields, constants)), relations, sums(s
 )
 
 
-@examples(120, full=300)
+@examples(50, full=300)
 @given(st.one_of(sums_1, sums_1.map(lambda test: f"not({test})"), combined(sums_1)), loose_records)
 def test_the_form_of_a_sum_of_products_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@examples(75, full=150)
+@examples(40, full=150)
 @given(simple_1, simple_1, simple_1, simple_1, loose_records)
 def test_contexts_and_rule_order_are_antecedents(
     first: str, second: str, one: str, two: str, record: dict[str, str | None]
@@ -173,9 +164,10 @@ def test_contexts_and_rule_order_are_antecedents(
     node = element(record)
     true = {test: bool(etree.XPath(f"boolean({test})")(node)) for test in (first, second, one, two)}
     fired = [true[first], true[second] and not true[first]]
-    for edit, fires, test in zip(edits, fired, (one, two), strict=True):
-        if not isinstance(edit.constraint, OpaqueEdit):
-            assert holds(form_of(edit.constraint), record) == (not fires or true[test])
+    known = [not isinstance(edit.constraint, OpaqueEdit) for edit in edits]
+    assume(any(known))
+    for edit, is_known, fires, test in zip(edits, known, fired, (one, two), strict=True):
+        assert not is_known or holds(form_of(edit.constraint), record) == (not fires or true[test])
 
 
 plain_2 = st.one_of(
@@ -229,7 +221,7 @@ simple_2 = st.one_of(
 )
 
 
-@examples(130, full=400)
+@examples(50, full=400)
 @given(combined(simple_2), clean_records)
 def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
@@ -239,19 +231,6 @@ def by_saxon(test: str, record: Mapping[str, str | None]) -> bool:
     expected = saxon_says(test, record)
     assume(expected is not None)
     return bool(expected)
-
-
-def saxon_says(test: str, record: Mapping[str, str | None]) -> bool | None:
-    """None where Saxon stops with an error."""
-    processor = SaxonEngine.processor()
-    engine = processor.new_xpath_processor()
-    engine.declare_namespace("xs", "http://www.w3.org/2001/XMLSchema")
-    document = processor.parse_xml(xml_text=etree.tostring(element(record), encoding="unicode"))
-    engine.set_context(xdm_item=document.children[0])
-    try:
-        return bool(engine.effective_boolean_value(test))
-    except PySaxonApiError:
-        return None
 
 
 WHOLE_TESTS = [
@@ -298,10 +277,10 @@ MODERN_TESTS += [
 @pytest.mark.parametrize("test", [*WHOLE_TESTS, *MODERN_TESTS, *(f"not({test})" for test in MODERN_TESTS)])
 def test_integrality_agrees_with_saxon(test: str) -> None:
     edit = edit_of(test, version="2.0")
-    for cell in (*CELLS, *(("", "abc", "200") if "castable" in test else ())):
-        expected = saxon_says(test, {"V1": cell})
-        if expected is not None:
-            assert holds(form_of(edit.constraint), {"V1": cell}) == expected, cell
+    cells = (*CELLS, *(("", "abc", "200") if "castable" in test else ()))
+    expected = {cell: answer for cell in cells if (answer := saxon_says(test, {"V1": cell})) is not None}
+    assert {cell: holds(form_of(edit.constraint), {"V1": cell}) for cell in expected} == expected
+    assert len(expected) >= 5
 
 
 rounded_values = st.tuples(
@@ -316,14 +295,14 @@ roundings = st.tuples(
 roundings = st.one_of(roundings, roundings.map(lambda test: f"not({test})"))
 
 
-@examples(120, full=300)
+@examples(50, full=300)
 @given(roundings, loose_records)
 def test_the_form_of_a_rounded_number_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@examples(120, full=300)
+@examples(50, full=300)
 @given(roundings, clean_records)
 def test_the_form_of_a_rounded_number_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
@@ -339,13 +318,13 @@ tolerances = st.tuples(
 ).map(lambda p: f"abs({p[0]} + 0) {p[1]} {p[2]}")
 
 
-@examples(60, full=300)
+@examples(25, full=300)
 @given(st.one_of(tolerances, tolerances.map(lambda test: f"not({test})"), combined(tolerances)), clean_records)
 def test_the_form_of_a_tolerance_on_products_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
 
 
-@settings(max_examples=150)
+@examples(60, full=150)
 @given(combined(simple_1), st.lists(loose_records, min_size=1, max_size=5))
 def test_columns_agree_with_single_records(test: str, records: list[dict[str, str | None]]) -> None:
     edit = edit_of(test)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,6 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from across_rules import (
+    BOTH,
+    CONSTANT,
+    DOMAIN,
+    FIELDS,
+    GOOD,
+    LAYOUT,
+    LETS,
+    NAMESPACED,
+    UNIQUE,
+    UNIQUE_LATER,
+    WHOLE,
+    WHOLE_LATER,
+    book_of,
+    in_version,
+    plain,
+    qualified,
+    rows_of,
+)
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
 from examples import examples
 from masktron.evaluation.across.engine import ColumnJudge
@@ -23,131 +40,16 @@ from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.request import EvaluationRequest
-from masktron.rulebook.schema import Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
 from masktron.sources.key_table import KeyTable
 from masktron.sources.records import Layout
-from rulebook_builder import layout, rulebook
+from rulebook_builder import rulebook
 
-BOTH: tuple[XPathVersion, ...] = ("1.0", "2.0")
-LATER: tuple[XPathVersion, ...] = ("2.0", "3.1")
-LAYOUT = layout("@id", "ID", "A", "B", "V")
-
-UNIQUE = [
-    "count(//Record[ID = current()/ID]) = 1",
-    "count(/Records/Record[ID = current()/ID]) = 1",
-    "count(../Record[ID = current()/ID]) = 1",
-    "count(../Record[current()/ID = ID]) < 2",
-    "count(parent::Records/Record[ID = current()/ID]) = 1",
-    "count(parent::*/*[ID = current()/ID]) = 1",
-    "count(ancestor::Records/Record[ID = current()/ID]) = 1",
-    "count(//Record[./ID = current()/./ID]) = 1",
-    "count(//Record[@id = current()/@id]) = 1",
-    "count(//@id[. = current()/@id]) = 1",
-    "count(//ID[. = current()/ID]) = 1",
-    "count(//Record/ID[. = current()/ID]) = 1",
-    "count(//Record[ID[. = current()/ID]]) = 1 or true()",
-    "not(preceding-sibling::Record/ID = ID)",
-    "not(ID = preceding-sibling::Record/ID)",
-    "not(ID = preceding-sibling::*/ID)",
-    "not(ID = following-sibling::Record/ID)",
-    "not(ID = preceding::ID)",
-    "not(ID = preceding::Record/ID)",
-    "not(preceding-sibling::Record[ID = current()/ID])",
-    "count(preceding-sibling::Record[ID = current()/ID]) = 0",
-    "count(following-sibling::Record[ID = current()/ID]) = count(preceding-sibling::Record[ID = current()/ID])",
-    "boolean(following-sibling::*[ID = current()/ID]) or B = 1",
-    "count(//Record[A = current()/A and B = current()/B]) = 1",
-    "count(//Record[A = current()/A][B = current()/B]) = 1",
-    "count(//Record[(A = current()/A and B = current()/B) and ID = current()/ID]) <= 1",
-    "not(preceding-sibling::Record[A = current()/A and B = current()/B])",
-    "count(//Record[concat(A, '|', B) = concat(current()/A, '|', current()/B)]) = 1",
-    "count(//Record[concat(A, B) = current()/ID]) = 0",
-    "count(//Record[normalize-space(ID) = normalize-space(current()/ID)]) = 1",
-    "count(//Record[string(ID) = string(current()/ID)]) = 1",
-    "count(//Record[number(ID) = number(current()/ID)]) = 1",
-    "count(//Record[concat(A, '') = current()/A]) < 2",
-    "count(//Record[ID = current()/ID and generate-id() != generate-id(current())]) = 0",
-    "ID = //Record/A",
-    "not(ID) or not(ID = //Record/A) or A = '1'",
-    "A != //ID",
-    "not(A != //Record/ID)",
-    "count(//Record[ID = current()/A]) >= 1 or not(A)",
-]
-UNIQUE_LATER = [
-    "count(//Record[ID eq current()/ID]) eq 1",
-    "count(index-of(//ID, ID)) = 1",
-    "for $i in ID return count(//Record[ID = $i]) = 1",
-    "every $i in ID satisfies count(//Record[ID = $i]) = 1",
-    "empty(preceding-sibling::Record[ID = current()/ID])",
-    "not(exists(//Record[ID = current()/ID][not(. is current())]))",
-    "some $v in //Record/A satisfies $v = ID",
-    "if (ID) then count(//Record[ID = current()/ID]) = 1 else true()",
-    "ID = distinct-values(//Record/A)",
-    "count(//Record[ID = current()/ID]) div 3 lt 0.5",
-]
-WHOLE = [
-    "count(//Record) = 4",
-    "count(//Record[A = 1]) >= 2",
-    "count(//Record[A = 1]) div count(//Record) <= 0.5",
-    "count(/Records/Record/V) = count(//Record)",
-    "sum(//V) = 6",
-    "sum(//Record/V) = sum(//Record/B)",
-    "sum(//Record[A = 1]/V) <= 10",
-    "sum(//V[. > 1]) > 3",
-    "abs(sum(//V) - 6) <= 2",
-    "V <= 0.5 * sum(//Record/V)",
-    "V > sum(//V) div count(//V)",
-    "sum(//Record[A = current()/A]/V) <= 5",
-    "V <= 0.9 * sum(//Record[A = current()/A]/V)",
-    "not(//Record[A = '2'])",
-    "//Record/A = '1'",
-    "//A = 2 or //V",
-    "count(preceding-sibling::Record) < 3",
-    "sum(//V) + A > 3 and count(//Record[B]) > 1",
-]
-WHOLE_LATER = [
-    "count(//ID) = count(distinct-values(//ID))",
-    "count(distinct-values(//Record/A)) < 3",
-    "max(//V) <= 3",
-    "min(//V) >= 0 and avg(//V) < 2.5",
-    "V <= max(//V) div 2",
-    "exists(//Record[A = '1']) and empty(//Record[A = '7'])",
-    "max(//Record[A = 'no such']/V) > 3",
-    "sum(//Record[A = 'no such']/V) idiv 1 = 0",
-]
-CONSTANT = [test for test in (*WHOLE, *WHOLE_LATER) if "current()" not in test and not test.startswith("V ")]
-
-cells = st.sampled_from([None, "", "1", "1", "01", "1.0", "2", " 1", "x", "3.25", "-0", "0.1"])
 numbers = st.sampled_from([None, "1", "0.1", "2.5", "1.14", "3", "-4.7", "1e3", "", "x"])
-plain = st.sampled_from(["1", "0.1", "2.5", "1.14", "3", "-4.7"])
-
-
-def rows_of(value: st.SearchStrategy[str | None]) -> st.SearchStrategy[list[Row]]:
-    return st.lists(
-        st.fixed_dictionaries({"@id": cells, "ID": cells, "A": cells, "B": value, "V": value}), max_size=9
-    )
 
 
 rows = st.one_of(rows_of(numbers), rows_of(plain))
-
-
-def book_of(
-    tests: Sequence[str],
-    version: XPathVersion,
-    *,
-    context: str = "Record",
-    kind: Literal["assert", "report"] = "assert",
-    message: str = "ID",
-) -> Rulebook:
-    book = rulebook([(context, test) for test in tests], version=version, kind=kind)
-    # one pattern a rule: within a pattern, only the first would fire
-    pattern = book.patterns[0]
-    patterns = []
-    for rule in pattern.rules:
-        checks = tuple(replace(c, message=("it is ", ValueOf(message), "!")) for c in rule.checks)
-        patterns.append(replace(pattern, rules=(replace(rule, checks=checks),)))
-    return replace(book, patterns=tuple(patterns))
 
 
 def compare(
@@ -202,16 +104,6 @@ def test_totals_may_stand_at_the_root(version: XPathVersion, context: str, data:
     compare(book_of(tests, version, context=context, kind="report", message="count(//Record)"), LAYOUT, data, 3)
 
 
-GOOD: list[Row] = [{"@id": str(i), "ID": str(i % 4), "A": str(i % 2), "B": "1", "V": f"{i}.14"} for i in range(1, 8)]
-
-
-def in_version(version: XPathVersion) -> list[str]:
-    """Forms that a version knows."""
-    if version == "1.0":
-        return [test for test in (*UNIQUE, *WHOLE) if "abs" not in test]
-    return [*UNIQUE, *UNIQUE_LATER, *WHOLE, *WHOLE_LATER]
-
-
 @pytest.mark.parametrize(("version", "test"), [(version, test) for version in BOTH for test in in_version(version)])
 def test_every_form_is_evaluated_on_plain_records(version: XPathVersion, test: str) -> None:
     nested = "[ID[" in test
@@ -232,20 +124,6 @@ def test_sums_are_bit_by_bit_those_of_the_engine(version: XPathVersion, total: s
     assert compare(book_of([f"{total} > 0.2"], version, message=total), LAYOUT, tenth, 1) == {0}
 
 
-LETS = [
-    ({}, {"own": "ID"}, "count(//Record[ID = $own]) = 1"),
-    ({}, {"own": "string(ID)"}, "count(//Record[ID = $own]) = 1"),
-    ({}, {"own": "current()/ID"}, "not(preceding-sibling::Record/ID = $own)"),
-    ({}, {"same": "count(//Record[ID = current()/ID])"}, "$same = 1"),
-    ({}, {"same": "//Record[A = current()/A]"}, "count($same) < 3 and sum($same/V) < 9"),
-    ({"ids": "//Record/ID"}, {}, "count($ids[. = current()/ID]) = 1"),
-    ({"total": "sum(//Record/V)"}, {}, "V <= 0.5 * $total"),
-    ({"total": "sum(//V)", "half": "$total div 2"}, {"own": "V"}, "$own <= $half"),
-    ({"code": "1"}, {}, "count(//Record[A = $code]) < 3"),
-    ({"codes": "//Record[A = 1]/ID"}, {"a": "A"}, "not(A) or $a = $codes"),
-]
-
-
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize(("shared", "own", "test"), LETS)
 @settings(max_examples=4)
@@ -257,18 +135,6 @@ def test_variables_stand_for_what_they_select(
         book = rulebook([("Record", test)], version=version, schema_lets=schema, pattern_lets=pattern, rule_lets=own)
         # in XPath 2, a condition on a text may be an error
         assert compare(book, LAYOUT, data, 2) == {0} or version != "1.0"
-
-
-FIELDS = [
-    ("ID", "count(//ID[. = current()]) = 1"),
-    ("ID", "not(. = preceding::ID)"),
-    ("Record/ID", "not(. = ../preceding-sibling::Record/ID)"),
-    ("@id", "count(//@id[. = current()]) = 1"),
-    ("V", ". <= 0.9 * sum(//V)"),
-    ("V", ". <= 0.9 * sum(//Record[A = current()/../A]/V)"),
-    ("Record[A = 1]", "count(//Record[A = 1 and ID = current()/ID]) = 1"),
-    ("Records/Record", "count(//Record[ID = current()/ID]) = 1"),
-]
 
 
 @pytest.mark.parametrize("version", BOTH)
@@ -295,18 +161,6 @@ def test_only_the_first_rule_of_a_pattern_fires(version: XPathVersion, data: lis
     assert compare(book, LAYOUT, data, 2) == {0, 1}
 
 
-DOMAIN = [
-    "A = document('o.xml')//A",
-    "A = document('o.xml')/Records/Record/ID",
-    "not(A) or document('o.xml')//Record/A = A",
-    "not(A != document('o.xml')//A)",
-    "count(document('o.xml')//Record) = count(//Record)",
-    "sum(document('o.xml')//V) = sum(//V)",
-    "count(document('o.xml')//Record[ID = current()/ID]) = 1",
-    "V <= 0.9 * sum(document('o.xml')//Record[A = current()/A]/V)",
-]
-
-
 @pytest.mark.parametrize("version", BOTH)
 @examples(4, full=10)
 @given(data=rows_of(plain), original=rows_of(plain))
@@ -316,13 +170,6 @@ def test_values_of_the_original(version: XPathVersion, data: list[Row], original
         tests.append("some $v in doc('o.xml')//A satisfies $v = A")
     book = replace(book_of(tests, version), documents=("o.xml",))
     assert compare(book, LAYOUT, data, 2, original) >= set(range(7)) - {5}
-
-
-NAMESPACED = layout("@id", "ID", "A", "B", "V", namespace="urn:p")
-
-
-def qualified(test: str) -> str:
-    return re.sub(r"(?<![\w@'$-])(?=(Records?|ID|A|B|V)\b(?!'))", "p:", test)
 
 
 @pytest.mark.parametrize("version", BOTH)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import EngineChoice, evaluate
@@ -228,7 +229,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize("engine", ["auto", "saxon"])
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(examples(100, full=250), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12), size=st.integers(1, 200))
 def test_no_file_is_cut_wrongly(tmp_path: Path, engine: EngineChoice, pieces: list[str], size: int) -> None:
     path = tmp_path / "data.xml"

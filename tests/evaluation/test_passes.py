@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_across import (
+
+from across_rules import (
     BOTH,
     CONSTANT,
     DOMAIN,
@@ -27,9 +28,9 @@ from test_across import (
     plain,
     rows_of,
 )
-
 from across_runs import Row, texts, write
 from cli_runner import Runner, write_rules
+from examples import examples
 from masktron.errors import RulebookError
 from masktron.evaluation import tiered
 from masktron.evaluation.across.two_passes import FlatTable
@@ -134,7 +135,7 @@ def compare(
 
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("rows", [plain_rows, odd_rows], ids=["plain", "odd"])
-@settings(max_examples=4)
+@examples(2, full=8)
 @given(data=st.data())
 def test_all_forms_say_what_the_whole_document_says(
     version: XPathVersion, rows: st.SearchStrategy[list[Row]], data: st.DataObject

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from test_across import (
+
+import masktron
+from across_rules import (
     BOTH,
     CONSTANT,
     DOMAIN,
@@ -31,10 +33,9 @@ from test_across import (
     qualified,
     rows_of,
 )
-
-import masktron
 from across_runs import Row, texts, write
 from cli_runner import write_data, write_rules
+from examples import examples
 from masktron.errors import ViolationError
 from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
@@ -103,17 +104,9 @@ def test_every_form_is_recounted_on_plain_records(version: XPathVersion) -> None
 
 
 @pytest.mark.parametrize("version", BOTH)
-@settings(max_examples=2)
+@examples(2, full=150)
 @given(data=rows.filter(bool))
 def test_engines_recount_what_they_find_in_the_whole_document(version: XPathVersion, data: list[Row]) -> None:
-    compare(book_of(in_version(version), version, message="A"), data)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("version", BOTH)
-@settings(max_examples=150)
-@given(data=rows.filter(bool))
-def test_engines_recount_what_they_find_in_many_documents(version: XPathVersion, data: list[Row]) -> None:
     compare(book_of(in_version(version), version, message="A"), data)
 
 

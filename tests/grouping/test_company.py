@@ -6,15 +6,16 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from masktron.grouping import nearest_group as module
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.nearest_group import nearest_group
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(st.integers(0, 2**32 - 1))
 def test_it_is_the_nearest_and_there_is_none_only_if_none_exists(seed: int) -> None:
     generator = np.random.default_rng(seed)

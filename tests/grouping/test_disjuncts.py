@@ -86,10 +86,14 @@ def test_a_witness_satisfies_every_rule_in_the_place_of_every_member(seed: int) 
     disjuncts = Disjuncts.of(n, matrices, bounds)
     members = generator.choice(n, size=int(generator.integers(1, 5)), replace=False)
     for witness, good in zip(members, disjuncts.witnesses(members), strict=True):
-        if good:
+        kept = []
+        for a, b, low in tests:
+            first = (masked[members, a] <= fixed[members, b]).all()
+            second = (masked[members, 1 - a] >= low).all()
+            kept.append(second or (first and masked[witness, a] <= fixed[members, b].min()))
             for host in members:
-                for a, b, low in tests:
-                    assert masked[witness, a] <= fixed[host, b] or masked[witness, 1 - a] >= low
+                assert not good or masked[witness, a] <= fixed[host, b] or masked[witness, 1 - a] >= low
+        assert good == all(kept), "a disjunct that all share, with its limit"
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from masktron.grouping import exchange
 from masktron.grouping.admissible import spread
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
@@ -27,7 +28,7 @@ def lack(disjuncts: Disjuncts, labels: np.ndarray) -> int:
     return int(disjuncts.lacking(counts, np.array([len(own) for own in groups])).sum())
 
 
-@settings(max_examples=200)
+@examples(80, full=200)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_nothing_is_lost(seed: int, repair: bool) -> None:
     generator = np.random.default_rng(seed)

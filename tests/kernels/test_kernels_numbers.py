@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from columns_twin import TwinBatch, batch_of
-from masktron.sources.columns import Batch, NumberForm, Numbers
+from columns_twin import batch_of, real
+from examples import examples
+from masktron.sources.columns import NumberForm, Numbers
 from masktron.sources.records import Field, Layout
 
 LAYOUT = Layout(("D", "R"), (Field("V", "V"), Field("@a", "a", True)))
@@ -53,12 +54,6 @@ HARD = (
 )
 
 
-def real(twin: TwinBatch) -> Batch:
-    """The same batch, read by the kernels."""
-    names = ("layout", "codec", "offset", "first", "starts", "stops", "lines", "odd", "cells")
-    return Batch(buffer=twin.buffer.copy(), **{name: getattr(twin, name) for name in names})
-
-
 def bits(numbers: Numbers) -> list[tuple[object, ...]]:
     return list(
         zip(
@@ -81,7 +76,7 @@ def assert_like_the_twin(lexemes: list[str | None]) -> None:
             assert found == expected, lexeme
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(st.lists(st.one_of(PLAIN, NEAR, st.none(), st.sampled_from(FORMS)), max_size=12))
 @example([*FORMS, None, "&", "1\r"])
 def test_cells_are_read_as_the_twin_reads_them(lexemes):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
+from examples import examples
 from masktron.arrays import Floats
 from masktron.kernels.nearest_point import Outcome, nearest_points
 from masktron.kernels.nearest_point_rows import project_rows
@@ -78,7 +79,7 @@ def optimal(normals: Floats, excess: Floats, equal: int, move: Floats) -> bool:
 
 
 @pytest.mark.parametrize("project", WAYS, ids=lambda way: way.__name__)
-@settings(max_examples=150)
+@examples(60, full=150)
 @given(polyhedra())
 def test_what_is_found_is_optimal_and_what_is_not_does_not_exist(
     project: type[None], polyhedron: tuple[Floats, Floats, int]

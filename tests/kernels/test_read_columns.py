@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_kernels_numbers import LAYOUT, real
 
-from columns_twin import batch_of
+from columns_twin import batch_of, real
 from masktron.kernels.texts import code_texts
+from masktron.sources.records import Field, Layout
 
+LAYOUT = Layout(("D", "R"), (Field("V", "V"), Field("@a", "a", True)))
 LEXEMES = st.one_of(
     st.none(), st.text(alphabet="aAbé€ \t0\n&𝄞", max_size=3), st.text(max_size=40).filter(str.isprintable)
 )

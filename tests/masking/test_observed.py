@@ -75,6 +75,8 @@ def test_what_was_to_be_a_mean_is_capped(aggregator: str) -> None:
 @pytest.mark.parametrize("aggregator", ["median", "mode", "medoid"])
 def test_what_is_observed_by_plan_is_counted_only(aggregator: str) -> None:
     refuse_observed([block_of(aggregator, True, True, True)], 0.0)
+    with pytest.raises(InfeasibleError, match="A, B: 3 groups"):
+        refuse_observed([block_of(aggregator, True, True, True), block_of("mean", True, True, True)], 0.0)
 
 
 def test_each_block_has_its_own_cap_and_all_that_are_over_are_named() -> None:
@@ -110,6 +112,12 @@ def test_allowed_pairs_are_copied_however_they_were_found(tmp_path: Path) -> Non
     assert (block.copied, block.coincident, block.observed_share) == (block.groups, 0, 10.0 * block.groups)
     with pytest.raises(masktron.InfeasibleError, match="S, A: 3 groups, 30 % of the records"):
         mask(tmp_path, pairs(1), ALLOWED, k=3, max_observed_share=20, manifest=tmp_path / "n.json")
+
+
+@pytest.mark.parametrize("aggregator", ["median", "medoid"])
+def test_values_that_are_observed_by_plan_are_told(aggregator: str, tmp_path: Path) -> None:
+    (block,) = mask(tmp_path, pairs(1), "A >= S", k=3, aggregator=aggregator, max_observed_share=0).blocks
+    assert block.observed_share > 0
 
 
 def test_what_k_records_hold_is_nobodys(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from masktron.errors import UsageError
 from masktron.measures.interval_disclosure import PERCENTS, File, by_deviation, by_ranks
 
@@ -128,7 +129,7 @@ def test_deviation_by_hand() -> None:
     assert by_deviation(original, original + np.array([[5.0], [-95.0]]), deviation_of="masked") == 5
 
 
-@settings(max_examples=100)
+@examples(50, full=100)
 @given(seed=st.integers(0, 10**6))
 def test_properties(seed: int) -> None:
     original, masked = random_file(seed)

@@ -7,11 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from examples import examples
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
 from masktron.kernels import linkage as kernel
@@ -52,7 +53,7 @@ def files(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return original, masked
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(pair=files())
 def test_all_pairs(pair: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
     assert linkage(*pair) == pytest.approx(brute_force(*pair), rel=1e-12)
@@ -95,7 +96,7 @@ def test_bad_arguments() -> None:
         linkage(np.zeros((1, 1)), np.full((1, 1), np.inf))
 
 
-@settings(max_examples=200)
+@examples(80, full=200)
 @given(pair=files(), workers=st.sampled_from([1, 2]), capacity=st.sampled_from([2, 3, 64]))
 def test_the_tree_and_its_twin_give_the_same_credits(
     pair: tuple[NDArray[np.float64], NDArray[np.float64]], workers: int, capacity: int

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from examples import examples
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.integers import as_integers
 from masktron.kernels.mdav import mdav
 from masktron.partitions.mdav import partition, standardise
+from slow_mdav import slow_mdav
 
 EIA = [
     "UTILITYID",
@@ -33,45 +35,6 @@ EIA = [
 ]
 
 
-def slow_mdav(points: NDArray[np.float64], k: int) -> list[int]:
-    """The definition, word for word: exact rational means, full sorts, one record at a time."""
-    rows = [[float(x) for x in row] for row in points]
-    rest = list(range(len(rows)))
-    labels = [-1] * len(rows)
-
-    def squared(record: int, center: list[float]) -> float:
-        total = 0.0
-        for x, c in zip(rows[record], center, strict=True):
-            total += (x - c) * (x - c)
-        return total
-
-    def take(center: int, group: int) -> None:
-        others = sorted((squared(i, rows[center]), i) for i in rest if i != center)
-        for i in [center, *(i for _, i in others[: k - 1])]:
-            labels[i] = group
-            rest.remove(i)
-
-    def farthest(center: list[float]) -> int:
-        return min(rest, key=lambda i: (-squared(i, center), i))
-
-    def mean() -> list[float]:
-        exact = [sum(Fraction(rows[i][j]) for i in rest) / len(rest) for j in range(points.shape[1])]
-        return [float(m) for m in exact]
-
-    group = 0
-    while len(rest) >= 3 * k:
-        first = farthest(mean())
-        take(first, group)
-        take(farthest(rows[first]), group + 1)
-        group += 2
-    if len(rest) >= 2 * k:
-        take(farthest(mean()), group)
-        group += 1
-    for i in rest:
-        labels[i] = group
-    return labels
-
-
 @st.composite
 def tied_points(draw: st.DrawFn) -> NDArray[np.float64]:
     shape = (draw(st.integers(1, 60)), draw(st.integers(1, 5)))
@@ -81,7 +44,7 @@ def tied_points(draw: st.DrawFn) -> NDArray[np.float64]:
     return standardise(points) if draw(st.booleans()) else points * scale
 
 
-@settings(max_examples=150)
+@examples(60, full=150)
 @given(points=tied_points(), k=st.integers(1, 7))
 def test_fast_and_slow_agree(points: NDArray[np.float64], k: int) -> None:
     k = min(k, len(points))
@@ -107,7 +70,7 @@ def test_mean_decides_ties_exactly(seed: int) -> None:
     assert mdav(points, 3).tolist() == slow_mdav(points, 3)
 
 
-@settings(max_examples=100)
+@examples(50, full=100)
 @given(points=tied_points(), k=st.integers(1, 12))
 def test_groups_have_k_to_2k_minus_1_records(points: NDArray[np.float64], k: int) -> None:
     k = min(k, len(points))

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from test_mdav import slow_mdav
 
 import masktron.kernels.mdav as dispatch
 import masktron.kernels.mdav_tree as tree
+from examples import examples
 from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
+from slow_mdav import slow_mdav
 
 
 def through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
@@ -132,7 +133,7 @@ def test_reference_data_by_the_definition_with_fractions(shared_data: Path, file
         assert through_tree(points, k).tolist() == slow_mdav(points, k)
 
 
-@settings(max_examples=300)
+@examples(120, full=300)
 @given(
     values=st.lists(st.floats(-1e60, 1e60, allow_subnormal=False), min_size=1, max_size=12),
     count=st.integers(1, 2**31 - 1),

@@ -112,7 +112,7 @@ rows_of_numbers = st.lists(
 
 
 @given(rows_of_numbers, st.sampled_from([1, 10, 1000]))
-@examples(80, full=200)
+@examples(40, full=200)
 def test_systems_are_decided_as_by_elimination(
     drawn: list[tuple[tuple[int, int, int], str, int]], denominator: int
 ) -> None:

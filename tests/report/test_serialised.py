@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import pytest
@@ -13,8 +12,8 @@ import pytest
 import masktron.results
 from masktron.results import JobResult
 from masktron.serialised import Serialised, plain_data
+from paths import SCHEMAS
 
-SCHEMAS = Path(__file__).parents[1] / "schemas"
 KINDS = [kind for kind in vars(masktron.results).values() if isinstance(kind, type) and is_dataclass(kind)]
 JOBS = [kind for kind in KINDS if issubclass(kind, JobResult)]
 

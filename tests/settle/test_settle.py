@@ -211,7 +211,9 @@ def test_every_solvable_linear_system_is_solved(seed: int, variables: int, count
         terms = tuple((name, Fraction(c)) for name, c in zip(names, coefficients, strict=True) if c)
         if len(terms) > 1:
             atoms.append(Linear(terms, "=", sum((c * point[name] for name, c in terms), Fraction(0))))
-    for way in recipes(names, equalities(asked(*atoms))):
+    ways = recipes(names, equalities(asked(*atoms)))
+    assert ways
+    for way in ways:
         values = way.complete({name: point[name] + 3 for name in way.free})
         assert values is not None
         assert all(holds(((atom,),), values) for atom in atoms)

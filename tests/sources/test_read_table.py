@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from flat_files import flat_files
 from masktron.sources.records import Records
 from masktron.sources.xml import plain as plain_module
@@ -38,7 +39,7 @@ def same(one: Records, other: Records) -> None:
         assert column.decimals == second.decimals, name
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(examples(60, full=150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(file=flat_files(), codes=st.sampled_from([{}, CODES]))
 def test_generated_files(folder: Path, file: object, codes: dict[str, frozenset[str]]) -> None:
     path = folder / "data.xml"

@@ -124,3 +124,9 @@ def batch_of(layout: Layout, rows: Sequence[Mapping[str, str | None]], *, first:
         odd=np.zeros(len(rows), dtype=np.bool_),
         cells=tuple(Cells(where[at, 0], where[at, 1], status[at]) for at in range(len(layout.fields))),
     )
+
+
+def real(twin: TwinBatch) -> Batch:
+    """The same batch, read by the kernels."""
+    names = ("layout", "codec", "offset", "first", "starts", "stops", "lines", "odd", "cells")
+    return Batch(buffer=twin.buffer.copy(), **{name: getattr(twin, name) for name in names})

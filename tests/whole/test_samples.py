@@ -190,7 +190,9 @@ def test_the_configuration_gives_every_field_a_role(name: str) -> None:
 
 
 def test_every_check_of_every_rulebook_has_a_name_and_shows_values() -> None:
-    for path in RULES.glob("*.sch"):
+    rulebooks = list(RULES.glob("*.sch"))
+    assert rulebooks
+    for path in rulebooks:
         schema = etree.parse(str(path)).getroot()
         ids = [p.get("id") for p in schema.findall(f"{{{SCH}}}pattern")]
         assert len(ids) == len(set(ids)), path.name

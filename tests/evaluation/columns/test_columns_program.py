@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from columns_twin import batch_of
+from examples import examples
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.evaluation.exact import BatchEvaluator, evaluate
@@ -327,7 +328,7 @@ def test_expressions_that_are_not_columnar_say_why() -> None:
         assert why in reasons[0] and bool(reasons[0]) == bool(why), (test, reasons)
 
 
-@settings(max_examples=150)
+@examples(60, full=150)
 @given(
     st.lists(st.tuples(st.sampled_from(CONTEXTS), booleans(texts=False, depth=2)), min_size=1, max_size=4),
     st.lists(st.fixed_dictionaries(dict.fromkeys(NAMES, lexemes(plain=False))), max_size=6),

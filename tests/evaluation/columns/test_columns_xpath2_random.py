@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_columns_xpath2 import LAYOUT, odd_rows, plain_rows
 
 from columns_saxon import ERROR, FALSE, TRUE, UNSURE, columnar, columns, disagreements, saxon
 from columns_xpath2_generator import Generator
+from columns_xpath2_rows import LAYOUT, odd_rows, plain_rows
 
 
 def expressions(seed: int, depth: int, n: int) -> list[str]:

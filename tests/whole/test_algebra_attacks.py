@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 from lxml import etree
-from test_classify_oracle import element, saxon_says
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
@@ -50,6 +49,7 @@ from masktron.plan import make_plan
 from masktron.roles import FieldFacts, Role
 from masktron.sources.lexical import parse_number
 from pairs.judge import smallest_group, table, violations
+from record_oracles import element, saxon_says
 from rulebook_builder import edit_of, layout, rulebook
 
 type Record = dict[str, Fraction]
@@ -709,7 +709,8 @@ def test_no_real_record_is_published_beyond_the_cap(name: str, tmp_path: Path) -
     rows, tests, settings = OBSERVED[name]
     try:
         result = run(tmp_path, rows, *tests, k=3, max_observed_share=0, **settings)
-    except masktron.InfeasibleError:
+    except masktron.InfeasibleError as error:
+        assert "--max-observed-share" in error.hint
         return
     for block in result.blocks:
         before = {tuple(str(row[n]) for n in block.variables) for row in rows}
