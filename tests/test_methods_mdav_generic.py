@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.estimators import MdavGenericMethod as Estimator
+from masktron.estimators import MdavGeneric as Estimator
 from masktron.methods.contracts import IdenticalGroups
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.mdav_generic import MIXED, MdavGenericMethod

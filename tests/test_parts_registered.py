@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGES = ("aggregators", "partitions", "grouping", "methods", "measures")
-NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters"}
+NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters", "partitionings"}
 TESTS = Path(__file__).parent
 
 
