@@ -39,6 +39,8 @@ from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.jobs.untested import known_only, may_be_untested, require_names, told, written_untested
+from masktron.kernels import ready
+from masktron.kernels.compiling import said_of_compiling
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial, compile_for, compiles_first, mask_records
@@ -174,10 +176,7 @@ def run_mask(
         sized,
     )
     if compiles_first(len(run.kept), plan, job.edits, method.method) or linking_compiles_first(len(run.kept)):
-        from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
-        from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
-
-        progress(said_of_compiling(kept=kernels_kept()), 0)
+        progress(said_of_compiling(kept=ready.kernels_kept()), 0)
         compile_for(len(run.kept), plan, job.edits, method.method)
         compile_linking(len(run.kept))
     masked = mask_records(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Monomial
-from masktron.kernels.nearest_point import Outcome, nearest_points
+from masktron.kernels.nearest_point import ProjectionOutcome, nearest_points
 from masktron.settle.conditions import Comparison, Condition
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import Search
@@ -198,7 +198,7 @@ class Nearest:
         moved = np.full(points.shape, np.nan)
         shifts, outcomes = nearest_points(units, excess[fine], slack[fine], self.equal)
         moved[fine] = origin[fine] + shifts * self._scale
-        fine[fine] = outcomes == Outcome.FOUND
+        fine[fine] = outcomes == ProjectionOutcome.FOUND
         return moved, fine
 
     def _linearised(
