@@ -69,7 +69,7 @@ def main() -> None:
     start = time.process_time()
     least = np.array([linear_program(normals[0], own) for own in excess[:PEER]])
     peer = (time.process_time() - start) / PEER
-    if not np.allclose(few, moves[:TWIN], atol=1e-9) or (outcomes != nearest_point.Outcome.FOUND).any():
+    if not np.allclose(few, moves[:TWIN], atol=1e-9) or (outcomes != nearest_point.ProjectionOutcome.FOUND).any():
         sys.exit("the kernel and its twin differ")
     sums = np.abs(moves[:PEER]).sum(axis=1)
     if (sums < least - 1e-6).any() or (sums > np.sqrt(VARIABLES) * least + 1e-6).any():

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.arrays import Labels
-from masktron.kernels.crest import Tree
+from masktron.kernels.crest import GrownTree
 from masktron.kernels.divergence import jsd, wjsd
 from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.homogeneity import homogeneity
@@ -98,7 +98,7 @@ class Table:
         return np.bincount(self.classes) / len(self.classes)
 
     @cached_property
-    def tree(self) -> Tree:
+    def tree(self) -> GrownTree:
         """The minimum spanning tree."""
         return spanning_tree(self.points)
 

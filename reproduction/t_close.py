@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Labels
-from masktron.kernels.crest import Tree, grow
+from masktron.kernels.crest import GrownTree, grow
 
 _ROUNDING = 1e-12
 
 
-def spanning_tree(points: NDArray[np.float64]) -> Tree:
+def spanning_tree(points: NDArray[np.float64]) -> GrownTree:
     """Return the minimum spanning tree of points."""
     return grow(points, np.zeros(len(points), np.intp), np.ones(1), 1.0, 2, 1.0)
 
 
-def t_closeness(tree: Tree, k: int, t: float, codes: Labels, shares: NDArray[np.float64]) -> Labels:
+def t_closeness(tree: GrownTree, k: int, t: float, codes: Labels, shares: NDArray[np.float64]) -> Labels:
     """Cut the longest edge that leaves k records and classes within t on both sides, until there is none.
 
     The distance of distributions is the earth mover's with equal ground distance: half the sum of differences.
@@ -57,7 +57,7 @@ def _distance(counts: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArr
     return np.abs(counts / counts.sum(axis=1, keepdims=True) - shares).sum(axis=1) / 2
 
 
-def _numbers(tree: Tree, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _numbers(tree: GrownTree, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Number records so that those below one follow it at once; return numbers and where those below end."""
     number, following = np.zeros(len(sizes)), np.ones(len(sizes))
     for v in tree.order[1:]:

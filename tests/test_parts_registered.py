@@ -10,7 +10,7 @@ import pytest
 from paths import TESTS
 
 PACKAGES = ("aggregators", "partitions", "grouping", "methods", "measures")
-NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters"}
+NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters", "partitionings"}
 
 
 def modules(package: str) -> list[str]:

@@ -79,9 +79,9 @@ def test_only_what_is_missing_is_compiled_and_counted(monkeypatch: pytest.Monkey
 
 
 def test_what_does_not_compile_is_an_error_with_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = warm.Family("broken code", "no_such_module", "ready", "compile")
+    broken = warm.KernelFamily("broken code", "no_such_module", "ready", "compile")
     monkeypatch.setattr(warm, "FAMILIES", (broken,))
-    monkeypatch.setattr(warm.Family, "is_ready", lambda _: False)
+    monkeypatch.setattr(warm.KernelFamily, "is_ready", lambda _: False)
     monkeypatch.setattr(
         warm, "_ourselves", lambda *_, **__: [sys.executable, "-c", "raise SystemExit('no compiler')"]
     )

@@ -104,9 +104,9 @@ def test_neighbours_are_those_of_figure_3() -> None:
     assert found == [[1], [1, 2], [1, 2, 0], [1, 2, 0, 3]]
 
 
-def chain(lengths: list[float]) -> crest.Tree:
+def chain(lengths: list[float]) -> crest.GrownTree:
     n = len(lengths) + 1
-    return crest.Tree(np.arange(n), np.arange(n) - 1, np.square([0.0, *lengths]))
+    return crest.GrownTree(np.arange(n), np.arange(n) - 1, np.square([0.0, *lengths]))
 
 
 @pytest.mark.parametrize("from_n", [0, 10**9])
@@ -151,7 +151,7 @@ class TestCuts:
 
     def test_a_star_is_one_group(self, from_n: int) -> None:
         n = 40
-        star = crest.Tree(np.arange(n), np.array([-1] + [0] * (n - 1)), np.ones(n))
+        star = crest.GrownTree(np.arange(n), np.array([-1] + [0] * (n - 1)), np.ones(n))
         with compiled_from(from_n):
             assert set(crest.cut(star, np.zeros(n, np.intp), np.ones(1), 2).tolist()) == {0}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.kernels import polynomials
-from masktron.kernels.polynomials import Basis, basis, factors
+from masktron.kernels.polynomials import OrthogonalPolynomials, basis, factors
 
 RNG = np.random.default_rng(8)
 
@@ -24,7 +24,7 @@ def products(terms: list[tuple[int, int]]) -> list[tuple[int, ...]]:
     return named
 
 
-def values(space: Basis) -> NDArray[np.float64]:
+def values(space: OrthogonalPolynomials) -> NDArray[np.float64]:
     return np.concatenate(list(space.blocks()), axis=1)
 
 

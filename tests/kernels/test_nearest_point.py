@@ -10,19 +10,19 @@ from scipy.optimize import linprog, nnls
 
 from examples import examples
 from masktron.arrays import Floats
-from masktron.kernels.nearest_point import Outcome, nearest_points
+from masktron.kernels.nearest_point import ProjectionOutcome, nearest_points
 from masktron.kernels.nearest_point_rows import project_rows
 
 
-def compiled(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, Outcome]:
+def compiled(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, ProjectionOutcome]:
     moves, outcomes = np.zeros((1, normals.shape[1])), np.zeros(1, dtype=np.int8)
     project_rows(normals[None], excess[None], slack[None], equal, moves, outcomes)
-    return moves[0], Outcome(int(outcomes[0]))
+    return moves[0], ProjectionOutcome(int(outcomes[0]))
 
 
-def plain(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, Outcome]:
+def plain(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, ProjectionOutcome]:
     moves, outcomes = nearest_points(normals[None], excess[None], slack[None], equal)
-    return moves[0], Outcome(int(outcomes[0]))
+    return moves[0], ProjectionOutcome(int(outcomes[0]))
 
 
 WAYS = (plain, compiled)
@@ -87,7 +87,7 @@ def test_what_is_found_is_optimal_and_what_is_not_does_not_exist(
     normals, excess, equal = polyhedron
     move, outcome = project(*unit(normals, excess), equal)
     exists = feasible(normals, excess, equal)
-    assert outcome == (Outcome.FOUND if exists else Outcome.INFEASIBLE)
+    assert outcome == (ProjectionOutcome.FOUND if exists else ProjectionOutcome.INFEASIBLE)
     if exists:
         assert optimal(*unit(normals, excess)[:2], equal, move)
     else:

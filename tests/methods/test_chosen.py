@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import methods
 from masktron.config import Config, config_from, load_config, parse_params
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, K, Method
+from masktron.methods.base import Drawn, K, Method, RecordContext
 from masktron.methods.chosen import chosen
 from masktron.methods.contracts import MethodContract, ModelDrawn, PartitionedSynthesis
 from masktron.methods.mdav import MdavMethod
@@ -59,7 +59,8 @@ class Drawing(Method):
     def contract(self) -> MethodContract:
         return PartitionedSynthesis(self.k)
 
-    def mask(self, values: Any, generator: np.random.Generator, **kwargs: Any) -> Drawn:
+    @override
+    def _mask(self, values: Any, generator: np.random.Generator, context: RecordContext) -> Drawn:
         raise NotImplementedError
 
 

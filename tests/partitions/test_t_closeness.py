@@ -110,7 +110,7 @@ def test_contract() -> None:
     with pytest.raises(UsageError, match="t_closeness needs the class"):
         TClosenessMethod().partition(np.zeros((9, 1)))
     with pytest.raises(UsageError, match="requires y to be passed"):
-        estimators.TClosenessMethod().fit(np.zeros((9, 1)))
+        estimators.TCloseness().fit(np.zeros((9, 1)))
     with pytest.raises(UsageError, match="class 2 has no share among 2"):
         close_partition(np.zeros((9, 1)), 2, 0.5, np.arange(9) % 3, np.array([0.5, 0.5]))
     for t in (-0.1, 1.1, np.nan):

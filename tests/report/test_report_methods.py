@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import jsonschema
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 
 from cli_runner import Runner
 from masktron import methods
-from masktron.methods.base import Drawn, K, Method
+from masktron.methods.base import Drawn, K, Method, RecordContext
 from masktron.methods.contracts import (
     KINDS,
     IdenticalGroups,
@@ -75,7 +75,8 @@ class Wordy(Method):
     def least(self, variables: int) -> int:
         return variables + 3
 
-    def mask(self, values: Any, generator: np.random.Generator, **kwargs: Any) -> Drawn:
+    @override
+    def _mask(self, values: Any, generator: np.random.Generator, context: RecordContext) -> Drawn:
         raise NotImplementedError
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, Method
+from masktron.arrays import Floats
+from masktron.methods.base import Drawn, Method, RecordContext
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter
 
@@ -31,16 +30,10 @@ class Drawing(Method):
     def least(self, variables: int) -> int:
         return 10
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         noisy = values + self.share * values.std(axis=0) * generator.normal(size=values.shape)
-        if nominal is not None:
+        if (nominal := context.kinds.of("nominal")).any():
             noisy[:, nominal] = generator.permutation(values[:, nominal])
         return Drawn(noisy)
 
@@ -50,14 +43,8 @@ class Returning(Drawing):
 
     name = "test_returning"
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         return Drawn(values.copy())
 
 
@@ -79,16 +66,10 @@ class Keeping(Drawing):
         self.share = 0.4
         self.seen: list[Floats] = []
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         self.seen.append(values)
-        return super().mask(values, generator)
+        return super()._mask(values, generator, RecordContext.of(values, None))
 
 
 ALL: tuple[type[Method], ...] = (Drawing, Returning, Mixing, Keeping)

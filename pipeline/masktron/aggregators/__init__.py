@@ -1,4 +1,8 @@
-"""Aggregators: how a group of records becomes one prototype, and which edits survive that."""
+"""Aggregators: how a group of records becomes one prototype, and which edits survive that.
+
+Begin with `base.Aggregator`; `median` is the shortest example. An aggregator is a module and a line in `ALL`, and
+declares the constraints that it keeps, each with its proof.
+"""
 
 from __future__ import annotations
 

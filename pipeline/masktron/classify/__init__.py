@@ -2,6 +2,9 @@
 
 Classification is extraction: the form is computed from the expression, and the class is read off the form, so that
 the two cannot disagree and spelling does not matter.
+
+Begin with `reading`, which takes one check to its class, and `conditions`, which takes an expression to a formula.
+The types of what comes out are in `masktron.constraints`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from masktron.grouping.disjuncts import Disjuncts
+from masktron.kernels import exchange
 from masktron.kernels.mdav import TREE_FROM
 
 NEAR = 8
@@ -88,9 +89,7 @@ def worth_compiled(n: int) -> bool:
         return True
     if n < LOADED_FROM:
         return False
-    from masktron.kernels.exchange import exchange_ready  # noqa: PLC0415 -- loads the compiler
-
-    return exchange_ready()
+    return exchange.exchange_ready()
 
 
 def _lacking(labels: NDArray[np.intp], disjuncts: Disjuncts) -> NDArray[np.intp]:
@@ -171,8 +170,6 @@ class _Compiled:
     """Groups in the arrays of `masktron.kernels.exchange`, which does what `_State` does."""
 
     def __init__(self, points: NDArray[np.float64], labels: NDArray[np.intp], k: int, disjuncts: Disjuncts) -> None:
-        from masktron.kernels import exchange  # noqa: PLC0415 -- loads the compiler
-
         self._pass = exchange.exchange_pass
         self._points = np.ascontiguousarray(points)
         self._k = k
@@ -181,7 +178,7 @@ class _Compiled:
         self._rules = exchange.Rules(np.ascontiguousarray(disjuncts.holds), starts, disjuncts.owners, *sides)
         self._pool = np.argsort(labels, kind="stable")
         sizes, counts, centres = np.bincount(labels), counts_of(labels, disjuncts), means(points, labels)
-        self._groups = exchange.Groups(
+        self._groups = exchange.ExchangeGroups(
             labels=labels.copy(),
             sizes=sizes,
             begins=np.cumsum(sizes) - sizes,

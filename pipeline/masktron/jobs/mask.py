@@ -21,6 +21,8 @@ from masktron.jobs.released import (
     require_releasable,
 )
 from masktron.jobs.written import write
+from masktron.kernels import ready
+from masktron.kernels.compiling import said_of_compiling
 from masktron.masking import Masked, compile_for, compiles_first, mask_records
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
@@ -104,10 +106,7 @@ def _masked(run: Prepared, progress: Progress) -> Masked:
     """Split and group the kept records, mask, aggregate and settle them."""
     job, config, records = run.job, run.config, len(run.kept)
     if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
-        from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
-        from masktron.kernels.ready import kernels_kept  # noqa: PLC0415 -- loads numba
-
-        progress(said_of_compiling(kept=kernels_kept()), 0)
+        progress(said_of_compiling(kept=ready.kernels_kept()), 0)
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
     return mask_records(

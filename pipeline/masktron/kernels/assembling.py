@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.compiling import kernel
+from masktron.kernels.scanner import Bytes
 
-type Bytes = NDArray[np.uint8]
-type Places = NDArray[np.int64]
-type Held = NDArray[np.int64]
-"""Two dimensions."""
+type _Places = NDArray[np.int64]
+type _PlacesByRow = NDArray[np.int64]
 
 KEPT = -1
 """Instead of a line of codes: the field stays as it is."""
@@ -36,7 +35,7 @@ def _is_space(byte: int) -> bool:
 
 
 @kernel
-def _named(data: Bytes, at: int, names: Bytes, bounds: Places, first: int, stop: int, guess: int) -> int:
+def _named(data: Bytes, at: int, names: Bytes, bounds: _Places, first: int, stop: int, guess: int) -> int:
     """Return the field, of those from `first` to `stop`, whose name begins here; -1 if none does."""
     k = guess
     for _ in range(stop - first):
@@ -107,12 +106,12 @@ def _tokenized(
     data: Bytes,
     i: int,
     names: Bytes,
-    bounds: Places,
+    bounds: _Places,
     attributes: int,
-    lines: Places,
-    begins: Places,
-    ends: Places,
-    order: Places,
+    lines: _Places,
+    begins: _Places,
+    ends: _Places,
+    order: _Places,
 ) -> int:
     """Find the values of a record from behind its name on, and the order of its fields.
 
@@ -190,14 +189,14 @@ def _tokenized(
 @kernel
 def _edited(
     row: int,
-    bounds: Places,
+    bounds: _Places,
     attributes: int,
-    lines: Places,
-    text_starts: Held,
-    text_stops: Held,
-    begins: Places,
-    ends: Places,
-    order: Places,
+    lines: _Places,
+    text_starts: _PlacesByRow,
+    text_stops: _PlacesByRow,
+    begins: _Places,
+    ends: _Places,
+    order: _Places,
     count: int,
 ) -> int:
     """Put new texts in the places of values; a new field stands before the first of the record that comes later.
@@ -228,7 +227,7 @@ def _edited(
 
 
 @kernel
-def _most(width: int, space: int, bounds: Places, lines: Places, begins: Places, ends: Places) -> int:
+def _most(width: int, space: int, bounds: _Places, lines: _Places, begins: _Places, ends: _Places) -> int:
     """Bytes that a record can take at most, with so much white space at a field."""
     size = 2 * width + 5 + space
     for slot in range(len(lines)):
@@ -242,12 +241,12 @@ def _most(width: int, space: int, bounds: Places, lines: Places, begins: Places,
 @kernel
 def lay_out(
     octets: Bytes,
-    spans: Held,
-    codes: Places,
+    spans: _PlacesByRow,
+    codes: _Places,
     out: Bytes,
     size: int,
-    cell_starts: Places,
-    cell_stops: Places,
+    cell_starts: _Places,
+    cell_stops: _Places,
 ) -> int:
     """Put the texts of some cells one after the other, as far as there is room.
 
@@ -292,25 +291,25 @@ def lay_out(
 @kernel
 def assemble(
     data: Bytes,
-    starts: Places,
-    stops: Places,
+    starts: _Places,
+    stops: _Places,
     odd: NDArray[np.bool_],
     keep: NDArray[np.bool_],
     apart: NDArray[np.bool_],
     row: int,
     record: Bytes,
     names: Bytes,
-    bounds: Places,
+    bounds: _Places,
     attributes: int,
-    lines: Places,
+    lines: _Places,
     inner: Bytes,
     closing: Bytes,
     between: Bytes,
     texts: Bytes,
-    text_starts: Held,
-    text_stops: Held,
+    text_starts: _PlacesByRow,
+    text_stops: _PlacesByRow,
     out: Bytes,
-    written: Places,
+    written: _Places,
     left: NDArray[np.bool_],
 ) -> tuple[int, int, int]:
     """Write records with new texts, from one row on, until the last or until there is no room.
@@ -433,7 +432,7 @@ def assemble(
 
 
 @kernel
-def gather(data: Bytes, starts: Places, stops: Places, order: Places, separator: Bytes, out: Bytes) -> int:
+def gather(data: Bytes, starts: _Places, stops: _Places, order: _Places, separator: Bytes, out: Bytes) -> int:
     """Write pieces in another order, each with the separator behind it.
 
     Parameters

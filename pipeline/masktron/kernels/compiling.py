@@ -1,21 +1,67 @@
-"""How the kernels are compiled: once per machine where a cache can be kept, else once per process."""
+"""How the kernels are compiled: once per machine where a cache can be kept, else once per process.
+
+The compiler, which takes most of a second to load, is loaded when a kernel is called first or is asked whether it is
+compiled, not where its module is imported: kernels are imported like any function.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Any
 
-from numba import njit
+_LOCK = RLock()
 
-from masktron.kernels.kept import KernelCache
+
+class _Kernel:
+    """A function that is compiled at its first call; all else that it is asked for, its compiled form answers.
+
+    The compiler takes it for that form as well, where another kernel calls it: it asks for ``_numba_type_``, and for
+    ``targetoptions`` and ``py_func`` of what is inlined.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, cached: bool = False, **options: Any) -> None:
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self._cached, self._options = cached, options
+        self._compiled: Any = None
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        return (self._compiled or self._made())(*values, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        # what Python itself looks for needs no compiler
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._compiled or self._made(), name)
+
+    def _made(self) -> Any:
+        from numba import njit  # noqa: PLC0415 -- the one place that loads the compiler
+
+        from masktron.kernels.kept import KernelCache  # noqa: PLC0415 -- likewise
+
+        with _LOCK:
+            if self._compiled is None:
+                compiled: Any = njit(nogil=True, **self._options)(self.__wrapped__)
+                if self._cached:
+                    compiled._cache = KernelCache(self.__wrapped__)
+                self._compiled = compiled
+            return self._compiled
 
 
 def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function at its first call, or take the form that is kept; it runs without the interpreter's lock."""
-    compiled: Any = njit(nogil=True)(function)
-    compiled._cache = KernelCache(function)
-    result: Callable[P, R] = compiled
-    return result
+    return _Kernel(function, cached=True)
+
+
+def part[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function together with the kernels that call it, the only ones that do."""
+    return _Kernel(function)
+
+
+def inlined[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Write a function out in the kernels that call it, the only ones that do."""
+    return _Kernel(function, inline="always")
 
 
 def is_compiled(dispatcher: Any) -> bool:

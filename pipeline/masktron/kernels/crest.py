@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
+from masktron.kernels import crest_tree
 
 COMPILED_FROM = 32
 """Records from which compiled code is worth loading: the plain twin takes the cube of their number."""
@@ -17,7 +18,7 @@ GRID = 2.0**40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tree:
+class GrownTree:
     """A spanning tree in the order in which it grew.
 
     Attributes
@@ -35,7 +36,7 @@ class Tree:
     squared: Floats
 
 
-def grow(points: Floats, codes: Labels, shares: Floats, alpha: float, neighbours: int, unit: float) -> Tree:
+def grow(points: Floats, codes: Labels, shares: Floats, alpha: float, neighbours: int, unit: float) -> GrownTree:
     """Grow a spanning tree by Prim's algorithm with the composite distance of class-restricted clustering.
 
     ``CD(u, v) = alpha L + (1 - alpha) JSD``: L is the Euclidean distance times `unit`; JSD that of the classes of v,
@@ -68,7 +69,7 @@ def grow(points: Floats, codes: Labels, shares: Floats, alpha: float, neighbours
 
     Returns
     -------
-    Tree
+    GrownTree
 
     Notes
     -----
@@ -79,14 +80,12 @@ def grow(points: Floats, codes: Labels, shares: Floats, alpha: float, neighbours
     start = int(_squared_to(columns, points.mean(axis=0)).argmin())
     if len(points) < COMPILED_FROM:
         return plain_grow(columns, codes, shares, alpha, neighbours, unit, start)
-    from masktron.kernels import crest_tree  # noqa: PLC0415 -- loads the compiler
-
     if alpha >= 1.0:
-        return Tree(*crest_tree.spanning(columns, start))
-    return Tree(*crest_tree.grow(columns, codes, shares, alpha, neighbours, unit, start))
+        return GrownTree(*crest_tree.spanning(columns, start))
+    return GrownTree(*crest_tree.grow(columns, codes, shares, alpha, neighbours, unit, start))
 
 
-def cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> Labels:
+def cut(tree: GrownTree, codes: Labels, shares: Floats, k: int) -> Labels:
     """Cut a tree at the edge with the least ratio of divergence to length, until no edge can be removed.
 
     An edge can be removed while both sides keep k records. The ratio is ``(WJSD - JSD) / L`` of the part that it is
@@ -99,7 +98,7 @@ def cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> Labels:
 
     Parameters
     ----------
-    tree : Tree
+    tree : GrownTree
     codes : ndarray of intp, shape (n,)
     shares : ndarray of float64, shape (c,)
     k : int
@@ -118,9 +117,7 @@ def cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> Labels:
     if len(codes) < COMPILED_FROM:
         roots = plain_cut(tree, codes, shares, k)
     else:
-        from masktron.kernels.crest_tree import cut as compiled  # noqa: PLC0415 -- loads the compiler
-
-        roots = compiled(tree.order, tree.parent, np.sqrt(tree.squared), codes, shares, k)
+        roots = crest_tree.cut(tree.order, tree.parent, np.sqrt(tree.squared), codes, shares, k)
     return _labels(tree, roots)
 
 
@@ -131,15 +128,11 @@ def compiles_first(n: int) -> bool:
 
 def tree_ready() -> bool:
     """Tell whether compiled code is at hand."""
-    from masktron.kernels import crest_tree  # noqa: PLC0415 -- loads the compiler
-
     return crest_tree.tree_ready()
 
 
 def compile_tree() -> None:
     """Compile what many records take, on two."""
-    from masktron.kernels import crest_tree  # noqa: PLC0415 -- loads the compiler
-
     codes, shares = np.zeros(2, np.intp), np.ones(1)
     order, parent, squared = crest_tree.grow(np.zeros((1, 2)), codes, shares, 0.5, 2, 1.0, 0)
     crest_tree.cut(order, parent, squared, codes, shares, 1)
@@ -147,7 +140,7 @@ def compile_tree() -> None:
 
 def plain_grow(
     columns: Floats, codes: Labels, shares: Floats, alpha: float, neighbours: int, unit: float, start: int
-) -> Tree:
+) -> GrownTree:
     """Grow the tree of `grow` from a record, measuring every edge before each step; a row for each dimension."""
     n = columns.shape[1]
     squared = np.stack([_squared_to(columns, column) for column in columns.T])
@@ -172,10 +165,10 @@ def plain_grow(
         linked[v].append(u)
         order.append(int(v))
     joined = np.array(order)
-    return Tree(joined, parent, np.where(parent < 0, 0.0, squared[np.arange(n), parent]))
+    return GrownTree(joined, parent, np.where(parent < 0, 0.0, squared[np.arange(n), parent]))
 
 
-def plain_cut(tree: Tree, codes: Labels, shares: Floats, k: int) -> NDArray[np.bool_]:
+def plain_cut(tree: GrownTree, codes: Labels, shares: Floats, k: int) -> NDArray[np.bool_]:
     """Tell which records are cut from their parents, shape (n,): every subtree counted anew for each cut."""
     length = np.sqrt(tree.squared)
     roots = np.zeros(len(codes), np.bool_)
@@ -273,7 +266,7 @@ def _squared_to(columns: Floats, point: Floats) -> Floats:
     return total
 
 
-def _labels(tree: Tree, roots: NDArray[np.bool_]) -> Labels:
+def _labels(tree: GrownTree, roots: NDArray[np.bool_]) -> Labels:
     head = np.arange(len(roots))
     parent = tree.parent.tolist()
     for v in tree.order[1:].tolist():

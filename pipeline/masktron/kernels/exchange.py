@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from masktron.kernels.compiling import is_compiled, kernel
+from masktron.kernels.compiling import is_compiled, kernel, part
 
 
 class Rules(NamedTuple):
@@ -26,7 +25,7 @@ class Rules(NamedTuple):
     limits: NDArray[np.float64]
 
 
-class Groups(NamedTuple):
+class ExchangeGroups(NamedTuple):
     """What an exchange changes.
 
     Attributes
@@ -56,7 +55,7 @@ class Groups(NamedTuple):
     changed: NDArray[np.bool_]
 
 
-class Work(NamedTuple):
+class ExchangeScratch(NamedTuple):
     """Changes that help a record, by partner (-1 for a move) and group, and the members of two groups after one."""
 
     partners: NDArray[np.int64]
@@ -76,12 +75,14 @@ def compile_exchange() -> None:
     points, records, none = np.zeros((2, 1)), np.arange(2), np.zeros((2, 0))
     rules = Rules(np.ones((2, 1), np.bool_), records, records[:0], none, none)
     ones, still = np.ones(2, np.int64), np.zeros(2, np.bool_)
-    groups = Groups(records, ones, records, ones, points, np.zeros(2), np.ones((2, 1), np.int64), ones, still)
+    groups = ExchangeGroups(records, ones, records, ones, points, np.zeros(2), np.ones((2, 1), np.int64), ones, still)
     exchange_pass(points, rules, groups, records, records, np.zeros((2, 2), np.int32), still, 1, False, 1.0, 1)
 
 
-@njit(nogil=True)
-def _measure(points: NDArray[np.float64], rules: Rules, groups: Groups, pool: NDArray[np.int64], group: int) -> None:
+@part
+def _measure(
+    points: NDArray[np.float64], rules: Rules, groups: ExchangeGroups, pool: NDArray[np.int64], group: int
+) -> None:
     begin, size = groups.begins[group], groups.sizes[group]
     for at in range(points.shape[1]):
         total = points[pool[begin], at]
@@ -98,7 +99,7 @@ def _measure(points: NDArray[np.float64], rules: Rules, groups: Groups, pool: ND
     groups.lacks[group] = _lack(rules, groups.counts[group], size)
 
 
-@njit(nogil=True)
+@part
 def _squared(one: NDArray[np.float64], i: int, other: NDArray[np.float64], j: int) -> float:
     total = 0.0
     for at in range(one.shape[1]):
@@ -107,7 +108,7 @@ def _squared(one: NDArray[np.float64], i: int, other: NDArray[np.float64], j: in
     return total
 
 
-@njit(nogil=True)
+@part
 def _lack(rules: Rules, counts: NDArray[np.int64], size: int) -> int:
     lack = 0
     for rule in range(len(rules.starts) - 1):
@@ -118,8 +119,8 @@ def _lack(rules: Rules, counts: NDArray[np.int64], size: int) -> int:
     return lack
 
 
-@njit(nogil=True)
-def _lack_with(rules: Rules, groups: Groups, group: int, size: int, leaving: int, joining: int) -> int:
+@part
+def _lack_with(rules: Rules, groups: ExchangeGroups, group: int, size: int, leaving: int, joining: int) -> int:
     """Lack of a group after a record has left and another has joined; -1 for none."""
     lack = 0
     for rule in range(len(rules.starts) - 1):
@@ -135,7 +136,7 @@ def _lack_with(rules: Rules, groups: Groups, group: int, size: int, leaving: int
     return lack
 
 
-@njit(nogil=True)
+@part
 def _admissible(rules: Rules, members: NDArray[np.int64]) -> bool:
     """Tell whether a member keeps the bounds of shared disjuncts of every rule in the place of all."""
     columns = rules.holds.shape[1]
@@ -168,8 +169,10 @@ def _admissible(rules: Rules, members: NDArray[np.int64]) -> bool:
     return False
 
 
-@njit(nogil=True)
-def _loses(rules: Rules, groups: Groups, pool: NDArray[np.int64], group: int, members: NDArray[np.int64]) -> bool:
+@part
+def _loses(
+    rules: Rules, groups: ExchangeGroups, pool: NDArray[np.int64], group: int, members: NDArray[np.int64]
+) -> bool:
     """Tell whether a group with bounds is admissible, but not with other members."""
     if _admissible(rules, members):
         return False
@@ -177,9 +180,14 @@ def _loses(rules: Rules, groups: Groups, pool: NDArray[np.int64], group: int, me
     return bool(_admissible(rules, pool[begin : begin + groups.sizes[group]]))
 
 
-@njit(nogil=True)
+@part
 def _changed(
-    groups: Groups, pool: NDArray[np.int64], group: int, leaving: int, joining: int, members: NDArray[np.int64]
+    groups: ExchangeGroups,
+    pool: NDArray[np.int64],
+    group: int,
+    leaving: int,
+    joining: int,
+    members: NDArray[np.int64],
 ) -> int:
     """Write the members of a group after a change in ascending order, -1 for none; return how many there are."""
     size = 0
@@ -200,11 +208,11 @@ def _changed(
     return size
 
 
-@njit(nogil=True)
+@part
 def _replace(
     points: NDArray[np.float64],
     rules: Rules,
-    groups: Groups,
+    groups: ExchangeGroups,
     pool: NDArray[np.int64],
     group: int,
     members: NDArray[np.int64],
@@ -218,7 +226,7 @@ def _replace(
     _measure(points, rules, groups, pool, group)
 
 
-@njit(nogil=True)
+@part
 def _at_least(pool: NDArray[np.int64], needed: int) -> NDArray[np.int64]:
     if needed <= len(pool):
         return pool
@@ -228,13 +236,13 @@ def _at_least(pool: NDArray[np.int64], needed: int) -> NDArray[np.int64]:
     return larger
 
 
-@njit(nogil=True)
-def _work(most: int) -> Work:
+@part
+def _work(most: int) -> ExchangeScratch:
     pairs = np.empty((2, most), np.int64)
-    return Work(pairs[0], pairs[1], np.empty(most), np.empty((2, most), np.int64), np.empty(2, np.int64))
+    return ExchangeScratch(pairs[0], pairs[1], np.empty(most), np.empty((2, most), np.int64), np.empty(2, np.int64))
 
 
-@njit(nogil=True)
+@part
 def _others(
     near: NDArray[np.int32],
     own: int,
@@ -263,7 +271,7 @@ def _others(
 def exchange_pass(  # noqa: PLR0912 -- an inner function would be called with all arrays for each record
     points: NDArray[np.float64],
     rules: Rules,
-    groups: Groups,
+    groups: ExchangeGroups,
     pool: NDArray[np.int64],
     records: NDArray[np.int64],
     neighbours: NDArray[np.int32],
@@ -279,7 +287,7 @@ def exchange_pass(  # noqa: PLR0912 -- an inner function would be called with al
     ----------
     points : ndarray of float64, shape (n, d)
     rules : Rules
-    groups : Groups
+    groups : ExchangeGroups
         Changed in place.
     pool : ndarray of int64
         Members of all groups, each in ascending order; as the last pass returned it.
@@ -351,18 +359,18 @@ def exchange_pass(  # noqa: PLR0912 -- an inner function would be called with al
     return pool
 
 
-@njit(nogil=True)
+@part
 def _worth(
     points: NDArray[np.float64],
     rules: Rules,
-    groups: Groups,
+    groups: ExchangeGroups,
     pool: NDArray[np.int64],
     record: int,
     others: NDArray[np.int64],
     k: int,
     repair: bool,
     gain: float,
-    work: Work,
+    work: ExchangeScratch,
 ) -> int:
     """Collect the changes of a record that help, in order: exchanges with members of others, then moves there."""
     own = int(groups.labels[record])

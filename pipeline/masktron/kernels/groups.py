@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 _SPLIT = 134217729.0
 """2 ** 27 + 1: splits a double in two halves whose products are exact (Dekker 1971)."""
 
-type Double = tuple[NDArray[np.float64], NDArray[np.float64]]
+type DoubleDouble = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Numbers in double-double: the unevaluated sum of a double and a much smaller one."""
 
 
-def two_sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> Double:
+def two_sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> DoubleDouble:
     """Return ``a + b`` rounded, and what the rounding lost (Knuth); exact where nothing overflows."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def two_product(a: NDArray[np.float64], b: NDArray[np.float64]) -> Double:
+def two_product(a: NDArray[np.float64], b: NDArray[np.float64]) -> DoubleDouble:
     """Return ``a * b`` rounded, and what the rounding lost (Dekker); exact for magnitudes far from the limits."""
     product = a * b
     a_high = a * _SPLIT - (a * _SPLIT - a)
@@ -28,7 +28,7 @@ def two_product(a: NDArray[np.float64], b: NDArray[np.float64]) -> Double:
     return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
-def group_sums(high: NDArray[np.float64], low: NDArray[np.float64], sizes: NDArray[np.intp]) -> Double:
+def group_sums(high: NDArray[np.float64], low: NDArray[np.float64], sizes: NDArray[np.intp]) -> DoubleDouble:
     """Sum double-doubles by group, halving all groups at once until one row is left of each.
 
     Parameters
@@ -88,7 +88,7 @@ def weighted_means(
     return np.clip(means, lowest, np.maximum.reduceat(values, starts, axis=0))
 
 
-def _quotient(numerator: Double, denominator: Double) -> NDArray[np.float64]:
+def _quotient(numerator: DoubleDouble, denominator: DoubleDouble) -> NDArray[np.float64]:
     """Divide, then correct once by the exact remainder."""
     quotient = numerator[0] / denominator[0]
     product, error = two_product(quotient, np.broadcast_to(denominator[0], quotient.shape))

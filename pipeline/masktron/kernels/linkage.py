@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.compiling import is_compiled
 from masktron.kernels.linkage_search import credit_links
-from masktron.kernels.mdav_tree import Tree, build
+from masktron.kernels.mdav_tree import BoxTree, build
 
 _CAPACITY = 64
 _PIECES = 64
@@ -82,7 +82,7 @@ def links_ready() -> bool:
     return is_compiled(credit_links) and is_compiled(build)
 
 
-def _order(tree: Tree, own: NDArray[np.int64], prototype: NDArray[np.int64]) -> NDArray[np.int64]:
+def _order(tree: BoxTree, own: NDArray[np.int64], prototype: NDArray[np.int64]) -> NDArray[np.int64]:
     """Order queries so that equal ones follow each other, and after them those that open the same boxes."""
     leaf = tree.leaf_of[own]
     first = np.full(int(prototype.max()) + 1, len(tree.held), dtype=np.int64)

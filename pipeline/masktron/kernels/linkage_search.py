@@ -13,11 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from masktron.kernels.compiling import kernel
-from masktron.kernels.mdav_tree import Tree
+from masktron.kernels.compiling import inlined, kernel
+from masktron.kernels.mdav_tree import BoxTree
 
 _TINY = np.float32(1e-36)
 """Above what a billion products lose that are too small for single precision."""
@@ -26,7 +25,7 @@ _TINY = np.float32(1e-36)
 @kernel
 def credit_links(
     places: NDArray[np.float64],
-    tree: Tree,
+    tree: BoxTree,
     people: NDArray[np.int64],
     own: NDArray[np.int64],
     queries: NDArray[np.float64],
@@ -71,7 +70,7 @@ def credit_links(
 @kernel
 def _look(
     places: NDArray[np.float64],
-    tree: Tree,
+    tree: BoxTree,
     people: NDArray[np.int64],
     query: NDArray[np.float64],
     reach: float,
@@ -138,7 +137,7 @@ def _look(
     return reach, nearer, ties
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def _squared_distance(points: NDArray[np.float64], place: int, query: NDArray[np.float64]) -> float:
     """Squared distance, summed over dimensions in order."""
     total = 0.0
@@ -148,8 +147,8 @@ def _squared_distance(points: NDArray[np.float64], place: int, query: NDArray[np
     return total
 
 
-@njit(nogil=True, inline="always")
-def _limit(tree: Tree, query: NDArray[np.float64], reach: float, single: NDArray[np.float32]) -> np.float32:
+@inlined
+def _limit(tree: BoxTree, query: NDArray[np.float64], reach: float, single: NDArray[np.float32]) -> np.float32:
     """Put a query in single precision; return what no place within `reach` exceeds there."""
     norm = 0.0
     for t in range(len(query)):
@@ -161,7 +160,7 @@ def _limit(tree: Tree, query: NDArray[np.float64], reach: float, single: NDArray
     return np.float32((math.sqrt(reach) + error) ** 2 * (1 + (len(query) + 8) * 2.0**-22)) + _TINY
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def _measure(near: NDArray[np.float32], count: int, query: NDArray[np.float32], squared: NDArray[np.float32]) -> None:
     """Squared distances of the points of a leaf in single precision."""
     for slot in range(count):
@@ -173,8 +172,8 @@ def _measure(near: NDArray[np.float32], count: int, query: NDArray[np.float32], 
             squared[slot] += difference * difference
 
 
-@njit(nogil=True, inline="always")
-def _bounds_below(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
+@inlined
+def _bounds_below(tree: BoxTree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
     """Squared distances from a query to the boxes of the children."""
     fan = len(bounds)
     for child in range(fan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels import mdav_tree
 from masktron.kernels.integers import as_integers
 
 TREE_FROM = 20_000
@@ -85,8 +86,6 @@ def compiles_first(n: int, k: int) -> bool:
 
 def tree_ready() -> bool:
     """Tell whether compiled code is at hand."""
-    from masktron.kernels import mdav_tree  # noqa: PLC0415 -- loads the compiler
-
     return mdav_tree.tree_ready()
 
 
@@ -100,9 +99,7 @@ def _many(n: int, k: int) -> bool:
 
 
 def _through_tree(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    from masktron.kernels.mdav_tree import mdav_tree  # noqa: PLC0415 -- loads the compiler
-
-    labels, groups = mdav_tree(np.ascontiguousarray(points), k)
+    labels, groups = mdav_tree.mdav_tree(np.ascontiguousarray(points), k)
     rest = np.flatnonzero(labels < 0)
     # what follows depends on the records that are left alone
     labels[rest] = groups + brute_force(points[rest], k)

@@ -19,10 +19,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from masktron.kernels.compiling import is_compiled, kernel
+from masktron.kernels.compiling import inlined, is_compiled, kernel
 
 _SPARE = 3
 """Limbs below the sum into which it is divided: the quotient of a sum of 1 by 2**31 keeps 65 bits."""
@@ -277,7 +276,7 @@ def _rounded(work: NDArray[np.int64], top: int, inexact: bool, exponent: int) ->
 # --- a tree of boxes ------------------------------------------------------------------------------------------------
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """Points that are left, in leaves and boxes.
 
     Attributes
@@ -334,7 +333,7 @@ def scratch(capacity: int, dimensions: int) -> Scratch:
     )
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def squared_distance(points: NDArray[np.float64], record: int, query: NDArray[np.float64]) -> float:
     """Squared distance, summed over dimensions in order."""
     total = 0.0
@@ -348,7 +347,9 @@ def squared_distance(points: NDArray[np.float64], record: int, query: NDArray[np
 
 
 @kernel
-def build(points: NDArray[np.float64], order: NDArray[np.int64], capacity: int, centre: NDArray[np.float64]) -> Tree:
+def build(
+    points: NDArray[np.float64], order: NDArray[np.int64], capacity: int, centre: NDArray[np.float64]
+) -> BoxTree:
     """Build a tree over the points whose indices are in `order`, which is permuted."""
     n = len(order)
     d = points.shape[1]
@@ -376,7 +377,7 @@ def build(points: NDArray[np.float64], order: NDArray[np.int64], capacity: int, 
                 near[leaf, t, slot] = np.float32(points[record, t] - centre[t])
     levels = _levels(leaves)
     nodes = levels[-1]
-    tree = Tree(
+    tree = BoxTree(
         near,
         ids,
         count,
@@ -468,7 +469,7 @@ def _select(
 
 
 @kernel
-def _raise_boxes(points: NDArray[np.float64], tree: Tree) -> None:
+def _raise_boxes(points: NDArray[np.float64], tree: BoxTree) -> None:
     for leaf in range(len(tree.held)):
         node = leaf // FAN
         child = leaf % FAN
@@ -486,7 +487,7 @@ def _raise_boxes(points: NDArray[np.float64], tree: Tree) -> None:
 
 
 @kernel
-def _raise_node(tree: Tree, node: int, parent: int, child: int) -> None:
+def _raise_node(tree: BoxTree, node: int, parent: int, child: int) -> None:
     total = np.int64(0)
     lowest = _NONE
     for x in range(FAN):
@@ -498,8 +499,8 @@ def _raise_node(tree: Tree, node: int, parent: int, child: int) -> None:
     _tighten(tree, node, parent, child)
 
 
-@njit(nogil=True, inline="always")
-def _extent(points: NDArray[np.float64], tree: Tree, leaf: int, t: int) -> tuple[float, float]:
+@inlined
+def _extent(points: NDArray[np.float64], tree: BoxTree, leaf: int, t: int) -> tuple[float, float]:
     low = math.inf
     high = -math.inf
     for slot in range(tree.held[leaf]):
@@ -509,8 +510,8 @@ def _extent(points: NDArray[np.float64], tree: Tree, leaf: int, t: int) -> tuple
     return low, high
 
 
-@njit(nogil=True, inline="always")
-def _tighten(tree: Tree, node: int, parent: int, child: int) -> bool:
+@inlined
+def _tighten(tree: BoxTree, node: int, parent: int, child: int) -> bool:
     """Make the box of a node that of its children; tell whether it changed."""
     changed = False
     for t in range(tree.low.shape[1]):
@@ -531,7 +532,7 @@ def _tighten(tree: Tree, node: int, parent: int, child: int) -> bool:
 
 
 @kernel
-def remove(points: NDArray[np.float64], tree: Tree, record: int) -> None:
+def remove(points: NDArray[np.float64], tree: BoxTree, record: int) -> None:
     """Take a point away, and tighten the boxes it held up."""
     leaf = tree.leaf_of[record]
     slot = tree.slot_of[record]
@@ -567,8 +568,8 @@ def remove(points: NDArray[np.float64], tree: Tree, record: int) -> None:
 # --- searching -----------------------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, inline="always")
-def look_from(tree: Tree, query: NDArray[np.float64], room: Scratch) -> float:
+@inlined
+def look_from(tree: BoxTree, query: NDArray[np.float64], room: Scratch) -> float:
     """Put a query in single precision; return by how much distances may then be off, roundings apart."""
     norm = 0.0
     for t in range(len(query)):
@@ -578,7 +579,7 @@ def look_from(tree: Tree, query: NDArray[np.float64], room: Scratch) -> float:
     return 2.0**-23 * (tree.norm + math.sqrt(norm)) * 1.001
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def measure(near: NDArray[np.float32], count: int, query: NDArray[np.float32], squared: NDArray[np.float32]) -> None:
     """Squared distances of the points of a block in single precision."""
     for slot in range(count):
@@ -593,7 +594,7 @@ def measure(near: NDArray[np.float32], count: int, query: NDArray[np.float32], s
 @kernel
 def nearest(
     points: NDArray[np.float64],
-    tree: Tree,
+    tree: BoxTree,
     record: int,
     room: Scratch,
     distance: NDArray[np.float64],
@@ -663,16 +664,16 @@ def nearest(
     return measured
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def _limit(distance: float, error: float) -> np.float32:
     """Squared distance in single precision that no point at most so far exceeds."""
     return np.float32(min((math.sqrt(distance) + error) ** 2 * (1 + _RELATIVE), 3e38)) + _TINY
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def _scan(
     points: NDArray[np.float64],
-    tree: Tree,
+    tree: BoxTree,
     leaf: int,
     record: int,
     query: NDArray[np.float64],
@@ -706,8 +707,8 @@ def _scan(
         limit = _limit(distance[last], error)
 
 
-@njit(nogil=True, inline="always")
-def _bounds_below(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
+@inlined
+def _bounds_below(tree: BoxTree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
     """Squared distances from a query to the boxes of the children."""
     for child in range(FAN):
         bounds[child] = 0.0
@@ -721,8 +722,8 @@ def _bounds_below(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDA
             bounds[child] += gap * gap
 
 
-@njit(nogil=True, inline="always")
-def _bounds_above(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
+@inlined
+def _bounds_above(tree: BoxTree, node: int, query: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
     """Squared distances from a query to the farthest corners of the boxes of the children."""
     for child in range(FAN):
         bounds[child] = 0.0
@@ -737,7 +738,7 @@ def _bounds_above(tree: Tree, node: int, query: NDArray[np.float64], bounds: NDA
 
 @kernel
 def farthest(
-    points: NDArray[np.float64], tree: Tree, query: NDArray[np.float64], best: float, chosen: int, room: Scratch
+    points: NDArray[np.float64], tree: BoxTree, query: NDArray[np.float64], best: float, chosen: int, room: Scratch
 ) -> tuple[int, int]:
     """Find the farthest point of the tree, the lowest index of equals.
 
@@ -793,7 +794,7 @@ def farthest(
     return chosen, measured
 
 
-@njit(nogil=True, inline="always")
+@inlined
 def keep_farthest(
     points: NDArray[np.float64],
     ids: NDArray[np.int64],
@@ -845,7 +846,7 @@ class Shells(NamedTuple):
 
 @kernel
 def shells(
-    points: NDArray[np.float64], tree: Tree, left: NDArray[np.int64], reference: NDArray[np.float64], wanted: int
+    points: NDArray[np.float64], tree: BoxTree, left: NDArray[np.int64], reference: NDArray[np.float64], wanted: int
 ) -> Shells:
     """Order about `wanted` of the points that are left, or all if there are no more."""
     n = len(left)
@@ -894,7 +895,7 @@ def drop(order: Shells, record: int) -> None:
 
 @kernel
 def walk(
-    points: NDArray[np.float64], tree: Tree, order: Shells, query: NDArray[np.float64], room: Scratch, most: int
+    points: NDArray[np.float64], tree: BoxTree, order: Shells, query: NDArray[np.float64], room: Scratch, most: int
 ) -> tuple[float, int, bool, int]:
     """Find the farthest point from the head on, until the triangle inequality ends the search.
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.compiling import is_compiled
+from masktron.kernels.mst_prim import prim
+
 COMPILED_FROM = 8_000
 """Records from which compiled code is worth loading; below, the plain twin takes half a second at most."""
 
-type Tree = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+type SpanningTree = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
 """Order in which records join the tree, the record that each is joined to, and the squared length of that edge."""
 
 
-def spanning_tree(points: NDArray[np.float64]) -> Tree:
+def spanning_tree(points: NDArray[np.float64]) -> SpanningTree:
     """Find the minimum spanning tree of all pairs, by Euclidean distance.
 
     The tree is a function of the data: squared distances are float64, summed over dimensions in order; of equally
@@ -41,8 +44,6 @@ def spanning_tree(points: NDArray[np.float64]) -> Tree:
     """
     if len(points) < COMPILED_FROM:
         return plain_spanning_tree(points)
-    from masktron.kernels.mst_prim import prim  # noqa: PLC0415 -- loads the compiler
-
     return prim(np.ascontiguousarray(points.T))
 
 
@@ -53,20 +54,15 @@ def compiles_first(n: int) -> bool:
 
 def tree_ready() -> bool:
     """Tell whether compiled code is at hand."""
-    from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads the compiler
-    from masktron.kernels.mst_prim import prim  # noqa: PLC0415
-
     return is_compiled(prim)
 
 
 def compile_tree() -> None:
     """Compile what many records take, on two."""
-    from masktron.kernels.mst_prim import prim  # noqa: PLC0415 -- loads the compiler
-
     prim(np.zeros((1, 2)))
 
 
-def plain_spanning_tree(points: NDArray[np.float64]) -> Tree:
+def plain_spanning_tree(points: NDArray[np.float64]) -> SpanningTree:
     """Find what `spanning_tree` finds, without compiled code."""
     n = len(points)
     order, parent, squared = np.empty(n, dtype=np.intp), np.full(n, -1, dtype=np.intp), np.zeros(n)

@@ -12,6 +12,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.compiling import is_compiled
+from masktron.kernels.nearest_point_rows import project_rows
+
 COMPILED_FROM = 20_000
 """Rows from which it is worth loading compiled code; below, numpy takes a second or two."""
 COMMON = 10
@@ -27,7 +30,7 @@ STEPS = 50
 _NEVER = (math.inf, -1)
 
 
-class Outcome(IntEnum):
+class ProjectionOutcome(IntEnum):
     """What became of a row."""
 
     FOUND = 0
@@ -44,16 +47,11 @@ def compiles_first(n: int) -> bool:
 
 def rows_ready() -> bool:
     """Tell whether compiled code is at hand."""
-    from masktron.kernels.compiling import is_compiled  # noqa: PLC0415 -- loads the compiler
-    from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415
-
     return is_compiled(project_rows)
 
 
 def compile_rows() -> None:
     """Compile what many rows take, on one."""
-    from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415 -- loads the compiler
-
     one = np.zeros((1, 1))
     project_rows(np.ones((1, 1, 1)), one, one, 0, one.copy(), np.zeros(1, dtype=np.int8))
 
@@ -79,7 +77,7 @@ def nearest_points(
     moves : ndarray of float64, shape (n, d)
         NaN where there is none.
     outcomes : ndarray of int8, shape (n,)
-        See `Outcome`.
+        See `ProjectionOutcome`.
 
     Notes
     -----
@@ -90,8 +88,6 @@ def nearest_points(
     proof by Farkas that the conditions exclude each other. Redundant and repeated conditions never come in force.
     """
     if len(excess) >= (COMPILED_FROM if len(normals) == 1 else COMPILED_FROM // COMMON):
-        from masktron.kernels.nearest_point_rows import project_rows  # noqa: PLC0415 -- numba is slow to load
-
         moves, outcomes = np.zeros((len(excess), normals.shape[2])), np.zeros(len(excess), dtype=np.int8)
         project_rows(normals, excess, slack, equal, moves, outcomes)
         return moves, outcomes
@@ -118,14 +114,16 @@ class _Conditions:
                 fixed = (*fixed, at)
         self._fixed = fixed
 
-    def project(self, excess: NDArray[np.float64], slack: NDArray[np.float64]) -> tuple[NDArray[np.float64], Outcome]:
+    def project(
+        self, excess: NDArray[np.float64], slack: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], ProjectionOutcome]:
         """Project the origin on the polyhedron of one row; excess and slack of shape (m,)."""
         normals, equal = self._normals, self._equal
         nothing = np.full(normals.shape[1], np.nan)
         force, weights = list(self._fixed), [0.0] * len(self._fixed)
         move = self._foot(excess, force)
         if (np.abs(excess + normals @ move)[:equal] > 4 * slack[:equal]).any():
-            return nothing, Outcome.INFEASIBLE
+            return nothing, ProjectionOutcome.INFEASIBLE
         for _ in range(STEPS * len(excess)):
             left = excess + normals @ move
             missed = left - slack
@@ -133,11 +131,11 @@ class _Conditions:
             added = int(missed.argmax())
             if missed[added] <= 0:
                 fine = bool((left[equal:] <= 4 * slack[equal:]).all())
-                return (move, Outcome.FOUND) if fine else (nothing, Outcome.UNRESOLVED)
+                return (move, ProjectionOutcome.FOUND) if fine else (nothing, ProjectionOutcome.UNRESOLVED)
             if not self._enforce(added, float(left[added]), force, weights):
-                return nothing, Outcome.INFEASIBLE
+                return nothing, ProjectionOutcome.INFEASIBLE
             move = self._foot(excess, force)
-        return nothing, Outcome.UNRESOLVED
+        return nothing, ProjectionOutcome.UNRESOLVED
 
     def _enforce(self, added: int, left: float, force: list[int], weights: list[float]) -> bool:
         """Bring a condition in force, giving up those that hold it back; False where that cannot be done."""

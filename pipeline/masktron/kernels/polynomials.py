@@ -55,7 +55,7 @@ def _is_power(terms: list[tuple[int, int]], term: int, variable: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class OrthogonalPolynomials:
     """Functions of the records that are orthogonal over them, each with mean square 1; the first is the constant 1.
 
     Attributes
@@ -90,7 +90,7 @@ class Basis:
 class Blocks:
     """The values of a basis, made anew each time they are gone through."""
 
-    basis: Basis
+    basis: OrthogonalPolynomials
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         basis = self.basis
@@ -100,7 +100,7 @@ class Blocks:
             yield values
 
 
-def basis(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Basis:
+def basis(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> OrthogonalPolynomials:
     """Choose terms that no others give, and make them orthogonal.
 
     Terms are scaled to unit variance and taken in the order of a QR decomposition with pivots: at each step the one
@@ -117,10 +117,10 @@ def basis(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Basis
 
     Returns
     -------
-    Basis
+    OrthogonalPolynomials
     """
     n, m = variables.shape[1], len(terms)
-    none = Basis(variables, terms, np.zeros((m, 1)), np.empty((0, m)))
+    none = OrthogonalPolynomials(variables, terms, np.zeros((m, 1)), np.empty((0, m)))
     if not n or not m:
         return none
     means = sum((block.sum(axis=1, keepdims=True) for block in _terms(variables, terms)), np.zeros((m, 1))) / n
@@ -139,7 +139,7 @@ def basis(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Basis
     chosen = varying[order[:rank]]
     weights = np.zeros((rank, m))
     weights[:, chosen] = np.sqrt(n) * inverse.T / lengths[chosen]
-    return Basis(variables, terms, means, weights)
+    return OrthogonalPolynomials(variables, terms, means, weights)
 
 
 def _terms(variables: NDArray[np.float64], terms: list[tuple[int, int]]) -> Iterator[NDArray[np.float64]]:

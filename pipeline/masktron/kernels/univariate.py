@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels import univariate_path
+
 COMPILED_FROM = 20_000
 """Numbers from which compiled code is worth loading; below, the plain twin takes a tenth of a second."""
 _CELLS = 1 << 22
@@ -46,9 +48,7 @@ def univariate(values: NDArray[np.float64], k: int, *, of: int = 0) -> NDArray[n
     order = np.argsort(values, kind="stable")
     numbers = _scaled(values[order])
     if max(len(values), of) >= COMPILED_FROM:
-        from masktron.kernels.univariate_path import first_of_groups, last_groups  # noqa: PLC0415 -- loads the compiler
-
-        first = first_of_groups(last_groups(numbers, k, reciprocals(k)))
+        first = univariate_path.first_of_groups(univariate_path.last_groups(numbers, k, reciprocals(k)))
     else:
         first = plain_first_of_groups(plain_last_groups(numbers, k, reciprocals(k)))
     labels = np.empty(len(values), dtype=np.intp)
@@ -63,8 +63,6 @@ def compiles_first(n: int) -> bool:
 
 def path_ready() -> bool:
     """Tell whether compiled code is at hand."""
-    from masktron.kernels import univariate_path  # noqa: PLC0415 -- loads the compiler
-
     return univariate_path.path_ready()
 
 

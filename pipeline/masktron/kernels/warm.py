@@ -25,7 +25,7 @@ if sys.platform != "win32":
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class KernelFamily:
     """Kernels that are compiled together.
 
     Attributes
@@ -57,14 +57,14 @@ class Family:
 
 
 FAMILIES = (
-    Family("reading and writing large files", "ready", "kernels_ready", "compile_kernels"),
-    Family("groups", "mdav", "tree_ready", "compile_tree"),
-    Family("linkage", "linkage", "links_ready", "compile_links"),
-    Family("exchange of records", "exchange", "exchange_ready", "compile_exchange"),
-    Family("class-restricted groups", "crest", "tree_ready", "compile_tree"),
-    Family("nearest points", "nearest_point", "rows_ready", "compile_rows"),
-    Family("spanning trees", "mst", "tree_ready", "compile_tree"),
-    Family("groups of one variable", "univariate", "path_ready", "compile_path"),
+    KernelFamily("reading and writing large files", "ready", "kernels_ready", "compile_kernels"),
+    KernelFamily("groups", "mdav", "tree_ready", "compile_tree"),
+    KernelFamily("linkage", "linkage", "links_ready", "compile_links"),
+    KernelFamily("exchange of records", "exchange", "exchange_ready", "compile_exchange"),
+    KernelFamily("class-restricted groups", "crest", "tree_ready", "compile_tree"),
+    KernelFamily("nearest points", "nearest_point", "rows_ready", "compile_rows"),
+    KernelFamily("spanning trees", "mst", "tree_ready", "compile_tree"),
+    KernelFamily("groups of one variable", "univariate", "path_ready", "compile_path"),
 )
 """Those that take longest stand first."""
 
@@ -73,17 +73,17 @@ class CompilingError(Exception):
     """A process that compiles failed; with what it wrote."""
 
 
-def missing() -> tuple[Family, ...]:
+def missing() -> tuple[KernelFamily, ...]:
     """Return the families that a run would have to compile."""
     return tuple(family for family in FAMILIES if not family.is_ready())
 
 
-def warm(families: tuple[Family, ...], told: Told = untold, *, workers: int | None = None) -> None:
+def warm(families: tuple[KernelFamily, ...], told: Told = untold, *, workers: int | None = None) -> None:
     """Compile families.
 
     Parameters
     ----------
-    families : tuple of Family
+    families : tuple of KernelFamily
     told : callable, optional
         Called with how many are done, and how many there are.
     workers : int, optional
@@ -102,7 +102,7 @@ def warm(families: tuple[Family, ...], told: Told = untold, *, workers: int | No
             told(done, len(families))
 
 
-def _in_a_process(family: Family) -> None:
+def _in_a_process(family: KernelFamily) -> None:
     """Compile a family in a process that ends with this one; in this one where it can start none like itself."""
     if (executable := interpreter()) is None:
         family.compile_all()
@@ -116,7 +116,7 @@ def _in_a_process(family: Family) -> None:
 
 def _ourselves(executable: str, statement: str, *, first: str = "pass") -> list[str]:
     """Command of a process that finds this module where it was found here, and carries out a statement in it."""
-    code = f"import sys; sys.path[:] = {sys.path!r}; {first}; from {__name__} import *; {statement}"
+    code = f"import sys; sys.path[:] = {sys.path!r}; {first}; from {__spec__.name} import *; {statement}"
     return [executable, "-c", code]
 
 

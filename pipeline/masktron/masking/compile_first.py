@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from masktron.classify import Edit
 from masktron.classify.forms import form_of
-from masktron.kernels import nearest_point
+from masktron.kernels import exchange, nearest_point
 from masktron.kernels.mdav import TREE_FROM
 from masktron.methods.base import Method, Partitioning
 from masktron.partitions.partitioner import compile_for as compile_partitioning
@@ -16,7 +16,7 @@ from masktron.plan import Plan
 
 def compiles_first(n: int, plan: Plan, edits: Sequence[Edit], method: Method) -> bool:
     """Tell whether masking n records would have to wait for code to be compiled."""
-    exchanging = n >= TREE_FROM and _may_exchange(plan, edits) and not _ready()
+    exchanging = n >= TREE_FROM and _may_exchange(plan, edits) and not exchange.exchange_ready()
     return (
         exchanging
         or partitioning_compiles_first(n, plan.k, _dimensions(plan))
@@ -30,9 +30,7 @@ def compile_for(n: int, plan: Plan, edits: Sequence[Edit], method: Method) -> No
     if partitioning_compiles_first(n, plan.k, _dimensions(plan)):
         compile_partitioning(_dimensions(plan))
     if n >= TREE_FROM and _may_exchange(plan, edits):
-        from masktron.kernels.exchange import compile_exchange  # noqa: PLC0415 -- loads the compiler
-
-        compile_exchange()
+        exchange.compile_exchange()
     if method.compiles_first(n):
         method.compile()
     if _draws(method) and nearest_point.compiles_first(n):
@@ -53,9 +51,3 @@ def _may_exchange(plan: Plan, edits: Sequence[Edit]) -> bool:
     forms = {edit.check.index: form_of(edit.constraint) for edit in edits}
     blocks = (block for partition in plan.partitions for block in partition.blocks)
     return any(len(forms[check]) > 1 for block in blocks for check in block.checks)
-
-
-def _ready() -> bool:
-    from masktron.kernels.exchange import exchange_ready  # noqa: PLC0415 -- loads the compiler
-
-    return exchange_ready()

@@ -1,4 +1,8 @@
-"""Measures: what masking cost and what risk is left. Arrays in, numbers out."""
+"""Measures: what masking cost and what risk is left. Arrays in, numbers out.
+
+Begin with `figures`, which computes the figures of `masktron.figures` from two files that `assessed` holds side by
+side. Every other module is one measure, and a line in `ALL`; `base` refuses files that cannot be compared.
+"""
 
 from __future__ import annotations
 

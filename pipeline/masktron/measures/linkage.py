@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels import linkage as kernel
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
 from masktron.kernels.sums import scaled
@@ -69,17 +70,13 @@ def compiles_first(n: int) -> bool:
     """Tell whether linking n records would have to wait for code to be compiled."""
     if not _many(n):
         return False
-    from masktron.kernels.linkage import links_ready  # noqa: PLC0415 -- loads the compiler
-
-    return not links_ready()
+    return not kernel.links_ready()
 
 
 def compile_for(n: int) -> None:
     """Compile what linking n records takes."""
     if _many(n):
-        from masktron.kernels.linkage import compile_links  # noqa: PLC0415 -- loads the compiler
-
-        compile_links()
+        kernel.compile_links()
 
 
 def _many(n: int) -> bool:
@@ -153,8 +150,6 @@ def credit_through_tree(
 
     With depth 1 as `_credit`, by a search for each record that ends at the first original nearer than its own.
     """
-    from masktron.kernels.linkage import credits_of_links  # noqa: PLC0415 -- loads the compiler
-
     if not known.shape[1]:
         return np.full(len(known), min(1.0, depth / len(known)))
     place, count = alike(map(codes_of, known.T), len(known))
@@ -165,4 +160,4 @@ def credit_through_tree(
         # of equal records the last assignment stays
         first[place[::-1]] = np.arange(len(known))[::-1]
         known = known[first]
-    return credits_of_links(known, people, place, released, prototype, workers, depth)
+    return kernel.credits_of_links(known, people, place, released, prototype, workers, depth)

@@ -1,4 +1,9 @@
-"""Masking methods, one module each: what they need, promise and preserve, and what they do to arrays."""
+"""Masking methods, one module each: what they need, promise and preserve, and what they do to arrays.
+
+Begin with `base.Method`, the protocol; `mdav` is the shortest example. A new method is a module, and a line in `ALL`
+or, where its groups share a prototype, in `partitionings.PARTITIONINGS`; `masktron.estimators` has a class for each.
+What methods compute is in `masktron.partitions` and `masktron.synthesis`.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +12,19 @@ from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.camp_crest import CampCrestMethod
 from masktron.methods.cart import CartMethod
-from masktron.methods.crest import CrestMethod
-from masktron.methods.fuzzy import FuzzyMethod
 from masktron.methods.hierarchical import HierarchicalMethod
 from masktron.methods.hybrid_micro import HybridMicroMethod
 from masktron.methods.ipso import IpsoMethod
 from masktron.methods.latent_class import LatentClassMethod
-from masktron.methods.mdav import MdavMethod
-from masktron.methods.mdav_generic import MdavGenericMethod
 from masktron.methods.microhybrid import MicrohybridMethod
 from masktron.methods.model_hybrid import ModelHybridMethod
-from masktron.methods.mst import MstMethod
-from masktron.methods.mu_approx import MuApproxMethod
 from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
 from masktron.methods.noise import NoiseMethod
+from masktron.methods.partitionings import PARTITIONINGS
 from masktron.methods.sequential import SequentialMethod
-from masktron.methods.t_closeness import TClosenessMethod
-from masktron.methods.univariate import UnivariateMethod
 
 ALL: tuple[type[Method], ...] = (
-    MdavMethod,
-    MdavGenericMethod,
-    UnivariateMethod,
-    MuApproxMethod,
-    MstMethod,
-    TClosenessMethod,
-    CrestMethod,
-    FuzzyMethod,
+    *PARTITIONINGS,
     CampCrestMethod,
     NoiseMethod,
     IpsoMethod,

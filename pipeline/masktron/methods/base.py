@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,34 @@ class Drawn:
     notes: tuple[str, ...] = ()
     marked: NDArray[np.bool_] | None = None
     runs: tuple[Labels, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordContext:
+    """What is known of records beside their numbers; a method reads what it needs.
+
+    Attributes
+    ----------
+    classes : ndarray of intp, shape (n, c)
+        Codes of c class attributes of each record, from 0; none where no class was given.
+    kinds : Kinds
+        What the columns are.
+    shares : ndarray of float64, or None
+        Shares of the classes in the whole file; see `Partitioning.partition`.
+    """
+
+    classes: Labels
+    kinds: Kinds
+    shares: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, values: Floats, classes: Labels | None, kinds: Kinds | None = None, shares: Floats | None = None
+    ) -> Self:
+        """Make it for records, shape (n, p): without classes or kinds there are none, and all columns are numbers."""
+        codes = np.empty((len(values), 0), dtype=np.intp) if classes is None else np.asarray(classes)
+        columns = codes[:, None] if codes.ndim == 1 else codes
+        return cls(columns, Kinds.numbers(values.shape[1]) if kinds is None else kinds, shares)
 
 
 class Kernel(Protocol):
@@ -165,7 +193,6 @@ class Method(ABC):
         del runs, classes
         return ()
 
-    @abstractmethod
     def mask(
         self,
         values: Floats,
@@ -189,9 +216,18 @@ class Method(ABC):
 
         Raises
         ------
+        UsageError
+            The method needs a class, and there is none.
         InfeasibleError
             There are too few records, or what the method promises cannot be had, with the reason.
         """
+        self.require_class(given=classes is not None)
+        kinds = None if nominal is None else Kinds.of_codes(nominal)
+        return self._mask(values, generator, RecordContext.of(values, classes, kinds))
+
+    @abstractmethod
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
+        """Mask the records of an array; see `mask`."""
 
 
 class Partitioning(Method):
@@ -254,7 +290,6 @@ class Partitioning(Method):
         del values, points, labels, weights
         return None
 
-    @abstractmethod
     def partition(
         self,
         points: Floats,
@@ -280,20 +315,24 @@ class Partitioning(Method):
         -------
         ndarray of intp, shape (n,)
             Labels 0 to g - 1.
-        """
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+        Raises
+        ------
+        UsageError
+            The method needs a class, and there is none.
+        """
+        self.require_class(given=classes is not None)
+        return self._partition(points, RecordContext.of(points, classes, kinds, shares))
+
+    @abstractmethod
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
+        """Partition points into groups of at least k; see `partition`."""
+
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Replace the records of each group by their mean."""
-        del generator, nominal
         require_records(len(values), self.least(values.shape[1]), self.name)
-        labels = self.partition(standardise(values), classes=classes)
+        labels = self._partition(standardise(values), context)
         return Drawn(group_means(values, labels)[labels], labels)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal, override
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, K, Kernel, Method, require_records
+from masktron.methods.base import Drawn, K, Kernel, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
 from masktron.methods.parameters import Parameter
@@ -21,6 +21,7 @@ from masktron.synthesis.microperturbation import microperturb
 COMPOUND, AVERAGED = "compound", "averaged"
 
 
+@dataclass(eq=False)
 class CampCrestMethod(Method):
     """Clustering and microperturbation with class-restricted spanning trees.
 
@@ -83,50 +84,31 @@ class CampCrestMethod(Method):
     needs_class: ClassVar[bool] = True
     kernel: ClassVar[Kernel | None] = kernel
 
-    def __init__(
-        self,
-        k: int = 5,
-        alpha: float = 0.5,
-        neighbours: int | None = None,
-        several: Literal["compound", "averaged"] = "compound",
-        as_printed: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.neighbours = neighbours
-        self.several = several
-        self.as_printed = as_printed
-        self.random_state = random_state
+    k: int = 5
+    alpha: float = 0.5
+    neighbours: int | None = None
+    several: Literal["compound", "averaged"] = "compound"
+    as_printed: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     @property
     def contract(self) -> MethodContract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Replace records by the mean of their group and noise; see `masktron.synthesis.microperturbation`.
 
         Labels are those of the groups, or None where runs with different groups are averaged. Notes count classes of
         one record in a group, and groups of one class.
         """
-        del nominal
-        self.require_class(given=classes is not None)
-        assert classes is not None  # noqa: S101 -- required above
         require_records(len(values), self.least(values.shape[1]), self.name)
-        columns = classes.reshape(len(values), -1)
         points = standardise(values)
-        partitions = tuple(self._groups(points, one) for one in self._apart(columns))
+        partitions = tuple(self._groups(points, one) for one in self._apart(context.classes))
         drawn = microperturb(values, partitions, generator, as_printed=self.as_printed)
         labels = partitions[0] if len(partitions) == 1 else None
-        return Drawn(drawn, labels, self.told(partitions, columns), runs=partitions)
+        return Drawn(drawn, labels, self.told(partitions, context.classes), runs=partitions)
 
     @override
     def told(self, runs: Sequence[Labels], classes: Labels) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
+from masktron.arrays import Floats
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, K, Method, require_records
+from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.cart import draw_trees
@@ -27,6 +27,7 @@ TRUE_VALUES = (
 )
 
 
+@dataclass(eq=False)
 class CartMethod(Method):
     """Fully synthetic records from classification and regression trees, one variable after another.
 
@@ -68,19 +69,11 @@ class CartMethod(Method):
     parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, NOMINAL)
     categories: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        k: int = 5,
-        order: Iterable[int] | None = None,
-        smooth: bool = False,
-        nominal: Sequence[int] = (),
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.order = order
-        self.smooth = smooth
-        self.nominal = nominal
-        self.random_state = random_state
+    k: int = 5
+    order: Iterable[int] | None = None
+    smooth: bool = False
+    nominal: Sequence[int] = ()
+    random_state: Any = None
 
     @override
     def check(self) -> Self:
@@ -93,21 +86,14 @@ class CartMethod(Method):
         """All values are drawn from a model."""
         return ModelDrawn()
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw records; see `Method.mask`."""
-        del classes
         n, p = values.shape
         require_records(n, self.least(p), self.name)
         order = [] if self.order is None else list(self.order)
         if len(set(order)) < len(order) or not set(order) <= set(range(p)):
             raise UsageError(f"order must name different ones of the {p} variables, not {order}", hint=ORDER.says)
-        kinds = nominal_columns(self.nominal, p, nominal)
+        kinds = nominal_columns(self.nominal, context.kinds)
         drawn = draw_trees(values, generator, k=int(self.k), nominal=kinds, order=order, smooth=self.smooth)
         return Drawn(drawn, notes=() if self.smooth else (TRUE_VALUES,))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, K, Kernel, Partitioning
+from masktron.methods.base import Drawn, K, Kernel, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.crest import class_counts, compound, crest
 
 ALPHA = Parameter(
@@ -30,6 +29,7 @@ NEIGHBOURS = Parameter(
 )
 
 
+@dataclass(eq=False)
 class CrestMethod(Partitioning):
     """Class-restricted spanning tree: near records whose classes tell as little as those of the file.
 
@@ -65,44 +65,28 @@ class CrestMethod(Partitioning):
     needs_class: ClassVar[bool] = True
     kernel: ClassVar[Kernel | None] = kernel
 
-    def __init__(self, k: int = 5, alpha: float = 0.5, neighbours: int | None = None) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.neighbours = neighbours
+    k: int = 5
+    alpha: float = 0.5
+    neighbours: int | None = None
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by CREST; see `Partitioning.partition` and `masktron.partitions.crest.crest`."""
-        del kinds
-        self.require_class(given=classes is not None)
-        assert classes is not None  # noqa: S101 -- required above
         near = None if self.neighbours is None else int(self.neighbours)
-        return crest(points, int(self.k), classes, shares=shares, alpha=float(self.alpha), neighbours=near)
+        return crest(
+            points, int(self.k), context.classes, shares=context.shares, alpha=float(self.alpha), neighbours=near
+        )
 
     def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:
         """Say which classes groups give away; see `class_notes`."""
         return () if classes is None else class_notes(labels, classes)
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Replace the records of each group by their mean; classes that groups give away are noted."""
-        self.require_class(given=classes is not None)
-        assert classes is not None  # noqa: S101 -- required above
-        drawn = super().mask(values, generator, classes=classes, nominal=nominal)
+        drawn = super()._mask(values, generator, context)
         assert drawn.labels is not None  # noqa: S101 -- a partitioning has groups
-        return Drawn(drawn.values, drawn.labels, class_notes(drawn.labels, classes))
+        return Drawn(drawn.values, drawn.labels, class_notes(drawn.labels, context.classes))
 
 
 def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, K, Partitioning, require_records
+from masktron.methods.base import Drawn, K, Partitioning, RecordContext, require_records
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.fuzzy import Clusters, centres_of, cluster, partition, starting_centres, weighted_centres
 from masktron.partitions.mdav import standardise
 
 
+@dataclass(eq=False)
 class FuzzyMethod(Partitioning):
     """Fuzzy c-means whose prototypes keep linear rules, with at least k records on each of them.
 
@@ -75,25 +75,15 @@ class FuzzyMethod(Partitioning):
         Parameter("rounds", "integer", "Most rounds of the clustering.", low=1),
     )
 
-    def __init__(
-        self, k: int = 5, m: float = 1.1, clusters: int | None = None, tolerance: float = 1e-3, rounds: int = 50
-    ) -> None:
-        self.k = k
-        self.m = m
-        self.clusters = clusters
-        self.tolerance = tolerance
-        self.rounds = rounds
+    k: int = 5
+    m: float = 1.1
+    clusters: int | None = None
+    tolerance: float = 1e-3
+    rounds: int = 50
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by their largest membership; see `Partitioning.partition`."""
-        del classes, shares, kinds
         most = max(1, len(points) // int(self.k))
         count = most if self.clusters is None else min(int(self.clusters), most)
         return partition(points, self._clustered(points, starting_centres(points, count)).centres, int(self.k))
@@ -121,16 +111,9 @@ class FuzzyMethod(Partitioning):
         centres = self._clustered(points, centres_of(points, labels)).centres
         return weighted_centres(values, points, centres, float(self.m), weights)
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Replace the records of each group by its fuzzy prototype."""
-        del generator, classes, nominal
         require_records(len(values), self.least(values.shape[1]), self.name)
         points = standardise(values)
         labels = self.partition(points)

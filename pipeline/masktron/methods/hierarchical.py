@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
+from masktron.arrays import Floats
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, Method, require_records
+from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MarkedReplaced, MethodContract
 from masktron.methods.parameters import Parameter
 from masktron.partitions.centroid import LIMITS, Stop, agglomerate
@@ -46,6 +46,7 @@ RELEASES = Parameter("releases", "integer", "How many files are released togethe
 RELEASE = Parameter("release", "integer", "Which of them this one is, from 1.", low=1)
 
 
+@dataclass(eq=False)
 class HierarchicalMethod(Method):
     """Values beyond thresholds, drawn by the Bayesian bootstrap from clusters of records that have such values.
 
@@ -101,31 +102,17 @@ class HierarchicalMethod(Method):
         VARIABLES, THRESHOLDS, QUANTILE, SIDE, STOP, CLUSTER, DISTINCT, LIMIT, RELEASES, RELEASE,
     )  # fmt: skip
 
-    def __init__(
-        self,
-        variables: Iterable[int] | None = None,
-        thresholds: Sequence[float] | None = None,
-        quantile: float = 0.85,
-        side: Side = "upper",
-        stop: Stop = "small",
-        cluster: int = 10,
-        distinct: int = 3,
-        limit: float | None = None,
-        releases: int = 5,
-        release: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.variables = variables
-        self.thresholds = thresholds
-        self.quantile = quantile
-        self.side = side
-        self.stop = stop
-        self.cluster = cluster
-        self.distinct = distinct
-        self.limit = limit
-        self.releases = releases
-        self.release = release
-        self.random_state = random_state
+    variables: Iterable[int] | None = None
+    thresholds: Sequence[float] | None = None
+    quantile: float = 0.85
+    side: Side = "upper"
+    stop: Stop = "small"
+    cluster: int = 10
+    distinct: int = 3
+    limit: float | None = None
+    releases: int = 5
+    release: int = 1
+    random_state: Any = None
 
     @property
     def contract(self) -> MethodContract:
@@ -156,16 +143,9 @@ class HierarchicalMethod(Method):
         del variables
         return int(self.cluster)
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Make one release; see `Method.mask`."""
-        del classes, nominal
         marked = self.marked(values)
         made = self._made(values, marked, generator.spawn(int(self.release))[-1])
         return Drawn(

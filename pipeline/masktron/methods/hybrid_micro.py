@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import Drawn, K, Method, require_records
+from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.partitions.mdav import standardise
@@ -20,6 +20,7 @@ from masktron.synthesis.within import SPARE, draw_normal, rank, short, unchanged
 EXACT = Parameter("exact", "flag", "Whether draws get the moments of their group exactly, or in expectation.")
 
 
+@dataclass(eq=False)
 class HybridMicroMethod(Method):
     """Normal draws with the moments of each group of MDAV.
 
@@ -57,10 +58,9 @@ class HybridMicroMethod(Method):
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (K, EXACT)
 
-    def __init__(self, k: int = 10, exact: bool = True, random_state: Any = None) -> None:
-        self.k = k
-        self.exact = exact
-        self.random_state = random_state
+    k: int = 10
+    exact: bool = True
+    random_state: Any = None
 
     @property
     def contract(self) -> MethodContract:
@@ -71,16 +71,9 @@ class HybridMicroMethod(Method):
         """Three records more than variables, and k."""
         return max(int(self.k), variables + SPARE)
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw the values of each record for its group."""
-        del classes, nominal
         require_records(len(values), self.least(values.shape[1]), self.name)
         size = max(int(self.k), rank(values) + SPARE)
         points = standardise(values)

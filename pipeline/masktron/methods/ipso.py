@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, Method, require_records
+from masktron.arrays import Floats
+from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
@@ -18,6 +18,7 @@ from masktron.synthesis.regression import regress
 from masktron.synthesis.threads import one_thread
 
 
+@dataclass(eq=False)
 class IpsoMethod(Method):
     """Information preserving statistical obfuscation.
 
@@ -64,10 +65,9 @@ class IpsoMethod(Method):
         KEEP,
     )
 
-    def __init__(self, variant: str = "plain", keep: Iterable[int] = (), random_state: object = None) -> None:
-        self.variant = variant
-        self.keep = keep
-        self.random_state = random_state
+    variant: str = "plain"
+    keep: Iterable[int] = ()
+    random_state: object = None
 
     @property
     def contract(self) -> MethodContract:
@@ -79,17 +79,10 @@ class IpsoMethod(Method):
         masked = variables - len(tuple(self.keep))
         return variables + 3 if self.variant == "plain" else variables + 1 + max(masked, 2)
 
+    @override
     @one_thread
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw all records anew; see `Method.mask`."""
-        del classes, nominal
         require_records(len(values), 2, self.name)
         kept = kept_columns(self.keep, values.shape[1])
         strict = self.variant == "strict"

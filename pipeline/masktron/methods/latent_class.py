@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, K
+from masktron.arrays import Floats
+from masktron.methods.base import Drawn, K, RecordContext
 from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybridMethod
 from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
 from masktron.synthesis.mixture import MixtureSearch
@@ -81,17 +80,10 @@ class LatentClassMethod(ModelHybridMethod):
         require_positions(self.nominal)
         return self
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw numbers and categories of each record for its cluster."""
-        del classes
-        return self._draw(values, nominal_columns(self.nominal, values.shape[1], nominal), generator)
+        return self._draw(values, nominal_columns(self.nominal, context.kinds), generator)
 
     def search(self) -> MixtureSearch:
         """Which mixtures are tried, and from where."""

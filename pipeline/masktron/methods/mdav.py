@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import K, Partitioning
+from masktron.methods.base import K, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.partitioner import partition_whole
 
 
+@dataclass(eq=False)
 class MdavMethod(Partitioning):
     """Maximum distance to average vector; the univariate optimum where records differ in one variable alone.
 
@@ -33,17 +34,9 @@ class MdavMethod(Partitioning):
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
     parameters: ClassVar[tuple[Parameter, ...]] = (K,)
 
-    def __init__(self, k: int = 5) -> None:
-        self.k = k
+    k: int = 5
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by MDAV; see `Partitioning.partition`."""
-        del classes, shares, kinds
         return partition_whole(points, int(self.k))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, K, Partitioning, require_records
+from masktron.methods.base import Drawn, K, Partitioning, RecordContext, require_records
 from masktron.methods.parameters import Parameter
 from masktron.partitions.column_kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
@@ -26,6 +26,7 @@ from masktron.partitions.mdav import standardise
 MIXED = ("together", "per_type", "imposed", "consensus")
 
 
+@dataclass(eq=False)
 class MdavGenericMethod(Partitioning):
     """MDAV with the average and the distance of each type of attribute.
 
@@ -77,19 +78,11 @@ class MdavGenericMethod(Partitioning):
         Parameter("ordinal", "fields", "Columns with codes in their order; in a file, declare the fields ordinal."),
     )
 
-    def __init__(
-        self,
-        k: int = 5,
-        mixed: str = "together",
-        imposing: str | None = None,
-        nominal: Sequence[int] = (),
-        ordinal: Sequence[int] = (),
-    ) -> None:
-        self.k = k
-        self.mixed = mixed
-        self.imposing = imposing
-        self.nominal = nominal
-        self.ordinal = ordinal
+    k: int = 5
+    mixed: str = "together"
+    imposing: str | None = None
+    nominal: Sequence[int] = ()
+    ordinal: Sequence[int] = ()
 
     @override
     def check(self) -> Self:
@@ -105,14 +98,7 @@ class MdavGenericMethod(Partitioning):
         return self
 
     @override
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by MDAV-generic; see `Partitioning.partition`.
 
         Raises
@@ -120,36 +106,26 @@ class MdavGenericMethod(Partitioning):
         InfeasibleError
             A partition for each type is asked for, and records differ in several types.
         """
-        del classes, shares
-        known = Kinds.numbers(points.shape[1]) if kinds is None else kinds
-        k = int(self.k)
+        kinds, k = context.kinds, int(self.k)
         match self.mixed:
             case "imposed":
-                return partition_imposed(points, known, k, self.imposing)
+                return partition_imposed(points, kinds, k, self.imposing)
             case "consensus":
-                return partition_consensus(points, known, k)
-            case "per_type" if len(varying := varying_kinds(points, known)) > 1:
+                return partition_consensus(points, kinds, k)
+            case "per_type" if len(varying := varying_kinds(points, kinds)) > 1:
                 raise InfeasibleError(
                     f"{self.name} with mixed = per_type has no single partition of variables of the kinds "
                     f"{', '.join(varying)}, and these are masked together",
                     hint="choose mixed = together, imposed or consensus, or mask the variables of each kind apart",
                 )
             case _:
-                return partition_generic(points, known, k)
+                return partition_generic(points, kinds, k)
 
     @override
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Replace the records of each group by means of numbers, lower medians of orders and modes of the others."""
-        del generator, classes
         require_records(len(values), self.least(values.shape[1]), self.name)
-        kind_of = self._kinds(values.shape[1], nominal)
+        kind_of = self._kinds(context.kinds)
         points, kinds = _encoded(values, kind_of)
         if self.mixed != "per_type":
             labels = self.partition(points, kinds=kinds)
@@ -158,13 +134,13 @@ class MdavGenericMethod(Partitioning):
         only = next(iter(by_kind.values())) if len(by_kind) == 1 else None
         return Drawn(_aggregated(values, kind_of, by_kind), only)
 
-    def _kinds(self, p: int, nominal: NDArray[np.bool_] | None) -> list[str]:
+    def _kinds(self, declared: Kinds) -> list[str]:
         """Return the kind of each column."""
+        found, p = list(declared.kinds), declared.columns
         if beyond := sorted(column for column in (*self.nominal, *self.ordinal) if column >= p):
             raise UsageError(
                 f"there is no column {beyond[0]} among {p}", where=self.name, hint="columns are counted from 0"
             )
-        found = [NUMBER if nominal is None or not nominal[column] else NOMINAL for column in range(p)]
         for column in self.nominal:
             found[column] = NOMINAL
         for column in self.ordinal:

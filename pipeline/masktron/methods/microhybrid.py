@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, K, Method, Partitioning, require_records
+from masktron.methods.base import Drawn, K, Method, Partitioning, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.methods.partitionings import PARTITIONINGS
 from masktron.partitions.mdav import standardise
 from masktron.synthesis.freedom import lacking, needed, require_change, require_freedom
 from masktron.synthesis.grouped import Draw, joined, synthesise
@@ -21,8 +23,8 @@ from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import Regression, regress
 from masktron.synthesis.threads import one_thread
 
-PARTITIONS = ("mdav", "mdav_generic", "univariate", "mu_approx", "mst", "t_closeness", "crest", "fuzzy")
-"""Names of the methods whose groups can be taken."""
+PARTITIONS = {method.name: method for method in PARTITIONINGS}
+"""Methods whose groups can be taken, by their names."""
 DRAWS: Mapping[str, Draw] = {"ipso": ipso, "normal": normal, "multiple_imputation": imputed}
 """Synthesisers by their names."""
 
@@ -34,6 +36,7 @@ class _ByPartition:
         return instance is not None and _partitioning(instance.partition).needs_class
 
 
+@dataclass(eq=False)
 class MicrohybridMethod(Method):
     """Any partition, and any synthesiser in its groups; R-microhybrid with mdav or mu_approx, and ipso.
 
@@ -84,26 +87,18 @@ class MicrohybridMethod(Method):
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         K,
-        Parameter("partition", "choice", "Method whose groups are taken.", choices=PARTITIONS),
+        Parameter("partition", "choice", "Method whose groups are taken.", choices=tuple(PARTITIONS)),
         Parameter("synthesiser", "choice", "What draws the values of a group.", choices=tuple(DRAWS)),
         KEEP,
     )
     # what type checkers see is what an instance answers
     needs_class: ClassVar[bool] = cast("bool", _ByPartition())
 
-    def __init__(
-        self,
-        k: int = 5,
-        partition: str = "mdav",
-        synthesiser: str = "ipso",
-        keep: Iterable[int] = (),
-        random_state: object = None,
-    ) -> None:
-        self.k = k
-        self.partition = partition
-        self.synthesiser = synthesiser
-        self.keep = keep
-        self.random_state = random_state
+    k: int = 5
+    partition: str = "mdav"
+    synthesiser: str = "ipso"
+    keep: Iterable[int] = ()
+    random_state: object = None
 
     @property
     def contract(self) -> MethodContract:
@@ -120,17 +115,10 @@ class MicrohybridMethod(Method):
         """Return the fewest records for variables that are linearly independent."""
         return max(int(self.k), 2 if self.synthesiser == "normal" else variables + 3)
 
+    @override
     @one_thread
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Form groups and draw the records of each anew; see `Method.mask`."""
-        del nominal
         n = len(values)
         require_records(n, max(int(self.k), 2), self.name)
         kept = kept_columns(self.keep, values.shape[1])
@@ -139,7 +127,7 @@ class MicrohybridMethod(Method):
         size, notes = self._size(whole)
         points = standardise(values[:, ~kept])
         partitioning: Any = _partitioning(self.partition)
-        labels = partitioning(k=size).check().partition(points, classes=classes)
+        labels = partitioning(k=size).check().partition(points, classes=context.classes)
         groups = int(labels.max()) + 1
 
         def lacks(rows: Labels) -> NDArray[np.bool_]:
@@ -181,9 +169,6 @@ class MicrohybridMethod(Method):
 
 
 def _partitioning(name: str) -> type[Partitioning]:
-    from masktron.methods import method_named  # noqa: PLC0415 -- it is in the list itself
-
-    method = method_named(name)
-    if not issubclass(method, Partitioning):
+    if name not in PARTITIONS:
         raise UsageError(f"{name} forms no groups that records share", hint=f"one of {', '.join(PARTITIONS)}")
-    return method
+    return PARTITIONS[name]

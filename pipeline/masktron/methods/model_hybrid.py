@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, K, Method, require_records
+from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.em import FAMILIES
@@ -31,6 +32,7 @@ EXACT = Parameter("exact", "flag", "Whether draws get the moments of their clust
 ITERATIONS = Parameter("iterations", "integer", "Steps of EM, after which a mixture is left out.", low=1)
 
 
+@dataclass(eq=False)
 class ModelHybridMethod(Method):
     """Model-based hybrid data.
 
@@ -73,23 +75,13 @@ class ModelHybridMethod(Method):
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS)
 
-    def __init__(
-        self,
-        k: int = 5,
-        fewest: int = 2,
-        most: int = 10,
-        family: str | None = None,
-        exact: bool = True,
-        iterations: int = 500,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.fewest = fewest
-        self.most = most
-        self.family = family
-        self.exact = exact
-        self.iterations = iterations
-        self.random_state = random_state
+    k: int = 5
+    fewest: int = 2
+    most: int = 10
+    family: str | None = None
+    exact: bool = True
+    iterations: int = 500
+    random_state: Any = None
 
     @property
     def contract(self) -> MethodContract:
@@ -109,16 +101,9 @@ class ModelHybridMethod(Method):
         """Three records more than variables, and k."""
         return max(int(self.k), variables + SPARE)
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw the values of each record for its cluster."""
-        del classes, nominal
         return self._draw(values, np.zeros(values.shape[1], dtype=bool), generator)
 
     def search(self) -> MixtureSearch:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal, override
 
 from masktron.arrays import Floats, Labels
 from masktron.kernels import mst as kernel
-from masktron.methods.base import K, Kernel, Partitioning
+from masktron.methods.base import K, Kernel, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mst import to_unit, tree_partition
 
 type Scale = Literal["standard", "unit"]
@@ -26,6 +26,7 @@ def scaled(points: Floats, scale: Scale) -> Floats:
     return to_unit(points) if scale == "unit" and len(points) else points
 
 
+@dataclass(eq=False)
 class MstMethod(Partitioning):
     """The minimum spanning tree, cut at the longest edge that leaves k records on both sides until there is none.
 
@@ -51,18 +52,10 @@ class MstMethod(Partitioning):
     parameters: ClassVar[tuple[Parameter, ...]] = (K, SCALE)
     kernel: ClassVar[Kernel | None] = kernel
 
-    def __init__(self, k: int = 5, scale: Scale = "standard") -> None:
-        self.k = k
-        self.scale = scale
+    k: int = 5
+    scale: Scale = "standard"
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by their minimum spanning tree; see `Partitioning.partition`."""
-        del classes, shares, kinds
         return tree_partition(scaled(points, self.scale), int(self.k))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
+from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, Method, require_records
+from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
@@ -19,6 +19,7 @@ from masktron.synthesis.regression import Regression, regress
 from masktron.synthesis.threads import one_thread
 
 
+@dataclass(eq=False)
 class MuralidharSarathyMethod(Method):
     """Non-synthetic perturbed data by sufficient statistics, with a diagonal matrix alpha.
 
@@ -61,12 +62,9 @@ class MuralidharSarathyMethod(Method):
         KEEP,
     )
 
-    def __init__(
-        self, alpha: float | Iterable[float] = 0.9, keep: Iterable[int] = (), random_state: object = None
-    ) -> None:
-        self.alpha = alpha
-        self.keep = keep
-        self.random_state = random_state
+    alpha: float | Iterable[float] = 0.9
+    keep: Iterable[int] = ()
+    random_state: object = None
 
     @property
     def contract(self) -> MethodContract:
@@ -87,17 +85,10 @@ class MuralidharSarathyMethod(Method):
         """Return the fewest records for variables that are linearly independent."""
         return variables + 1 + max(variables - len(tuple(self.keep)), 2)
 
+    @override
     @one_thread
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Mask all records; see `Method.mask`."""
-        del classes, nominal
         n = len(values)
         require_records(n, 2, self.name)
         kept = kept_columns(self.keep, values.shape[1])

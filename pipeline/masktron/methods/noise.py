@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, Method, require_records
+from masktron.arrays import Floats
+from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.freedom import require_freedom
@@ -17,6 +17,7 @@ from masktron.synthesis.regression import regress
 from masktron.synthesis.threads import one_thread
 
 
+@dataclass(eq=False)
 class NoiseMethod(Method):
     """Correlated noise.
 
@@ -59,10 +60,9 @@ class NoiseMethod(Method):
         Parameter("exact", "flag", "Keep means and covariances exactly; else in expectation."),
     )
 
-    def __init__(self, c: float = 0.15, exact: bool = False, random_state: object = None) -> None:
-        self.c = c
-        self.exact = exact
-        self.random_state = random_state
+    c: float = 0.15
+    exact: bool = False
+    random_state: object = None
 
     @property
     def contract(self) -> MethodContract:
@@ -73,17 +73,10 @@ class NoiseMethod(Method):
         """Return the fewest records for variables that are linearly independent."""
         return 1 + max(2 * variables, variables + 2) if self.exact else 2
 
+    @override
     @one_thread
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Add noise to all records; see `Method.mask`."""
-        del classes, nominal
         n = len(values)
         require_records(n, 2, self.name)
         data = regress(values[None], np.empty((1, n, 0)))

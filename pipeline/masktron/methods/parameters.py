@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.partitions.column_kinds import Kinds
 
 type ParameterKind = Literal["integer", "number", "numbers", "choice", "flag", "fields"]
 
@@ -188,16 +189,16 @@ def require_positions(columns: Sequence[int]) -> None:
         )
 
 
-def nominal_columns(columns: Sequence[int], p: int, declared: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Return which of p columns hold categories: those at some positions, and those that are declared.
+def nominal_columns(columns: Sequence[int], declared: Kinds) -> NDArray[np.bool_]:
+    """Return which columns hold categories: those at some positions, and those that are declared.
 
     Raises
     ------
     UsageError
         There is no such column.
     """
-    nominal = np.zeros(p, dtype=np.bool_) if declared is None else declared.copy()
-    if beyond := sorted(column for column in columns if column >= p):
-        raise UsageError(f"there is no column {beyond[0]} among {p}", hint="columns are counted from 0")
+    nominal = declared.of("nominal")
+    if beyond := sorted(column for column in columns if column >= len(nominal)):
+        raise UsageError(f"there is no column {beyond[0]} among {len(nominal)}", hint="columns are counted from 0")
     nominal[list(columns)] = True
     return nominal

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, Method, require_records
+from masktron.arrays import Floats
+from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions
@@ -18,6 +18,7 @@ BAYESIAN = Parameter(
 )
 
 
+@dataclass(eq=False)
 class SequentialMethod(Method):
     """Fully synthetic records from linear normal regressions, one variable after another.
 
@@ -55,9 +56,8 @@ class SequentialMethod(Method):
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN,)
 
-    def __init__(self, bayesian: bool = True, random_state: Any = None) -> None:
-        self.bayesian = bayesian
-        self.random_state = random_state
+    bayesian: bool = True
+    random_state: Any = None
 
     @property
     def contract(self) -> MethodContract:
@@ -68,15 +68,8 @@ class SequentialMethod(Method):
         """Return the records that leave five degrees of freedom to the last regression."""
         return variables + LEAST_FREEDOM
 
-    def mask(
-        self,
-        values: Floats,
-        generator: np.random.Generator,
-        *,
-        classes: Labels | None = None,
-        nominal: NDArray[np.bool_] | None = None,
-    ) -> Drawn:
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw records; see `Method.mask`."""
-        del classes, nominal
         require_records(len(values), self.least(values.shape[1]), self.name)
         return Drawn(draw_regressions(values, generator, bayesian=self.bayesian))

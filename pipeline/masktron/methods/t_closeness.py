@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.kernels import mst as kernel
-from masktron.methods.base import K, Kernel, Partitioning
+from masktron.methods.base import K, Kernel, Partitioning, RecordContext
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.crest import class_counts
 from masktron.partitions.t_closeness import close_partition, distances
 
 
+@dataclass(eq=False)
 class TClosenessMethod(Partitioning):
     """The minimum spanning tree, cut only where both parts keep the distribution of a class within t.
 
@@ -65,26 +66,17 @@ class TClosenessMethod(Partitioning):
     needs_class: ClassVar[bool] = True
     kernel: ClassVar[Kernel | None] = kernel
 
-    def __init__(self, k: int = 5, t: float = 0.2, scale: Scale = "standard") -> None:
-        self.k = k
-        self.t = t
-        self.scale = scale
+    k: int = 5
+    t: float = 0.2
+    scale: Scale = "standard"
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by their minimum spanning tree and their class; see `Partitioning.partition`.
 
         With several class attributes, `shares` has an axis for each.
         """
-        del kinds
-        self.require_class(given=classes is not None)
-        codes, overall = combined(np.asarray(classes), shares)
+        codes, overall = combined(context.classes, context.shares)
         return close_partition(scaled(points, self.scale), int(self.k), float(self.t), codes, overall)
 
     def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:

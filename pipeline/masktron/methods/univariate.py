@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import K, Partitioning
+from masktron.methods.base import K, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.univariate import Projection, projected_partition
 
 
+@dataclass(eq=False)
 class UnivariateMethod(Partitioning):
     """The groups of least loss along one variable, or along one direction of several.
 
@@ -46,18 +47,10 @@ class UnivariateMethod(Partitioning):
         ),
     )
 
-    def __init__(self, k: int = 5, projection: Projection = "pca") -> None:
-        self.k = k
-        self.projection = projection
+    k: int = 5
+    projection: Projection = "pca"
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points along one direction; see `Partitioning.partition`."""
-        del classes, shares, kinds
         return projected_partition(points, int(self.k), self.projection)

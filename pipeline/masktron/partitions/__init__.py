@@ -1,4 +1,8 @@
-"""Partitions of points into groups of at least k: arrays in, labels out, no rule known."""
+"""Partitions of points into groups of at least k: arrays in, labels out, no rule known.
+
+Begin with `partitioner`, which cuts a file into parts and partitions each; a module beside it is one way to form
+groups, and `cutting` is what those through trees share. Loops over records are in `masktron.kernels`.
+"""
 
 from __future__ import annotations
 

@@ -54,6 +54,11 @@ class Kinds:
         return cls((NUMBER,) * d, (1,) * d)
 
     @classmethod
+    def of_codes(cls, nominal: NDArray[np.bool_]) -> Kinds:
+        """Return the kinds of p columns: codes of categories where a mask of shape (p,) says so, else numbers."""
+        return cls(tuple(NOMINAL if one else NUMBER for one in nominal.tolist()), (1,) * len(nominal))
+
+    @classmethod
     def joined(cls, parts: Iterable[Kinds]) -> Kinds:
         """Return the kinds of points side by side."""
         every = list(parts)

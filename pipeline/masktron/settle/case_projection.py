@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import FloatColumns
 from masktron.constraints import Monomial
-from masktron.kernels.nearest_point import Outcome, nearest_points
+from masktron.kernels.nearest_point import ProjectionOutcome, nearest_points
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import Search
 from masktron.settle.residual_rules import Condition, NumberComparison
@@ -193,7 +193,7 @@ class CaseProjection:
         moved = np.full(points.shape, np.nan)
         shifts, outcomes = nearest_points(units, excess[fine], slack[fine], self.equal)
         moved[fine] = origin[fine] + shifts * self._scale
-        fine[fine] = outcomes == Outcome.FOUND
+        fine[fine] = outcomes == ProjectionOutcome.FOUND
         return moved, fine
 
     def _linearised(

@@ -8,6 +8,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.numbers import powers_of_ten, read_numbers
+from masktron.kernels.texts import code_texts
 from masktron.sources.lexical import libxml2_number
 from masktron.sources.records import Layout
 
@@ -218,9 +220,6 @@ class Batch:
 
 def numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
     """Read cells as numbers."""
-    # numba is slow to load, and small files have no batches
-    from masktron.kernels.numbers import powers_of_ten, read_numbers  # noqa: PLC0415
-
     count = len(cells.start)
     numbers = Numbers(
         np.empty(count, dtype=np.uint8),
@@ -250,8 +249,6 @@ def numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
 
 
 def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:
-    from masktron.kernels.texts import code_texts  # noqa: PLC0415
-
     count = len(cells.start)
     codes = np.empty(count, dtype=np.int32)
     firsts = np.empty(count, dtype=np.int32)

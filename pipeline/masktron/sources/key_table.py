@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.keys import intern, reslot
 from masktron.sources.columns import decoded
 
 _SMALLEST = 1 << 10
@@ -35,8 +36,6 @@ class KeyTable:
         present: NDArray[np.bool_],
     ) -> NDArray[np.int32]:
         """Return the number of the key ``buffer[start:stop]`` of each row; -1 where it is not present."""
-        from masktron.kernels.keys import intern  # noqa: PLC0415 - compiles
-
         self._reserve(int(present.sum()), int((stop - start)[present].sum()))
         ids = np.empty(len(start), dtype=np.int32)
         self._known = int(
@@ -61,8 +60,6 @@ class KeyTable:
 
     def _reserve(self, keys: int, size: int) -> None:
         """Make room for so many more keys, of so many bytes in all."""
-        from masktron.kernels.keys import reslot  # noqa: PLC0415 - compiles
-
         needed = self._known + keys
         if needed > len(self._hashes):
             room = max(needed, len(self._hashes) * 3 // 2)

@@ -1,4 +1,8 @@
-"""Drawn values for records: arrays in, arrays out, no rule known."""
+"""Drawn values for records: arrays in, arrays out, no rule known.
+
+Begin with `regression`, which most ways to draw are made of, and `grouped`, which draws group by group; `model_based`
+fits a mixture (`mixture`, `em`, `starts`) and draws from its clusters.
+"""
 
 from __future__ import annotations
 

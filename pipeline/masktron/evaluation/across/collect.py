@@ -14,6 +14,7 @@ from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection
 from masktron.evaluation.findings import Verdict
+from masktron.kernels.keys import tally
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.key_table import KeyTable
@@ -129,8 +130,6 @@ class Collector:
         return self._table(at).number(*KeySpans(pairs, start, start + 8, (one >= 0) & (two >= 0)).only(None))
 
     def _note(self, batch: Batch, own: NDArray[np.int32], other: NDArray[np.int32], *, keep: bool) -> None:
-        from masktron.kernels.keys import tally  # noqa: PLC0415 - compiles
-
         self._keys = max(self._keys, int(own.max(initial=-1)) + 1, int(other.max(initial=-1)) + 1)
         self._counts = _grown(self._counts, self._keys, 0)
         before = np.empty(len(own), dtype=np.int32)

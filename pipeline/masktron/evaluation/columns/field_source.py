@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.items import NO, NOWHERE, Bools, always
+from masktron.kernels.bytewise import order_cells
 from masktron.sources.columns import Batch, Cell, Numbers, Texts
 
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
@@ -109,9 +110,6 @@ class BatchSource:
             return np.zeros(1, dtype=np.int8)
         if codecs.lookup(self.batch.codec).name not in _ORDERED_CODECS:
             return None
-        # numba is slow to load, and small files have no batches
-        from masktron.kernels.bytewise import order_cells  # noqa: PLC0415
-
         data, cells = self.batch.buffer, self.batch.cells[at]
         order = np.empty(len(self.batch), dtype=np.int8)
         if isinstance(other, int):

@@ -61,7 +61,7 @@ class Report(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ReportFormat:
     """A format that findings are written in.
 
     Attributes
@@ -87,11 +87,11 @@ class Format:
 
 FORMATS = MappingProxyType(
     {
-        "json": Format("json_report.JsonReport", "Write the result as JSON; - for stdout."),
-        "svrl": Format("svrl.SvrlReport", "Write every finding as SVRL.", complete=True),
-        "csv": Format("csv_report.CsvReport", "Write every finding as CSV, a line each.", complete=True),
-        "sarif": Format("sarif.SarifReport", "Write findings as SARIF 2.1.0."),
-        "junit": Format("junit.JunitReport", "Write the rules as test cases, as JUnit XML."),
+        "json": ReportFormat("json_report.JsonReport", "Write the result as JSON; - for stdout."),
+        "svrl": ReportFormat("svrl.SvrlReport", "Write every finding as SVRL.", complete=True),
+        "csv": ReportFormat("csv_report.CsvReport", "Write every finding as CSV, a line each.", complete=True),
+        "sarif": ReportFormat("sarif.SarifReport", "Write findings as SARIF 2.1.0."),
+        "junit": ReportFormat("junit.JunitReport", "Write the rules as test cases, as JUnit XML."),
     }
 )
 """All formats, by their names."""

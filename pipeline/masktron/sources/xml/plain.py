@@ -10,6 +10,8 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.errors import MasktronError
+from masktron.kernels import ready
+from masktron.kernels.compiling import said_of_compiling
 from masktron.progress import Progress
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout, Shape
@@ -185,14 +187,11 @@ def check_unchanged(path: str | Path, plain: PlainFile) -> None:
 
 def _compile(progress: Progress | None) -> None:
     """Compile the kernels if that has to be done, and say so first: it takes seconds."""
-    from masktron.kernels.compiling import said_of_compiling  # noqa: PLC0415 -- loads numba
-    from masktron.kernels.ready import compile_kernels, kernels_kept, kernels_ready  # noqa: PLC0415 -- loads numba
-
-    if kernels_ready():
+    if ready.kernels_ready():
         return
-    kept = kernels_kept()
+    kept = ready.kernels_kept()
     if progress is not None:
         progress(said_of_compiling(kept=kept), 0)
     # where nothing is kept, only what a run needs is compiled, when it does
     if kept:
-        compile_kernels()
+        ready.compile_kernels()
