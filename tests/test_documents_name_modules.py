@@ -1,0 +1,44 @@
+"""The pages name modules that exist, and the glossary has no word twice."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import masktron
+from paths import ROOT
+
+PACKAGE = Path(masktron.__file__).parent
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+_MODULE = re.compile(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)[`:]")
+
+
+def named(page: Path) -> list[str]:
+    """Files of code that a page names in backticks."""
+    return [name for name in _MODULE.findall(page.read_text(encoding="utf-8")) if "NAME" not in name]
+
+
+def test_pages_name_modules() -> None:
+    assert sum(len(named(page)) for page in PAGES) > 100
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_module_that_a_page_names_is_there(page: Path) -> None:
+    there = {path.name for path in PACKAGE.rglob("*.py")}
+    lost = [
+        name for name in named(page) if name not in there and not any((at / name).exists() for at in (PACKAGE, ROOT))
+    ]
+    assert lost == []
+
+
+def test_the_glossary_has_each_word_once() -> None:
+    lines = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+    words = [word for line in lines for word in re.findall(r"\*([^*]+)\*", line.partition(" | ")[0])]
+    assert len(words) > 50
+    assert sorted(words) == sorted(set(words))
+
+
+def test_the_map_is_short() -> None:
+    assert len((ROOT / "docs" / "design.md").read_text(encoding="utf-8").splitlines()) <= 250
