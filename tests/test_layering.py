@@ -84,12 +84,12 @@ def test_results_know_reports_in_one_place() -> None:
 
 
 DATA_IN_XML = {
-    "cli": "libxml2 begins to read a large file before anything else is loaded",
+    "cli.running": "libxml2 begins to read a large file before anything else is loaded",
     "evaluation.deferral": "records of a batch as documents for the engine that decides",
     "evaluation.domains": "values that a rule takes from a document",
     "evaluation.engines": "documents as libxml2 and Saxon read them",
     "evaluation.exact": "the engine that decides, on files of any shape",
-    "evaluation.opinions": "engines that are not ours, each with its own parser",
+    "evaluation.cross_check": "engines that are not ours, each with its own parser",
     "evaluation.oracle": "pyschematron, with its own parser",
     "evaluation.parallel": "engines that are not ours, on slices of the bytes",
     "evaluation.positions": "columns of nodes that engines name",
@@ -98,12 +98,13 @@ DATA_IN_XML = {
     "evaluation.recount.recount": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.recount.sample": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.recount.tasks": "aggregates that engines compute again, from slices of the bytes",
-    "evaluation.recount.values": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.recount.field_values": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.report_reader": "nodes that engines name",
+    "evaluation.request": "what is known of a file of which columns decide",
     "evaluation.tiered": "the original beside a file, as rules across records read it",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "masking.judging": "masked records, in memory, as documents for the engine that decides",
-    "masking.outside": "numbers outside the records, where rules look for them",
+    "masking.totals.control_totals": "numbers outside the records, where rules look for them",
     "rulebook.schematron.escapes": "a rulebook",
     "rulebook.schematron.inclusions": "a rulebook",
 }
@@ -113,15 +114,16 @@ PARSERS = {
     "evaluation": "engines and their documents",
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
-    "masking.outside": "numbers outside the records, where rules look for them",
+    "masking.totals.control_totals": "numbers outside the records, where rules look for them",
     "rulebook": "rulebooks are XML",
 }
 """Modules and packages that use lxml or expat, and what for."""
 OPENED = {
     "engines.saxon_engine": "a device",
     "engines.engine_process": "a device",
+    "evaluation.deviations": "the table of known deviations, beside it",
     "evaluation.deferral": "counts columns in the document of the engine that decides",
-    "evaluation.opinions": "slices for engines that are not ours",
+    "evaluation.cross_check": "slices for engines that are not ours",
     "evaluation.recount.tasks": "slices for engines that are not ours",
     "files": "texts of the user, and hashes",
     "config": "settings",
