@@ -360,13 +360,11 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     original = write(tmp_path / "original.xml", LAYOUT, texts(LAYOUT, data[:9] * 3))
     aside = frozenset(range(1, len(tests)))
     said: list[tuple[object, int]] = []
-    options: Any = {"original": original, "processes": 2, "small": 0, "size": 2000}
+    request = EvaluationRequest(path, book, LAYOUT, original=original)
     question = Question(("auto", "saxon"), aside, len(data))
-    found = by_processes(
-        EvaluationRequest(path, book, LAYOUT), question, told=lambda *told: said.append(told), **options
-    )
+    found = by_processes(request, question, told=lambda *told: said.append(told), processes=2, small=0, size=2000)
     assert found.recounted is not None
-    asked = asked_of(EvaluationRequest(path, book, LAYOUT, original=original), aside)
+    asked = asked_of(request, aside)
     assert isinstance(asked, Asked)
     work = Recount(asked, ENGINES["1.0"], 900, lambda *_: None)
     for one, other in zip(found.recounted, recount(work, by_hand(Hand(asked))), strict=True):
@@ -380,8 +378,8 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     assert max(done for _, done in said) == len(data)
     # what processes have found out is taken as it is
     monkeypatch.setattr("masktron.evaluation.cross_check._recounted", None)
-    counts = ask(EvaluationRequest(path, book, LAYOUT, original=original), question, found=found).counts
-    expected = evaluate(EvaluationRequest(path, book, LAYOUT, original=original))
+    counts = ask(request, question, found=found).counts
+    expected = evaluate(request)
     for one in counts:
         assert (one.fired.tolist(), one.failed.tolist()) == (expected.fired.tolist(), expected.failed.tolist())
 
