@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar
+from typing import ClassVar, override
 
 import numpy as np
 import pytest
@@ -20,9 +20,8 @@ from masktron.grouping.admissible import group_admissible
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.kernels import mst, nearest_point
 from masktron.masking.groups.partitioning import MethodPartitioner
-from masktron.methods.base import K, Partitioning
+from masktron.methods.base import K, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
-from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import partition
 
 
@@ -39,18 +38,11 @@ class Classed(Partitioning):
         self.k = k
         self.seen: list[tuple[Floats, Labels, Floats]] = []
 
-    def partition(
-        self,
-        points: Floats,
-        *,
-        classes: Labels | None = None,
-        shares: Floats | None = None,
-        kinds: Kinds | None = None,
-    ) -> Labels:
-        assert classes is not None
-        assert shares is not None
-        assert len(points) == len(classes) >= self.k
-        self.seen.append((points, classes, shares))
+    @override
+    def _partition(self, points: Floats, context: RecordContext) -> Labels:
+        assert context.shares is not None
+        assert len(points) == len(context.classes) >= self.k
+        self.seen.append((points, context.classes, context.shares))
         return partition(points, self.k)
 
 
