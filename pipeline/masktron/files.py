@@ -55,7 +55,7 @@ def manifest_beside(out: Path) -> Path:
     return out.with_name(f"{stem}.manifest.json")
 
 
-_FORMATS = {
+_FOREIGN = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".psv"), "CSV"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "a spreadsheet"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
@@ -78,7 +78,7 @@ def refuse_other_names(out: Path) -> None:
     ------
     UsageError
     """
-    found = _FORMATS.get(out.suffix.lower())
+    found = _FOREIGN.get(out.suffix.lower())
     if found is not None:
         raise UsageError(
             f"masktron writes XML, and {out.suffix} stands for {found}",

@@ -95,8 +95,10 @@ def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, 
 
 
 def test_records_that_come_out_as_they_went_in(masked: MaskResult) -> None:
-    assert "1 record comes out as it went in" in told(masked, draw=drawn(unmoved=1), linkage=1.0, unchanged=1.0)
-    said = told(masked, draw=drawn(unmoved=47), linkage=1.0, unchanged=1.0)
+    assert "1 record comes out as it went in" in told(
+        masked, contract="model-drawn", draw=drawn(unmoved=1), linkage=1.0, unchanged=1.0
+    )
+    said = told(masked, contract="model-drawn", draw=drawn(unmoved=47), linkage=1.0, unchanged=1.0)
     assert "by distance, 1.0 % of the masked values are the respondents' own and 47 records come out as they" in said
 
 

@@ -163,6 +163,7 @@ def test_commands_give_a_sign_of_life_before_they_load_anything_heavy() -> None:
 import sys
 from contextlib import contextmanager
 from masktron import cli
+from masktron.cli import running
 
 @contextmanager
 def first():
@@ -170,7 +171,7 @@ def first():
     raise SystemExit
     yield
 
-cli._progress = first
+running.progress_shown = first
 for command in {COMMANDS!r}:
     sys.argv = ["masktron", *command]
     try:

@@ -1,6 +1,6 @@
-"""A format that nobody uses: blocks of ``field=value`` lines with a blank line between records; all it takes is here.
+"""A format that nobody uses: blocks of ``field=value`` lines with a blank line between records.
 
-# kept as it is
+# a comment, which is not written
 Id=1
 A=3
 """

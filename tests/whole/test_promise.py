@@ -14,10 +14,10 @@ import pytest
 
 import masktron
 from masking_spy import Spy
-from masktron import masking
 from masktron.config import Config, load_config
 from masktron.jobs import mask as job
 from masktron.masking import MaskedBlock
+from masktron.masking import run as stages
 from masktron.measures.information_loss import information_loss
 from masktron.results import MaskResult
 from masktron.roles import resolve_roles
@@ -74,12 +74,12 @@ def test_what_the_parts_are_worth_on_all_pairs() -> None:
 
 
 def test_the_switches_are_put_back() -> None:
-    functions = masking.group, masking.settle_block, job.mask_records, job.require_releasable
+    functions = stages.group, stages.settle_block, job.mask_records, job.require_releasable
     with pytest.raises(ZeroDivisionError), without(("strata", "settle", "derive")):
-        now = masking.group, masking.settle_block, job.mask_records, job.require_releasable
+        now = stages.group, stages.settle_block, job.mask_records, job.require_releasable
         assert not set(functions) & set(now)
         raise ZeroDivisionError
-    assert functions == (masking.group, masking.settle_block, job.mask_records, job.require_releasable)
+    assert functions == (stages.group, stages.settle_block, job.mask_records, job.require_releasable)
 
 
 # the samples

@@ -73,7 +73,7 @@ def run_explain(
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
     job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
-    beside = job.source if original is None else open_source(original)
+    beside = job.source if original is None else open_source(original, record=job.source.layout.record_tag)
     flat = job.source.shape.flat
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None

@@ -72,9 +72,10 @@ def run_mask(
     InvalidOriginalError
         The original breaks a rule.
     InfeasibleError
-        The rules and k cannot both be kept.
+        The rules and k cannot both be kept, or the written file would break a rule.
     ViolationError
-        The written file would break a rule or its contract; it is not published.
+        Engines disagree about it, a group is too small, or a limit or the contract of the method is not kept.
+        In either case nothing is published.
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,14 @@ from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.unchanged import published_as_it_was, same_cells
-from masktron.methods.contracts import ORIGINAL, IdenticalGroups, MarkedReplaced, NoiseAdded, PartitionedSynthesis
+from masktron.methods.contracts import (
+    ORIGINAL,
+    IdenticalGroups,
+    MarkedReplaced,
+    ModelDrawn,
+    NoiseAdded,
+    PartitionedSynthesis,
+)
 from masktron.sources.records import Column, Status
 from masktron.write.declared import Declared
 
@@ -165,9 +173,11 @@ def check_pair(declared: Declared, pair: Pair) -> Findings:
                 found.not_checked.append(
                     f"variance of the noise of {declared.method}: it is a share of {promised.of}"
                 )
-        case _:
+        case PartitionedSynthesis() | ModelDrawn():
             _kept_records(declared, pair, found)
             _kept_fields(declared, pair, found)
+        case other:
+            assert_never(other)
     return found
 
 

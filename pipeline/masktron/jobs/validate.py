@@ -98,7 +98,7 @@ def run_validate(
         return job, _key_field(job, key)
 
     job, field = without_values(opened, wanted=release_safe)
-    beside = None if original is None else open_source(original)
+    beside = None if original is None else open_source(original, record=job.source.layout.record_tag)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE

@@ -33,7 +33,7 @@ class WrittenFile:
     columns : mapping of str to Column
         All masked fields among them, also those without a value; in the order of the original.
     order : ndarray of intp, shape (n,), or None
-        WrittenFile record i is kept record ``order[i]``; None where they are in the order of the original.
+        Written record i is kept record ``order[i]``; None where they are in the order of the original.
     verdict : Revalidation
         What all engines say.
     """

@@ -1,8 +1,8 @@
 """Masking methods, one module each: what they need, promise and preserve, and what they do to arrays.
 
-Begin with `base.Method`, the protocol; `mdav` is the shortest example. A new method is a module, and a line in `ALL`
-or, where its groups share a prototype, in `partitionings.PARTITIONINGS`; `masktron.estimators` has a class for each.
-What methods compute is in `masktron.partitions` and `masktron.synthesis`.
+Begin with `base.Method`, the base class; `mdav` is the shortest example. A new method is a module, and a line in
+`ALL` or, where its groups share a prototype, in `partitionings.PARTITIONINGS`; `masktron.estimators` has a class for
+each. What methods compute is in `masktron.partitions` and `masktron.synthesis`.
 """
 
 from __future__ import annotations

@@ -102,8 +102,9 @@ def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
         case "marked-replaced":
             values, others = (f"values of {names}", "the others") if apart else ("values", "all others")
             return f"{values} beyond the thresholds are replaced, and {others} are the respondents' own"
-        case _:
+        case "model-drawn":
             return f"{names} {verb} drawn from a model of the file"
+    raise ValueError(f"there is no sentence for the contract {result.contract!r}")
 
 
 def _exposure(result: MaskResult, unchanged: float) -> str:

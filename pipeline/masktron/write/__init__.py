@@ -1,1 +1,1 @@
-"""Files of a run beside the data: whole or absent (`atomic`), temporary (`scratch`), and the manifest."""
+"""Files of a run: whole or absent (`atomic`); and the manifest, with what the method declares (`declared`)."""

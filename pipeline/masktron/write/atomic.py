@@ -110,7 +110,7 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
             raise _unwritable(target, problem) from problem
         if descriptor is not None:
             _refuse_another(temporary, descriptor, target)
-        _settle(temporary, final, target, released=released)
+        _publish(temporary, final, target, released=released)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -170,7 +170,7 @@ def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> Non
         )
 
 
-def _settle(temporary: Path, final: Path, target: str | Path, *, released: bool) -> None:
+def _publish(temporary: Path, final: Path, target: str | Path, *, released: bool) -> None:
     published = _PUBLISHED.get()
     try:
         if released:

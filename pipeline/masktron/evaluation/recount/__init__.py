@@ -1,8 +1,8 @@
 """Rules across records of large files, judged by engines that are not ours over aggregates that are computed anew.
 
 `masktron.evaluation.across` decides such rules: it reads columns, gathers aggregates, and puts them into the rules.
-Here each engine reads the records with its own parser (`values`), aggregates are computed from what it read with
-plain dictionaries (`aggregates`), records carry them as attributes (`carrying`), and the engine evaluates the
+Here each engine reads the records with its own parser (`field_values`), aggregates are computed from what it read
+with plain dictionaries (`aggregates`), records carry them as attributes (`carrying`), and the engine evaluates the
 rewritten rules on every record. Nothing of that is shared with `across`: not the reader of columns, not the kernels,
 not the tables of keys, not the sums.
 
