@@ -36,7 +36,7 @@ def polyhedra(n: int) -> tuple[Floats, Floats, Floats]:
 
 
 def linear_program(normals: Floats, excess: Floats) -> float:
-    """Return the least sum of absolute moves, as the hunts of single groups have HiGHS find it."""
+    """Return the least sum of absolute moves, as searches of single groups have HiGHS find it."""
     whole = np.concatenate([normals, np.zeros_like(normals)], axis=1)
     eye = np.eye(VARIABLES)
     sizes = np.concatenate([np.concatenate([eye, -eye], axis=1), np.concatenate([-eye, -eye], axis=1)])
@@ -75,7 +75,7 @@ def main() -> None:
     if (sums < least - 1e-6).any() or (sums > np.sqrt(VARIABLES) * least + 1e-6).any():
         sys.exit("the nearest points are none")
     print("| projection of one row, CPU | microseconds |\n| --- | ---: |")
-    for name, seconds in (("compiled", compiled), ("numpy", twin), ("HiGHS, the linear program of a hunt", peer)):
+    for name, seconds in (("compiled", compiled), ("numpy", twin), ("HiGHS, the linear program of a search", peer)):
         print(f"| {name} | {1e6 * seconds:,.1f} |")
 
 

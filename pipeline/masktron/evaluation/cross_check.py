@@ -153,7 +153,7 @@ def ask(
     Raises
     ------
     RulebookError, DocumentError, UsageError
-        As `evaluate`.
+        As `masktron.evaluation.exact.evaluate`.
     """
     rulebook, layout, tell = request.rulebook, request.layout, told or _nobody
     found = found or by_processes(request, question, told=tell)

@@ -77,6 +77,8 @@ class Job:
             What ``document()`` in the rules means.
         """
         stage = f"validating {self.source.path.name}"
+        if self.source.converted and sink is not None:
+            sink = self._placing(sink)
         if self.source.count is not None:
             expect(progress, stage, self.source.count)
         with self.source.blamed():
@@ -87,18 +89,22 @@ class Job:
                     original,
                     limit=limit,
                     shown=shown,
-                    sink=None if sink is None else lambda finding: sink(self._placed(finding)),
+                    sink=sink,
                     sunk=sunk,
                     keep_verdicts=keep_verdicts,
                     progress=lambda done: progress(stage, done),
                 )
             )
+        if not self.source.converted:
+            return evaluation
         return replace(evaluation, findings=tuple(map(self._placed, evaluation.findings)))
 
+    def _placing(self, sink: Sink) -> Sink:
+        """Return a sink that gets findings with their places in the file."""
+        return lambda finding: sink(self._placed(finding))
+
     def _placed(self, finding: Finding) -> Finding:
-        """Return a finding with the place in the file, where engines have read a document made of it."""
-        if not self.source.converted:
-            return finding
+        """Return a finding with its place in the file, where engines have read a document made of it."""
         line, column = self.source.place(finding.record, finding.line, finding.column)
         return replace(finding, line=line, column=column)
 

@@ -249,7 +249,7 @@ def saxon_prefetched(
     """
     request = EvaluationRequest.of(source, job.rulebook, original)
     engines = engines_of(job.rulebook, request.layout, "auto")
-    large = source.size > SMALL or source.count is not None
+    large = request.path.stat().st_size > SMALL or source.count is not None
     if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
@@ -355,7 +355,7 @@ def to_recount(job: Job, source: Source, decided: Evaluation | None) -> frozense
 
     As far as is known beforehand; what the decision has handed back to the whole document is asked there.
     """
-    if source.size <= WHOLE:
+    if source.document_path.stat().st_size <= WHOLE:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 

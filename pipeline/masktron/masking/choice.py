@@ -4,12 +4,13 @@ Every candidate is carried out: groups, prototypes, rounding, repair. What count
 they would be written. Two things stand before it.
 
 - A candidate for which no group prototype is found falls out.
-- A medoid is a record of the file, published whole; so is any other prototype that copies one (`observed.py` beside
-  this file). It can lose less than a mean that had to be moved far to obey the rules, but a smaller loss must not be
-  bought by publishing records. So only candidates are compared whose share of records in groups that copy one is
-  within `COPIED_MARGIN` of the least share among all. The margin is there because a few
-  groups more or less are chance, and a candidate that loses several times as much for the sake of one group in a
-  hundred serves nobody. Measured from the least share, not pair by pair, the comparison is independent of the order.
+- A medoid is a record of the file, published whole; so is any other prototype that copies one
+  (`disclosure.exposure` beside this file). It can lose less than a mean that had to be moved far to obey the rules,
+  but a smaller loss must not be bought by publishing records. So only candidates are compared whose share of
+  records in groups that copy one is within `COPIED_MARGIN` of the least share among all. The margin is there
+  because a few groups more or less are chance, and a candidate that loses several times as much for the sake of one
+  group in a hundred serves nobody. Measured from the least share, not pair by pair, the comparison is independent
+  of the order.
 
 Settling is what takes time, so a candidate that cannot win by more than `WORTHWHILE` is not settled. Theorem: no
 prototypes of a partition lose less than the arithmetic means of its groups. Proof: in each group and variable, the

@@ -27,7 +27,7 @@ class LatentClassMethod(ModelHybridMethod):
     Parameters
     ----------
     k, fewest, most, family, exact, iterations, random_state
-        As in `masktron.methods.model_hybrid.ModelHybrid`. Exact draws also have each category as often in a cluster
+        As in `model_hybrid.ModelHybridMethod`. Exact draws also have each category as often in a cluster
         as the original; plain ones are drawn from its shares, smoothed by one record with those of the file.
     starts : int
         Random starts of EM, beside those from agglomeration.

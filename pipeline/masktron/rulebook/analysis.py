@@ -7,6 +7,7 @@ analysed like those that were read. So an analysis is a function of a rulebook, 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Concatenate
@@ -24,10 +25,13 @@ def once[**P, R](analysis: Callable[Concatenate[Rulebook, P], R]) -> Callable[Co
         Its result depends on its arguments alone and is not changed by anybody; all but the rulebook are hashable.
     """
     name = f"{analysis.__module__}.{analysis.__qualname__}"
+    asked = inspect.signature(analysis)
 
     @wraps(analysis)
     def known(rulebook: Rulebook, /, *given: P.args, **named: P.kwargs) -> R:
-        key: Hashable = (name, given, *named.items())
+        bound = asked.bind(rulebook, *given, **named)
+        bound.apply_defaults()  # the same question, however it is spelled
+        key: Hashable = (name, *list(bound.arguments.items())[1:])
         if key not in rulebook.analyses:
             rulebook.analyses[key] = analysis(rulebook, *given, **named)
         found: R = rulebook.analyses[key]

@@ -105,17 +105,20 @@ class ConvertedSource(Source):
     @property
     def layout(self) -> Layout:
         """Where records and fields stand in the document."""
-        return self._document.layout
+        with self.blamed():
+            return self._document.layout
 
     @property
     def shape(self) -> Shape:
         """A table is flat."""
-        return self._document.shape
+        with self.blamed():
+            return self._document.shape
 
     @property
     def count(self) -> int | None:
         """Number of records of a document that is evaluated over columns."""
-        return self._document.count
+        with self.blamed():
+            return self._document.count
 
     def estimate(self) -> int:
         """Return the number of records."""
@@ -123,7 +126,8 @@ class ConvertedSource(Source):
 
     def vocabulary(self) -> Vocabulary:
         """Return the names of the document."""
-        return self._document.vocabulary()
+        with self.blamed():
+            return self._document.vocabulary()
 
     def require_readable(self) -> None:
         """Refuse a file that is not of this format."""

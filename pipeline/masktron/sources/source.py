@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from masktron.files import file_hash
 from masktron.progress import Told, untold
-from masktron.sources.columns import Batch
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
-from masktron.sources.xml.plain import check_unchanged, iter_batches
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
@@ -40,28 +38,6 @@ class EngineDocument:
     path: Path
     layout: Layout
     plain: PlainFile | None
-
-    def batches(self) -> Generator[Batch]:
-        """Yield the records as batches of columns, of a file that the reader of columns knows.
-
-        Raises
-        ------
-        DocumentError
-            The file cannot be read, or changed since it was surveyed.
-        """
-        if self.plain is None:
-            raise ValueError("there are no batches of a file that only engines read")
-        return iter_batches(self.path, self.layout, self.plain)
-
-    def require_unchanged(self) -> None:
-        """Refuse a file that has changed since it was surveyed, as far as its survey can tell.
-
-        Raises
-        ------
-        DocumentError
-        """
-        if self.plain is not None:
-            check_unchanged(self.path, self.plain)
 
 
 class Source(ABC):

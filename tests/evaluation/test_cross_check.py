@@ -365,7 +365,7 @@ def test_a_pool_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]
 def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     script = """
         import sys
-        from test_opinions import WorkerPool, Order, opening
+        from test_cross_check import WorkerPool, Order, opening
         pool = WorkerPool(1, opening)
         for _, pid in pool.answers([Order("pid")]):
             print(pid, flush=True)
