@@ -55,13 +55,13 @@ def modes(folder: Path) -> dict[str, int]:
 def test_what_each_command_writes(folder: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     out, rules, data = folder / "out", folder / "r.sch", folder / "d.xml"
     temporary: set[int] = set()
-    settle = atomic._settle
+    settle = atomic._publish
 
     def watched(path: Path, *others: object, **options: bool) -> None:
         temporary.update(mode(one) for one in path.parent.glob("*.part"))
         settle(path, *others, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(atomic, "_settle", watched)
+    monkeypatch.setattr(atomic, "_publish", watched)
     kinds = ("svrl", "csv", "json", "sarif", "junit")
     reports = [part for kind in kinds for part in (f"--{kind}", out / f"v.{kind}")]
     released, manifest = out / "m.xml", out / "secret"
