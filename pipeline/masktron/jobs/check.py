@@ -91,7 +91,7 @@ def run_check(
     audit.documents()
     audit.rules_apply(unfired)
     sized = size_notes(job)
-    progress(judging_stage(job), 0)
+    progress(judging_stage(job, sized), 0)
     with saxon_prefetched(job.source, job, beside, progress) as prefetched:
         evaluation = job.evaluate(beside, progress)
         if not allow_empty:

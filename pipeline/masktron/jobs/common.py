@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from masktron.errors import DocumentError
 from masktron.evaluation.findings import Departure, Evaluation
@@ -122,10 +122,16 @@ def _alone(one: Departure) -> Iterator[str]:
             yield f"{does} {count:,} {'record' if count == 1 else 'records'}"
 
 
-def judging_stage(job: Job) -> str:
-    """Name the stage in which rules are evaluated; where they see the whole document, also how long it takes."""
+def judging_stage(job: Job, warned: Collection[str]) -> str:
+    """Name the stage in which rules are evaluated; where they see the whole document, also how long it takes.
+
+    Parameters
+    ----------
+    warned : collection of str
+        What `size_notes` says of the job.
+    """
     stage = f"validating {job.source.path.name}"
-    return f"{stage}, whole{slow_rules(job).together}" if size_notes(job) else stage
+    return f"{stage}, whole{slow_rules(job).together}" if warned else stage
 
 
 def violations(rules: Sequence[RuleResult]) -> tuple[int, int]:

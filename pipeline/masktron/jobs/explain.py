@@ -82,7 +82,7 @@ def run_explain(
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     job = replace(job, edits=_with_patterns(job.rulebook, job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
-    progress(judging_stage(job), 0)
+    progress(judging_stage(job, size_notes(job)), 0)
     evaluation = job.evaluate(beside, progress, limit=0, keep_verdicts=records is not None)
     require_records(job, evaluation.records, "without --data, only the rules are explained")
     tiers = job.tiers(evaluation)

@@ -12,7 +12,7 @@ from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.jobs.common import departure_notes, judging_stage, notes_of, violations
+from masktron.jobs.common import departure_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.progress import Progress
@@ -69,7 +69,6 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     RulebookError, ViolationError
         A hard rule is not tested, and the settings do not allow that.
     """
-    progress(judging_stage(job), 0)
     evaluation = job.evaluate(job.source, progress, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}

@@ -106,7 +106,7 @@ def prepare(
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     fields, likely = fields_of(records, job.edits, config)
     sized = size_notes(job)
-    progress(judging_stage(job), 0)
+    progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress)
     progress("planning blocks and aggregators", 0)
     plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)

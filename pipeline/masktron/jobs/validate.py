@@ -103,7 +103,7 @@ def run_validate(
     unfired = may_be_untested(job, allow_unfired)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE
     warnings = size_notes(job)
-    progress(judging_stage(job), 0)
+    progress(judging_stage(job, warnings), 0)
     outputs = outputs or Outputs()
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))
