@@ -52,6 +52,8 @@ def validate(
     original: Microdata | None = None,
     documents: Mapping[str, str | PathLike[str]] | None = None,
     record: str | None = None,
+    format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
+    format_options: Mapping[str, str] | None = None,
     phase: str | None = None,
     key: str | None = None,
     max_findings: int | None = 1000,
@@ -77,6 +79,10 @@ def validate(
         Other files that rules read, by what stands in their ``document()`` or ``doc()``.
     record : str, optional
         Name of the record element, where the file leaves it open.
+    format : str, optional
+        Name of the format of the files; what their suffixes say when not given.
+    format_options : mapping of str to str, optional
+        What the format is told, by the names of its options.
     phase : str, optional
         Schematron phase.
     key : str, optional
@@ -125,7 +131,7 @@ def validate(
             _path(rules, "rules"),
             original=source,
             documents=_documents(documents),
-            record=record,
+            reading=Config(record=record, format=format, format_options=format_options or {}).reading,
             phase=phase,
             key=key,
             limit=max_findings,
@@ -276,7 +282,7 @@ def _require_rules(masked: Restored, result: MaskResult, rules: Path, original: 
             original=original,
             documents=config.documents,
             spare_documents=config.spare_documents,
-            record=config.record,
+            reading=config.reading,
             phase=config.phase,
             limit=0,
         )
@@ -304,6 +310,8 @@ def check(
     documents: Mapping[str, str | PathLike[str]] | None = None,
     manifest: str | PathLike[str] | None = None,
     record: str | None = None,
+    format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
+    format_options: Mapping[str, str] | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -358,7 +366,7 @@ def check(
             original=source,
             documents=_documents(documents),
             manifest=None if manifest is None else _path(manifest, "manifest"),
-            record=record,
+            reading=Config(record=record, format=format, format_options=format_options or {}).reading,
             phase=phase,
             max_failures=bounds,
             limits=figures,

@@ -12,6 +12,7 @@ from functools import partial
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from masktron.errors import UsageError
@@ -62,6 +63,28 @@ SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` the
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a user says of how a file is to be read.
+
+    Attributes
+    ----------
+    record : str or None
+        The record element, by local or Clark name; of the XML twin, for a table.
+    format : str or None
+        Name of the format; what the suffix says when None.
+    options : mapping of str to str
+        What the format is told, by the names of its options.
+    """
+
+    record: str | None = None
+    format: str | None = None
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+AS_IT_SAYS = Reading()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that decides a run besides the data and the rules.
 
@@ -93,6 +116,10 @@ class Config:
         all rules.
     record : str or None
         Name of the record element; found from the file and the rulebook when None.
+    format : str or None
+        Name of the format of the data; what the suffix of the file says when None.
+    format_options : mapping of str to str
+        What the format is told, by the names of its options.
     phase : str or None
         Schematron phase.
     limits : mapping of str to float
@@ -152,6 +179,8 @@ class Config:
     invalid: InvalidRecords = "stop"
     allow: tuple[str, ...] = ()
     record: str | None = None
+    format: str | None = None
+    format_options: Mapping[str, str] = field(default_factory=dict)
     phase: str | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     order: Order = "auto"
@@ -201,7 +230,7 @@ class Config:
         for name in ("keep_missing", "pyschematron_all"):
             value = getattr(self, name)
             _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
-        for name in ("record", "phase", "aggregator"):
+        for name in ("record", "format", "phase", "aggregator"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _one_of("grouping", self.grouping, ("rules", "all"))
@@ -236,6 +265,11 @@ class Config:
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
+
+    @property
+    def reading(self) -> Reading:
+        """How the data are to be read."""
+        return Reading(self.record, self.format, self.format_options)
 
     def kind_of(self, name: str) -> Kind | None:
         """Return the kind that was declared for a field; None where none was."""
@@ -438,6 +472,27 @@ def parse_documents(assignments: Iterable[str]) -> dict[str, Path]:
     return documents
 
 
+def parse_format_options(assignments: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VALUE`` options; the value may hold ``=``.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        _require(
+            bool(equals and name),
+            f"--format-option {assignment!r} is not of the form NAME=VALUE",
+            "for example --format-option delimiter=;",
+        )
+        _require(name not in found, f"the option {name!r} of the format is given twice", "keep one of them")
+        found[name] = value
+    return found
+
+
 def parse_orders(assignments: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Read ``FIELD`` (numbers in their order) or ``FIELD=LOW,MID,HIGH`` options.
 
@@ -613,6 +668,16 @@ def _documents(value: Any, where: str) -> dict[str, Path]:
     return {name: Path(where).parent / path for name, path in value.items()}
 
 
+def _format_options(value: Any, where: str) -> dict[str, str]:
+    _require(isinstance(value, Mapping), f"format_options must be a table NAME = value, not {value!r}", where=where)
+    found = {}
+    for name, said in value.items():
+        known = isinstance(said, str | int | float | bool)
+        _require(isinstance(name, str) and known, f"format_options.{name} must be a text, not {said!r}", where=where)
+        found[name] = str(said).lower() if isinstance(said, bool) else str(said)
+    return found
+
+
 _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "roles": _roles,
     "missing": _missing,
@@ -623,6 +688,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "ordinal": _ordinal,
     "params": _params,
     "documents": _documents,
+    "format_options": _format_options,
     "key": lambda value, where: None if value is None else key_from(value, where),
 }
 

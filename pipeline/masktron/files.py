@@ -49,44 +49,6 @@ def read_text(path: Path, what: str) -> str:
         raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
 
 
-def manifest_beside(out: Path) -> Path:
-    """Return where the manifest of a file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.xml``."""
-    stem = out.name[:-4] if out.name.lower().endswith(".xml") else out.name
-    return out.with_name(f"{stem}.manifest.json")
-
-
-_FOREIGN = {
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".psv"), "CSV"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "a spreadsheet"),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
-    **dict.fromkeys((".sav", ".zsav", ".por"), "SPSS"),
-    **dict.fromkeys((".sas7bdat", ".xpt"), "SAS"),
-    **dict.fromkeys((".rds", ".rdata", ".rda"), "R"),
-    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"), "an archive"),
-    **dict.fromkeys((".h5", ".hdf5"), "HDF5"),
-    **dict.fromkeys((".db", ".sqlite"), "a database"),
-    **{".parquet": "Parquet", ".feather": "Feather", ".arrow": "Arrow", ".dta": "Stata", ".pdf": "PDF"},
-    **{".sch": "a rulebook", ".toml": "settings", ".html": "HTML", ".md": "Markdown"},
-}
-"""What the ends of names stand for, where that is not XML."""
-
-
-def refuse_other_names(out: Path) -> None:
-    """Refuse to give a masked file the name of something that is not XML.
-
-    Raises
-    ------
-    UsageError
-    """
-    found = _FOREIGN.get(out.suffix.lower())
-    if found is not None:
-        raise UsageError(
-            f"masktron writes XML, and {out.suffix} stands for {found}",
-            where=str(out),
-            hint=f"name it {out.with_suffix('.xml').name}",
-        )
-
-
 def same_file(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file: by links of both kinds, or by spelling where case does not count."""
     try:

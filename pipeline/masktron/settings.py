@@ -24,6 +24,8 @@ class FieldSettings(TypedDict, total=False):
     ordinal: Mapping[str, Collection[str | int]] | Fields
     numeric: Fields
     record: str | None
+    format: str | None
+    format_options: Mapping[str, str]
     workers: int | None
 
 

@@ -40,6 +40,8 @@ def assess(
         ),
     ] = None,
     record: options.Record = None,
+    format: options.Format = None,  # noqa: A002 -- the name of the option
+    format_option: options.FormatOptions = None,
     json: options.Json = None,
 ) -> None:
     """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
@@ -55,7 +57,18 @@ def assess(
             "the settings": settings_file(config),
         },
     )
-    settings = settings_from(config, role, missing, nominal, ordinal, numeric=numeric, workers=workers, record=record)
+    settings = settings_from(
+        config,
+        role,
+        missing,
+        nominal,
+        ordinal,
+        numeric=numeric,
+        workers=workers,
+        record=record,
+        format=format,
+        format_option=format_option,
+    )
     with running.progress_shown() as progress:
         from masktron.jobs.assess import run_assess
         from masktron.jobs.pairing import Stated

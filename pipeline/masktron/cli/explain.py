@@ -32,6 +32,8 @@ def explain(
     grouping: options.Grouping = None,
     group_size_vars: options.GroupSizeVars = None,
     record: options.Record = None,
+    format: options.Format = None,  # noqa: A002 -- the name of the option
+    format_option: options.FormatOptions = None,
     phase: options.Phase = None,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
@@ -58,6 +60,8 @@ def explain(
         aggregator=aggregator,
         document=document,
         record=record,
+        format=format,
+        format_option=format_option,
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))

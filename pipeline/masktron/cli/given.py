@@ -20,6 +20,7 @@ def settings_from(
     limit: list[str] | None = None,
     numeric: list[str] | None = None,
     document: list[str] | None = None,
+    format_option: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -27,6 +28,7 @@ def settings_from(
         Config,
         load_config,
         parse_documents,
+        parse_format_options,
         parse_limits,
         parse_missing,
         parse_orders,
@@ -51,6 +53,7 @@ def settings_from(
         missing=merged,
         limits=limits,
         documents={**config.documents, **given},
+        format_options={**config.format_options, **parse_format_options(format_option or [])},
         spare_documents=config.spare_documents - given.keys(),
         nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
         ordinal={

@@ -109,6 +109,8 @@ def mask(
         typer.Option("--pyschematron-all", help="Let pyschematron judge all written records instead of a sample."),
     ] = False,
     record: options.Record = None,
+    format: options.Format = None,  # noqa: A002 -- the name of the option
+    format_option: options.FormatOptions = None,
     phase: options.Phase = None,
     document: options.Document = None,
     manifest: Annotated[
@@ -119,8 +121,8 @@ def mask(
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
-    from masktron.files import manifest_beside
     from masktron.release_key import read_key
+    from masktron.sources.output_names import manifest_beside
 
     manifest = manifest or manifest_beside(out)
     running.check_outputs(
@@ -154,6 +156,8 @@ def mask(
         limit=limit,
         document=document,
         record=record,
+        format=format,
+        format_option=format_option,
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))

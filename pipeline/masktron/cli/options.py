@@ -33,8 +33,10 @@ def report_option(name: str) -> OptionInfo:
     return option
 
 
-Data = Annotated[Path, typer.Argument(metavar="DATA.xml", help="Microdata, one element per record.")]
-Masked = Annotated[Path, typer.Argument(metavar="MASKED.xml", help="The masked file.")]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats.")
+]
+Masked = Annotated[Path, typer.Argument(metavar="MASKED", help="The masked file.")]
 Rules = Annotated[Path, typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook.")]
 Original = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Original file, which document() in the rules may name.")
@@ -45,6 +47,18 @@ Document = Annotated[
         "--document",
         metavar="NAME=FILE",
         help="The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Format of the data, where the name of the file does not say it."),
+]
+FormatOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format-option",
+        metavar="NAME=VALUE",
+        help="How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
     ),
 ]
 Record = Annotated[str | None, typer.Option(metavar="NAME", help="Record element, where the file leaves it open.")]

@@ -77,8 +77,12 @@ def console(*, stderr: bool = False) -> Console:
 @contextmanager
 def judging(data: Path) -> Iterator[WellFormedness | None]:
     """Let libxml2 begin to read a large file; loading it waits for the first sign of life."""
+    from masktron.sources.known_formats import format_of_name
     from masktron.sources.xml.wellformed import judged
 
+    if format_of_name(data) is not None:
+        yield None
+        return
     with judged(data) as judge:
         yield judge
 

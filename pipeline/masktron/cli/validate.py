@@ -22,6 +22,8 @@ def validate(
     original: options.Original = None,
     document: options.Document = None,
     record: options.Record = None,
+    format: options.Format = None,  # noqa: A002 -- the name of the option
+    format_option: options.FormatOptions = None,
     phase: options.Phase = None,
     config: options.Settings = None,
     key: Annotated[
@@ -76,6 +78,8 @@ def validate(
             config,
             document=document,
             record=record,
+            format=format,
+            format_option=format_option,
             phase=phase,
             allow_unfired=tuple(allow_unfired or ()) or None,
             rule_timeout=rule_timeout,
@@ -88,7 +92,7 @@ def validate(
                 original=original,
                 documents=settings.documents,
                 spare_documents=settings.spare_documents,
-                record=settings.record,
+                reading=settings.reading,
                 phase=settings.phase,
                 key=key,
                 limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),

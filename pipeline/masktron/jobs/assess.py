@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config, did_you_mean
@@ -57,13 +58,13 @@ def run_assess(
     config = config or Config()
     contract = None if manifest is None else read_contract(manifest)
     names, lacking = _chosen(measures, contract, class_field)
-    released = open_source(masked, record=config.record, progress=progress)
+    released = open_source(masked, reading=config.reading, progress=progress)
     if contract is not None:
-        require_described(released, open_source(original), contract)
+        require_described(released, open_source(original, reading=config.reading), contract)
     progress(f"surveying {masked.name}", 0)
     files, notes = compare(
         released,
-        open_source(original, record=released.layout.record_tag, progress=progress),
+        open_source(original, reading=replace(config.reading, record=released.layout.record_tag), progress=progress),
         contract=contract,
         config=config,
         known={} if contract is None else {"medoid_share": contract.medoid_share},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from masktron.config import Config
+from masktron.config import AS_IT_SAYS, Config, Reading
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
@@ -18,7 +18,6 @@ from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
-from masktron.sources.formats import open_source
 from masktron.thresholds import Threshold
 from masktron.write.manifest import read_contract
 
@@ -31,7 +30,7 @@ def run_check(
     documents: Mapping[str, Path] | None = None,
     spare_documents: Collection[str] = (),
     manifest: Path | None = None,
-    record: str | None = None,
+    reading: Reading = AS_IT_SAYS,
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -80,9 +79,8 @@ def run_check(
     contract = None if manifest is None else read_contract(manifest)
     known = () if contract is None else contract.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
-    job = open_job(masked, rules, record=record, phase=phase, progress=progress, given=given)
-    tag = job.source.layout.record_tag
-    beside = None if original is None else open_source(original, record=tag, progress=progress)
+    job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given)
+    beside = job.beside(original, reading, progress)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
     audit = FullAudit(job, contract, beside) if full else Audit(job, contract, beside)
@@ -105,8 +103,8 @@ def run_check(
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
-    reading = told_as(progress, f"reading {masked.name}")
-    data = job.source.records(told=reading) if job.source.shape.flat and compared else None
+    told = told_as(progress, f"reading {masked.name}")
+    data = job.source.records(told=told) if job.source.shape.flat and compared else None
     min_group = audit.groups(data)
     audit.against_original(data, (config or Config()).roles, stated)
     figures = audit.limits(limits or {}, config or Config(), stated, min_group, progress)

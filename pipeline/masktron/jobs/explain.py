@@ -35,7 +35,6 @@ from masktron.roles import FieldFacts
 from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.formats import open_source
 from masktron.sources.records import Records, Typed
 
 _MOST_TRIED = 5
@@ -72,8 +71,8 @@ def run_explain(
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
-    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
-    beside = job.source if original is None else open_source(original, record=job.source.layout.record_tag)
+    job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
+    beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from masktron.classify import Edit, classify
-from masktron.config import did_you_mean
+from masktron.config import AS_IT_SAYS, Reading, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
@@ -20,9 +20,11 @@ from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
+from masktron.rulebook.context_paths import ANY, NamedPath, context_paths
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.formats import EarlyReader, open_source
+from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.source import Source
 
 
@@ -57,6 +59,20 @@ class Job:
             where=str(self.rulebook.path),
             hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
         )
+
+    def beside(self, original: Path | None, reading: Reading, progress: Progress = no_progress) -> Source | None:
+        """Return another file whose records are called like those of this one; None where there is none.
+
+        Parameters
+        ----------
+        original : Path or None
+        reading : Reading
+            What the user says of both files.
+        """
+        if original is None:
+            return None
+        named = replace(reading, record=self.source.layout.record_tag)
+        return open_source(original, reading=named, contexts=context_names(self.rulebook), progress=progress)
 
     def evaluate(
         self,
@@ -147,7 +163,7 @@ def open_job(
     data: Path,
     rules: Path,
     *,
-    record: str | None = None,
+    reading: Reading = AS_IT_SAYS,
     phase: str | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
@@ -157,6 +173,8 @@ def open_job(
 
     Parameters
     ----------
+    reading : Reading
+        What the user says of the file.
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
     given : Given
@@ -169,19 +187,29 @@ def open_job(
     """
     progress(f"reading {rules.name}", 0)
     rulebook = read_rules(rules, phase=phase)
-    source = open_source(data, record=record, hints=context_names(rulebook), progress=progress, judge=judge)
+    source = open_source(data, reading=reading, contexts=context_names(rulebook), progress=progress, judge=judge)
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classify(rulebook, source.layout))
 
 
-def context_names(rulebook: Rulebook) -> tuple[str, ...]:
-    """Local names of the elements that rule contexts mention: one of them is the record, most likely."""
+def context_names(rulebook: Rulebook) -> ContextNames:
+    """Return what the contexts of rules call elements."""
+    rules = [rule for pattern in rulebook.patterns for rule in pattern.rules]
     names = (
         name.rpartition(":")[2]
-        for pattern in rulebook.patterns
-        for rule in pattern.rules
+        for rule in rules
         for name in re.findall(r"[\w.:-]+", re.sub(r"\[.*?\]|'[^']*'|\"[^\"]*\"", "", rule.context))
     )
-    return tuple(dict.fromkeys(name for name in names if name))
+    spaces = dict(rulebook.namespaces)
+    paths = [_name_steps(path) for rule in rules for path in context_paths(rule.context, spaces)]
+    return ContextNames(tuple(dict.fromkeys(name for name in names if name)), tuple(filter(None, paths)))
+
+
+def _name_steps(path: NamedPath) -> tuple[bool, tuple[NameStep, ...]] | None:
+    """Return the elements of a path; None where one of them may have any name."""
+    steps = [step for step in path.steps or () if not step[1].attribute]
+    if not steps or any(ANY in (test.local, test.space) for _, test in steps):
+        return None
+    return steps[0][0] == "root", tuple((test.space, test.local) for _, test in steps)

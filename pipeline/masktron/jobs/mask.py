@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config
-from masktron.files import manifest_beside, refuse_other_names, refuse_outputs
+from masktron.files import refuse_outputs
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.prepared import Prepared, prepare
@@ -29,6 +29,8 @@ from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.methods.chosen import chosen
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
+from masktron.sources.formats import format_of
+from masktron.sources.output_names import manifest_beside, refuse_other_names
 from masktron.sources.records import Records, Typed
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
@@ -80,7 +82,7 @@ def run_mask(
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
-    refuse_other_names(out)
+    refuse_other_names(out, format_of(data, config.reading))
     manifest = manifest or manifest_beside(out)
     documents = {f"the document {name!r}": path for name, path in config.documents.items()}
     inputs = {"the original": data, "the rulebook": rules, **documents}

@@ -98,7 +98,7 @@ def prepare(
         What is given cannot be masked.
     """
     given = Given(config.documents, data, spare=config.spare_documents)
-    job = open_job(data, rules, record=config.record, phase=config.phase, progress=progress, given=given)
+    job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
     require_flat(job)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading).with_types(types)

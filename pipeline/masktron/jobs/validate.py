@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from masktron.config import did_you_mean
+from masktron.config import AS_IT_SAYS, Reading, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
@@ -28,7 +28,7 @@ from masktron.jobs.untested import idle_conditions, may_be_untested, with_untest
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
-from masktron.sources.formats import EarlyReader, open_source
+from masktron.sources.formats import EarlyReader
 from masktron.sources.records import Field
 from masktron.thresholds import Threshold
 
@@ -43,7 +43,7 @@ def run_validate(
     original: Path | None = None,
     documents: Mapping[str, Path] | None = None,
     spare_documents: Collection[str] = (),
-    record: str | None = None,
+    reading: Reading = AS_IT_SAYS,
     phase: str | None = None,
     key: str | None = None,
     limit: int | None = 1000,
@@ -66,8 +66,8 @@ def run_validate(
         Other documents, by the names that the rules have for them.
     spare_documents : collection of str
         Names of those that no rule need read.
-    record : str, optional
-        Name of the record element.
+    reading : Reading
+        What the user says of the file, and of the original.
     phase : str, optional
     key : str, optional
         Field whose content names the record in findings; ``@id`` where the file has it.
@@ -94,11 +94,11 @@ def run_validate(
     given = Given(documents or {}, original, alone=True, spare=spare_documents)
 
     def opened() -> tuple[Job, Field | None]:
-        job = open_job(data, rules, record=record, phase=phase, progress=progress, judge=judge, given=given)
+        job = open_job(data, rules, reading=reading, phase=phase, progress=progress, judge=judge, given=given)
         return job, _key_field(job, key)
 
     job, field = without_values(opened, wanted=release_safe)
-    beside = None if original is None else open_source(original, record=job.source.layout.record_tag)
+    beside = job.beside(original, reading)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE

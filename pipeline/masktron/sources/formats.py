@@ -2,81 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from masktron.config import did_you_mean
+from masktron.config import AS_IT_SAYS, Reading, did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
+from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
+from masktron.sources.names import NO_CONTEXTS, ContextNames
 from masktron.sources.source import Source
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.xml_source import XmlSource
 
 type EarlyReader = WellFormedness
 """Who has begun to read a file before it is opened: libxml2, of a file in XML."""
-XML = "xml"
-"""The format of files whose suffix says nothing else."""
 
 
-class Opener(Protocol):
-    """Makes a source of a path."""
-
-    def __call__(
-        self, path: Path, *, record: str | None = None, hints: Collection[str] = (), progress: Progress | None = None
-    ) -> Source:
-        """Return the source, without reading the file as yet."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format of microdata.
-
-    Attributes
-    ----------
-    name : str
-    suffixes : tuple of str
-        In lower case, each with its point.
-    opener : callable
-        Makes a source of a path; what names the record element is for formats that have elements.
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    opener: Opener
-
-
-_FORMATS: dict[str, Format] = {XML: Format(XML, (".xml",), XmlSource)}
-
-
-@contextmanager
-def registered(added: Format) -> Iterator[None]:
-    """Know one more format within a context.
+def format_of(path: Path, reading: Reading) -> str:
+    """Return the name of the format of a file: as the user says, else as its own name says, else XML.
 
     Raises
     ------
-    ValueError
-        There is one of this name, or for one of its suffixes.
+    UsageError
+        There is no such format.
     """
-    taken = {suffix for known in _FORMATS.values() for suffix in known.suffixes}
-    if added.name in _FORMATS or taken.intersection(added.suffixes):
-        raise ValueError(f"there is a format {added.name!r}, or one for {', '.join(added.suffixes)}")
-    _FORMATS[added.name] = added
-    try:
-        yield
-    finally:
-        del _FORMATS[added.name]
+    name = reading.format or format_of_name(path) or XML
+    if name not in format_names():
+        raise UsageError(
+            f"there is no format {name!r} of microdata", where=str(path), hint=did_you_mean(name, format_names())
+        )
+    return name
 
 
 def open_source(
     path: Path,
     *,
-    record: str | None = None,
-    hints: Collection[str] = (),
-    format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
+    reading: Reading = AS_IT_SAYS,
+    contexts: ContextNames = NO_CONTEXTS,
     progress: Progress | None = None,
     judge: EarlyReader | None = None,
 ) -> Source:
@@ -85,12 +46,10 @@ def open_source(
     Parameters
     ----------
     path : Path
-    record : str, optional
-        Name of the record element, where a format has one.
-    hints : collection of str
-        Names of elements that rules have as contexts: one of them is the record, most likely.
-    format : str, optional
-        Name of the format; by default what the suffix says, and XML where that says nothing.
+    reading : Reading
+        What the user says of it.
+    contexts : ContextNames
+        What rules call elements: in XML one of them is the record, most likely; a table takes its names from them.
     progress : callable, optional
         Told of what takes long.
     judge : EarlyReader, optional
@@ -99,15 +58,23 @@ def open_source(
     Raises
     ------
     UsageError
-        There is no such format.
+        There is no such format, or it has no such option.
     """
-    if format is None:
-        suffix = path.suffix.lower()
-        format = next((one.name for one in _FORMATS.values() if suffix in one.suffixes), XML)  # noqa: A001
-    if format not in _FORMATS:
-        raise UsageError(
-            f"there is no format {format!r} of microdata", where=str(path), hint=did_you_mean(format, _FORMATS)
-        )
-    if format == XML:
-        return XmlSource(path, record=record, hints=hints, progress=progress, judge=judge)
-    return _FORMATS[format].opener(path, record=record, hints=hints, progress=progress)
+    name = format_of(path, reading)
+    if name == XML:
+        if reading.options:
+            raise UsageError("XML has no options of a format", where=str(path), hint="leave --format-option out")
+        return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
+    from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow
+
+    made = table_format(name)
+    for option in reading.options:
+        if option not in made.options:
+            raise UsageError(
+                f"{name} has no option {option!r}",
+                where=str(path),
+                hint=did_you_mean(option, made.options) or f"it has {', '.join(made.options) or 'none'}",
+            )
+    return TableSource(
+        path, made, options=reading.options, record=reading.record, contexts=contexts, progress=progress
+    )

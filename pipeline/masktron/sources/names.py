@@ -31,3 +31,22 @@ class Vocabulary:
     def names(self, *, attribute: bool = False) -> tuple[str, ...]:
         """Return the local names of all elements or attributes, sorted."""
         return tuple(sorted({path[-1][1] for path in (self.attributes if attribute else self.elements)}))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextNames:
+    """What the contexts of rules call elements.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Local names of all elements that they mention, in their order.
+    paths : tuple of (bool, tuple of NameStep)
+        Each context that is a downward path of names, without its predicates, and whether it begins at the root.
+    """
+
+    names: tuple[str, ...] = ()
+    paths: tuple[tuple[bool, tuple[NameStep, ...]], ...] = ()
+
+
+NO_CONTEXTS = ContextNames()

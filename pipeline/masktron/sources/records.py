@@ -126,6 +126,9 @@ class Typed:
         return self.bits is None or largest * 10.0**decimals < 2.0 ** (self.bits - 1)
 
 
+UNTYPED = Typed()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """The values of one field, record by record.
@@ -149,7 +152,7 @@ class Column:
     status: NDArray[np.uint8]
     values: NDArray[np.float64]
     decimals: int
-    typed: Typed = Typed()
+    typed: Typed = UNTYPED
 
     @property
     def present(self) -> NDArray[np.bool_]:

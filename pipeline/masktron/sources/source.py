@@ -18,6 +18,7 @@ from masktron.files import file_hash
 from masktron.progress import Told, untold
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.variables import Variable
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
@@ -85,6 +86,11 @@ class Source(ABC):
     @abstractmethod
     def count(self) -> int | None:
         """Number of records, where the survey tells it and columns can be evaluated; None for other files."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the file says of its variables; nothing where a format does not."""
+        return ()
 
     @abstractmethod
     def estimate(self) -> int:

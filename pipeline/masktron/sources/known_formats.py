@@ -1,0 +1,107 @@
+"""Which formats there are, and the ends of names that stand for them. Loading this loads no library."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masktron.config import did_you_mean
+from masktron.errors import UsageError
+
+if TYPE_CHECKING:
+    from masktron.sources.tables.table_format import TableFormat
+
+XML = "xml"
+"""The format of files whose suffix says nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of tables.
+
+    Attributes
+    ----------
+    name : str
+    suffixes : tuple of str
+        In lower case, each with its point.
+    what : str
+        As a sentence names it: ``CSV``, ``an SPSS file``.
+    module, implementation : str
+        Where its `TableFormat` is, which is loaded when a file of it is opened.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    what: str
+    module: str
+    implementation: str
+
+    def load(self) -> TableFormat:
+        """Return the format."""
+        found: TableFormat = getattr(importlib.import_module(self.module), self.implementation)()
+        return found
+
+
+_TABLES = "masktron.sources.tables"
+_FORMATS: dict[str, Format] = {
+    one.name: one
+    for one in (
+        Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
+        Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
+    )
+}
+
+
+@contextmanager
+def registered(added: Format) -> Iterator[None]:
+    """Know one more format within a context.
+
+    Raises
+    ------
+    ValueError
+        There is one of this name, or for one of its suffixes.
+    """
+    taken = {suffix for known in _FORMATS.values() for suffix in known.suffixes} | {".xml"}
+    if added.name in (XML, *_FORMATS) or taken.intersection(added.suffixes):
+        raise ValueError(f"there is a format {added.name!r}, or one for {', '.join(added.suffixes)}")
+    _FORMATS[added.name] = added
+    try:
+        yield
+    finally:
+        del _FORMATS[added.name]
+
+
+def format_names() -> tuple[str, ...]:
+    """Return the names of all formats."""
+    return (XML, *_FORMATS)
+
+
+def format_of_name(path: Path) -> str | None:
+    """Return the format that the name of a file ends with; None where it is no table."""
+    name = path.name.lower()
+    ends = ((suffix, one.name) for one in _FORMATS.values() for suffix in one.suffixes if name.endswith(suffix))
+    return max(ends, key=lambda end: len(end[0]), default=("", None))[1]
+
+
+def suffixes_of(name: str | None) -> tuple[str, ...]:
+    """Return what the names of files of a format end with, the usual one first; of all formats when None."""
+    if name is None:
+        return (".xml", *(suffix for one in _FORMATS.values() for suffix in one.suffixes))
+    return (".xml",) if name == XML else _FORMATS[name].suffixes
+
+
+def table_format(name: str) -> TableFormat:
+    """Return a format by its name.
+
+    Raises
+    ------
+    UsageError
+        There is no such format of tables.
+    """
+    if name not in _FORMATS:
+        raise UsageError(f"there is no format {name!r} of tables", hint=did_you_mean(name, _FORMATS))
+    return _FORMATS[name].load()

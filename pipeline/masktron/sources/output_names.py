@@ -1,0 +1,53 @@
+"""Names of what is written: in the format of what was read, with the manifest beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from masktron.errors import UsageError
+from masktron.sources.known_formats import XML, format_of_name, suffixes_of, table_format
+
+_FOREIGN = {
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
+    **dict.fromkeys((".rds", ".rdata", ".rda"), "R"),
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"), "an archive"),
+    **{".h5": "HDF5", ".hdf5": "HDF5", ".por": "portable SPSS", ".xls": "an old Excel workbook", ".pdf": "PDF"},
+    **{".sch": "a rulebook", ".toml": "settings", ".html": "HTML", ".md": "Markdown"},
+}
+"""What the ends of names stand for, where that is no format of microdata."""
+
+
+def manifest_beside(out: Path) -> Path:
+    """Return where the manifest of a file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.csv``."""
+    name = out.name
+    ends = (suffix for suffix in suffixes_of(None) if name.lower().endswith(suffix))
+    stem = name[: len(name) - max(map(len, ends), default=0)]
+    return out.with_name(f"{stem}.manifest.json")
+
+
+def refuse_other_names(out: Path, read: str) -> None:
+    """Refuse to give a masked file the name of another format than it will have.
+
+    Parameters
+    ----------
+    out : Path
+    read : str
+        The format of the original.
+
+    Raises
+    ------
+    UsageError
+    """
+    writes = (XML,) if read == XML else table_format(read).writes
+    found = format_of_name(out)
+    if found in writes or (found is None and read == XML and out.suffix.lower() not in _FOREIGN):
+        return
+    stands_for = f"format {found}" if found else _FOREIGN.get(out.suffix.lower(), "no format")
+    names = [suffixes_of(name)[0] for name in writes]
+    better = " or ".join(out.with_name(out.stem + suffix).name for suffix in names)
+    raise UsageError(
+        f"masktron writes the format that it reads, here {' or '.join(writes)}; {out.suffix or out.name!r} stands "
+        f"for {stands_for}",
+        where=str(out),
+        hint=f"name it {better}, and use masktron convert afterwards for another format",
+    )

@@ -1,0 +1,122 @@
+"""The XML twin of a table: the document that rules mean and engines read, written row by row from a second reading.
+
+A row is one record element, a cell one element in it, or one attribute; what has no value is not there. What the
+record and the elements are called, the rules say where they say it: `twin_names`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from masktron.errors import DocumentError
+from masktron.scratch import create_private
+from masktron.sources.names import ContextNames, NameStep
+from masktron.sources.tables.names import xml_name
+from masktron.sources.tables.table_format import SecondReading
+
+ROOT, RECORD = "Data", "Record"
+FIRST_LINE = 2
+"""Line of the document in which the first record stands; each has a line of its own."""
+_IN_ELEMENTS = {"\r": "&#13;", "\n": "&#10;"}
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML 1.0 document can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwinNames:
+    """What the elements of the document are called.
+
+    Attributes
+    ----------
+    above : tuple of str
+        Local names from the root element to the parent of records.
+    record : str
+        Local name of the record element.
+    space : str
+        Namespace of all elements; empty for none.
+    """
+
+    above: tuple[str, ...] = (ROOT,)
+    record: str = RECORD
+    space: str = ""
+
+    def path(self) -> str:
+        """Return the path of a record as a user writes it."""
+        return "".join(f"/{name}" for name in (*self.above, self.record))
+
+
+def twin_names(columns: Collection[str], record: str | None, contexts: ContextNames) -> TwinNames:
+    """Return the names that the contexts of rules ask for, or ``/Data/Record``.
+
+    Contexts of the fields of a record, and those of what stands above it, are told apart by the columns. Where
+    contexts name several elements, it is ``Record`` if that is one of them, else the one that most of them name.
+
+    Parameters
+    ----------
+    columns : collection of str
+        Names of the fields.
+    record : str, optional
+        Local name of the record element, where the user says it.
+    contexts : ContextNames
+    """
+    found: Counter[tuple[NameStep, ...]] = Counter()
+    for rooted, steps in contexts.paths:
+        path = list(steps)
+        while path and path[-1][1] in columns:
+            path.pop()
+        if path and not (rooted and len(path) == 1) and (record is None or path[-1][1] == record):
+            found[tuple(path)] += 1
+    roots = {path[0][1] for path in found if len(path) > 1}
+    named = Counter(path[-1] for path in found.elements() if not (len(path) == 1 and path[0][1] in roots))
+    if not named:
+        return TwinNames(record=record or RECORD)
+    chosen = next((step for step in named if step[1] == RECORD), named.most_common(1)[0][0])
+    above = max((path[:-1] for path in found if path[-1] == chosen), key=len, default=())
+    return TwinNames(tuple(local for _, local in above) or (ROOT,), chosen[1], chosen[0])
+
+
+def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:
+    """Write the document, for its owner alone.
+
+    Raises
+    ------
+    DocumentError
+        A cell holds a character that XML forbids, or a row has not one cell for each column.
+    """
+    tags = [xml_name(column) for column in reading.columns]
+    os.close(create_private(path))
+    space = f" xmlns={quoteattr(names.space)}" if names.space else ""
+    head = "".join(f"<{name}{space if at == 0 else ''}>" for at, name in enumerate(names.above))
+    tail = "".join(f"</{name}>" for name in reversed(names.above))
+    with path.open("w", encoding="UTF-8", newline="\n") as stream:
+        stream.write(f'<?xml version="1.0" encoding="UTF-8"?>{head}\n')
+        for number, row in enumerate(reading.rows, start=1):
+            if len(row) != len(tags):
+                raise DocumentError(f"record {number} has {len(row)} cells for {len(tags)} columns", where=where)
+            stream.write(_record(names.record, tags, row, number, where))
+        stream.write(f"{tail}\n")
+
+
+def _record(name: str, tags: Sequence[str], row: Sequence[str | None], number: int, where: str) -> str:
+    attributes, elements = "", []
+    for tag, lexeme in zip(tags, row, strict=True):
+        if lexeme is None:
+            continue
+        if _FORBIDDEN.search(lexeme):
+            raise DocumentError(
+                f"column {tag!r} of record {number} holds a control character or a surrogate, which no XML document "
+                "and no rule can hold",
+                where=where,
+                hint="remove it",
+            )
+        if tag.startswith("@"):
+            attributes += f" {tag[1:]}={quoteattr(lexeme, _IN_ELEMENTS | {chr(9): '&#9;'})}"
+        else:
+            elements.append(f"<{tag}>{escape(lexeme, _IN_ELEMENTS)}</{tag}>")
+    return f"<{name}{attributes}>{''.join(elements)}</{name}>\n"

@@ -1,0 +1,81 @@
+"""Names of columns as names of XML elements, as SQL/XML maps them (ISO/IEC 9075-14, 9.1 to 9.3), and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from lxml import etree
+
+from masktron.errors import DocumentError
+
+_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4}|[0-9A-Fa-f]{6})_")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+
+
+def xml_name(column: str) -> str:
+    """Return the name of the element, or the attribute, that a column becomes.
+
+    A column ``@name`` is an attribute. A character that no XML name has in its place is ``_xHHHH_``, with four
+    hexadecimal digits, or six where it is beyond the first 65,536; so is an underline that begins what would read as
+    such an escape. ``annual income`` is ``annual_x0020_income``, 2024 is ``_x0032_024``.
+
+    Raises
+    ------
+    ValueError
+        The name is empty.
+    """
+    attribute = column.startswith("@") and len(column) > 1
+    text = column[attribute:]
+    if not text:
+        raise ValueError("a column has no name")
+    if not (_PLAIN.fullmatch(text) and not _ESCAPE.search(text)):
+        text = "".join(_escaped(text, at) for at in range(len(text)))
+    if attribute and text == "xmlns":  # no attribute is called so
+        text = "_x0078_mlns"
+    return f"@{text}" if attribute else text
+
+
+def column_name(name: str) -> str:
+    """Return the name of the column of which `xml_name` is the name of an element."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)
+
+
+def xml_names(columns: Iterable[str], where: str) -> tuple[str, ...]:
+    """Return the names of all columns.
+
+    Raises
+    ------
+    DocumentError
+        One has no name, or two have the same; says which, counted from 1.
+    """
+    found: dict[str, int] = {}
+    for at, column in enumerate(columns, start=1):
+        if not column:
+            raise DocumentError(f"column {at} has no name", where=where, hint="give every column a name")
+        if column in found:
+            raise DocumentError(
+                f"columns {found[column]} and {at} are both named {column!r}", where=where, hint="rename one of them"
+            )
+        found[column] = at
+    return tuple(map(xml_name, found))
+
+
+def _escaped(text: str, at: int) -> str:
+    letter = text[at]
+    if letter == "_" and _ESCAPE.match(text, at):
+        return "_x005F_"
+    if letter != ":" and _is_name(letter if at == 0 else f"a{letter}"):
+        return letter
+    code = ord(letter)
+    return f"_x{code:04X}_" if code < 0x10000 else f"_x{code:06X}_"
+
+
+def _is_name(text: str) -> bool:
+    if "{" in text or "}" in text:
+        return False
+    try:
+        etree.QName(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,92 @@
+"""A table of microdata: what every format is read into and written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from masktron.sources.variables import Variable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Records and what is said of them.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        In the order of the file.
+    cells : pyarrow.Table
+        Lexemes: a column of strings for each variable, with its `name`; null where the record does not have it.
+    title : str
+        The description of the file.
+    carried : object
+        What the format needs to write a file like this one, for its own eyes.
+    notes : tuple of str
+        What of the file is not here and will not be written again, in sentences.
+    """
+
+    variables: tuple[Variable, ...]
+    cells: pa.Table
+    title: str = ""
+    carried: Any = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.cells.num_rows)
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable with this name.
+
+        Raises
+        ------
+        KeyError
+        """
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """What is to be written of a table.
+
+    Attributes
+    ----------
+    original : Table
+    cells : pyarrow.Table
+        Lexemes of the released variables, in the order in which they are written.
+    rows : ndarray of intp, shape (len(cells),)
+        The position in the original of each record.
+    """
+
+    original: Table
+    cells: pa.Table
+    rows: NDArray[np.intp]
+    _changed: dict[str, NDArray[np.bool_]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Those that are released."""
+        released = set(self.cells.column_names)
+        return tuple(variable for variable in self.original.variables if variable.name in released)
+
+    def changed(self, name: str) -> NDArray[np.bool_]:
+        """Mask of the records in which a variable has another lexeme than the original, shape (len(cells),)."""
+        if name not in self._changed:
+            before = self.original.cells[name].take(pa.array(self.rows))
+            self._changed[name] = _differ(before, self.cells[name])
+        return self._changed[name]
+
+
+def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:
+    apart = pc.not_equal(before, after)
+    nulls = pc.not_equal(pc.is_null(before), pc.is_null(after))
+    found: NDArray[np.bool_] = pc.fill_null(apart, nulls).to_numpy().astype(np.bool_)
+    return found

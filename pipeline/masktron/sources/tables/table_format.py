@@ -1,0 +1,145 @@
+"""What a format of tables has to say: how a file is read, written, and read a second time."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+from masktron.errors import UsageError
+from masktron.sources.tables.table import Release, Table
+
+type Row = Sequence[str | None]
+"""Lexemes of a record, None where it has no value."""
+type Options = Mapping[str, str]
+"""What a user says of a file, by the name of the option."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondReading:
+    """The records of a file as a reader has them that shares nothing with `TableFormat.read`.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names, as the file has them.
+    rows : iterator of sequences of str or None
+    """
+
+    columns: tuple[str, ...]
+    rows: Iterator[Row]
+
+
+class TableFormat(ABC):
+    """A format of tables. Its subclasses hold no state: what is known of a file is in its `Table`.
+
+    Attributes
+    ----------
+    name : str
+        As ``--format`` has it.
+    options : mapping of str to str
+        What may be said of a file, each with what it means, in a line of help.
+    """
+
+    name: ClassVar[str]
+    options: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Names of the formats that `write` writes: its own, but for one that can only be read."""
+        return (self.name,)
+
+    @abstractmethod
+    def read(self, path: Path, options: Options) -> Table:
+        """Read a file.
+
+        Raises
+        ------
+        DocumentError
+            It is not of this format, or holds what has no meaning here: says in which row and column.
+        UsageError
+            An option has no such value, or the library is not installed.
+        """
+
+    @abstractmethod
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        """Read a file by another way, for the document that engines judge.
+
+        Parameters
+        ----------
+        path : Path
+        table : Table
+            Of this file. Only what a user might have said of it may be taken from there, such as its dialect.
+
+        Raises
+        ------
+        DocumentError
+        """
+
+    @abstractmethod
+    def write(self, target: Path, release: Release) -> None:
+        """Write a file like the original, in which cells that have not changed are as they were.
+
+        Raises
+        ------
+        UsageError
+            A value does not fit its column, or no file of this format can be written; says what to do.
+        """
+
+    @abstractmethod
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        """Write a new file with a table that may come from another format.
+
+        Raises
+        ------
+        UsageError
+            The format cannot hold a value, or a name; says which, and what to do.
+        """
+
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what of a table `create` does not write, in sentences; a value is never among it."""
+        if table.title:
+            yield "the title of the file"
+        for what, lost in (
+            ("labels of variables", [v.column for v in table.variables if v.label]),
+            ("labels of values", [v.column for v in table.variables if v.labels]),
+            ("which codes mean 'missing'", [v.column for v in table.variables if v.missing]),
+            ("which variable is the weight", [v.column for v in table.variables if v.weight]),
+            ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
+        ):
+            if lost:
+                yield f"{what}: {', '.join(lost)}"
+
+    def line_of(self, table: Table, record: int) -> int:
+        """Return the line or row, from 1, in which a record stands as a user sees it in the file."""
+        del table
+        return record + 1
+
+
+def library(module: str, extra: str, what: str) -> ModuleType:
+    """Import a library that not everybody needs.
+
+    Parameters
+    ----------
+    module : str
+    extra : str
+        Of masktron, with which it is installed.
+    what : str
+        What it is needed for.
+
+    Raises
+    ------
+    UsageError
+        It is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{what} needs {module.partition('.')[0]}, which is not installed",
+            hint=f"pip install 'masktron[{extra}]'",
+        ) from error

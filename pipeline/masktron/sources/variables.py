@@ -1,0 +1,56 @@
+"""What a file says of its variables beside their values: labels, kinds, codes for missing values, types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from masktron.config import Kind
+from masktron.sources.records import UNTYPED, Typed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What a file, or a description beside it, says of a column.
+
+    Attributes
+    ----------
+    name : str
+        As rules, settings and results have it: see `masktron.sources.tables.names.xml_name`.
+    column : str
+        As the file has it.
+    label : str
+        The description of the variable; empty where there is none.
+    labels : mapping of str to str
+        Labels of values, by lexeme.
+    missing : mapping of str to str
+        Lexemes that mean 'missing' to the format, each with its label, which may be empty.
+    kind : Kind or None
+        What the format says that its values are.
+    order : tuple of str
+        Of an ordinal variable: all categories from the lowest to the highest, where the format has them.
+    weight : bool
+        The format says that this is the survey weight.
+    typed : Typed
+        What the type of the column can hold.
+    stored : pyarrow.DataType or None
+        The type that holds its values in another format; text when None.
+    """
+
+    name: str
+    column: str
+    label: str = ""
+    labels: Mapping[str, str] = NONE
+    missing: Mapping[str, str] = NONE
+    kind: Kind | None = None
+    order: tuple[str, ...] = ()
+    weight: bool = False
+    typed: Typed = UNTYPED
+    stored: pa.DataType | None = None
