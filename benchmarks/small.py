@@ -38,13 +38,13 @@ def run(command: list[str]) -> Run:
     Raises
     ------
     RuntimeError
-        It ended with another exit code than 0.
+        It was not done: a sample that is its own original does not comply, which is exit code 1 of ``check``.
     """
     began = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT) as child:
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
+    if child.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}")
     return Run(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000)
 
@@ -54,8 +54,8 @@ def commands(sample: str, folder: Path) -> dict[str, list[str]]:
     data, rules, config = f"sample_xml/{sample}.xml", f"rules/{sample}.sch", f"sample_xml/{sample}.toml"
     written = str(folder / f"{sample}.xml")
     return {
-        "validate": [*MASKTRON, "validate", data, "--rules", rules],
-        "check": [*MASKTRON, "check", data, "--rules", rules],
+        "validate": [*MASKTRON, "validate", data, "--rules", rules, "--original", data],
+        "check": [*MASKTRON, "check", data, "--rules", rules, "--original", data],
         "explain": [*MASKTRON, "explain", rules, "--data", data, "--config", config],
         "mask": [*MASKTRON, "mask", data, "--rules", rules, "--config", config, "--out", written],
     }

@@ -64,8 +64,9 @@ class Bench:
             [*MASKTRON, "validate", path, "--rules", RULES / rules], out, allowed=(1,), repeats=repeats
         )
         said = out.read_text(encoding="utf-8")
-        failures = {name: int(failed) for name, failed in re.findall(r"(?m)^(ec-\S+) +\S+ +\d+ +(\d+) ", said)}
-        if len(failures) < 5 or f": {copies * RECORDS} records," not in said:
+        shown = re.findall(r"(?m)^(ec-\S+) +\S+ +[\d,]+ +([\d,]+) ", said)
+        failures = {name: int(failed.replace(",", "")) for name, failed in shown}
+        if len(failures) < 5 or f": {copies * RECORDS:,} records," not in said:
             raise AssertionError(f"not {copies * RECORDS} records and all rules: {said}")
         self.expect(failures, copies)
         return measured

@@ -15,6 +15,7 @@ from masktron.files import file_hash, same_file
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Check, Document, Rulebook
 from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.output_names import stem_of
 from masktron.sources.xml.parser import parse_tree, tree_parser
 
 ORIGINAL_NAMES = ("original.xml", "microdata.xml")
@@ -133,7 +134,15 @@ def _is_original(name: str, given: Given) -> bool:
     if name in ORIGINAL_NAMES or name in given.known:
         return True
     parts = PurePosixPath(name).parts
-    return bool(parts) and ".." not in parts and given.original.absolute().parts[-len(parts) :] == parts
+    *above, own = given.original.absolute().parts
+    # rules that were written for a file in XML mean the same file in another format
+    names = {own, f"{stem_of(given.original)}.xml"}
+    return (
+        bool(parts)
+        and ".." not in parts
+        and parts[-1] in names
+        and tuple(above)[len(above) - len(parts) + 1 :] == parts[:-1]
+    )
 
 
 def _lacking(rulebook: Rulebook, names: list[str], read: Mapping[int, frozenset[str]], given: Given) -> UsageError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,9 @@ from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.source import Source
+
+_PARENT = re.compile(r"(?<![\w.:@$'\"-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?=/(?:[\w.-]+:)?([A-Za-z_][\w.-]*))")
+"""The name of an element, and that of a child, as a path writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +208,19 @@ def context_names(rulebook: Rulebook) -> ContextNames:
     )
     spaces = dict(rulebook.namespaces)
     paths = [_name_steps(path) for rule in rules for path in context_paths(rule.context, spaces)]
-    return ContextNames(tuple(dict.fromkeys(name for name in names if name)), tuple(filter(None, paths)))
+    expressions = [
+        *(let.value for let in rulebook.lets),
+        *(let.value for pattern in rulebook.patterns for let in pattern.lets),
+        *(rule.context for rule in rules),
+        *(let.value for rule in rules for let in rule.lets),
+        *(check.test for check in rulebook.checks),
+    ]
+    parents = Counter(pair for text in expressions for pair in _PARENT.findall(text))
+    return ContextNames(
+        tuple(dict.fromkeys(name for name in names if name)),
+        tuple(filter(None, paths)),
+        tuple(parents.most_common()),
+    )
 
 
 def _name_steps(path: NamedPath) -> tuple[bool, tuple[NameStep, ...]] | None:

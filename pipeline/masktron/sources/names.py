@@ -43,10 +43,13 @@ class ContextNames:
         Local names of all elements that they mention, in their order.
     paths : tuple of (bool, tuple of NameStep)
         Each context that is a downward path of names, without its predicates, and whether it begins at the root.
+    parents : tuple of ((str, str), int)
+        Local names of a parent and its child in any path of the rules, with how often they stand there.
     """
 
     names: tuple[str, ...] = ()
     paths: tuple[tuple[bool, tuple[NameStep, ...]], ...] = ()
+    parents: tuple[tuple[tuple[str, str], int], ...] = ()
 
 
 NO_CONTEXTS = ContextNames()

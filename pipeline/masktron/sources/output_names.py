@@ -19,10 +19,14 @@ _FOREIGN = {
 
 def manifest_beside(out: Path) -> Path:
     """Return where the manifest of a file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.csv``."""
-    name = out.name
+    return out.with_name(f"{stem_of(out)}.manifest.json")
+
+
+def stem_of(path: Path) -> str:
+    """Return the name of a file without what says its format."""
+    name = path.name
     ends = (suffix for suffix in suffixes_of(None) if name.lower().endswith(suffix))
-    stem = name[: len(name) - max(map(len, ends), default=0)]
-    return out.with_name(f"{stem}.manifest.json")
+    return name[: len(name) - max(map(len, ends), default=0)]
 
 
 def refuse_other_names(out: Path, read: str) -> None:

@@ -62,23 +62,32 @@ def twin_names(columns: Collection[str], record: str | None, contexts: ContextNa
     columns : collection of str
         Names of the fields.
     record : str, optional
-        Local name of the record element, where the user says it.
+        Local or Clark name of the record element, where the user says it.
     contexts : ContextNames
     """
+    space, _, local = ("", "", record) if record is None else record.removeprefix("{").rpartition("}")
     found: Counter[tuple[NameStep, ...]] = Counter()
     for rooted, steps in contexts.paths:
         path = list(steps)
         while path and path[-1][1] in columns:
             path.pop()
-        if path and not (rooted and len(path) == 1) and (record is None or path[-1][1] == record):
+        if path and not (rooted and len(path) == 1) and local in (None, path[-1][1]):
             found[tuple(path)] += 1
-    roots = {path[0][1] for path in found if len(path) > 1}
-    named = Counter(path[-1] for path in found.elements() if not (len(path) == 1 and path[0][1] in roots))
+    children = {child for (_, child), _ in contexts.parents}
+    named: Counter[NameStep] = Counter()
+    for named_path, times in found.items():
+        named[named_path[-1]] += times
     if not named:
-        return TwinNames(record=record or RECORD)
-    chosen = next((step for step in named if step[1] == RECORD), named.most_common(1)[0][0])
-    above = max((path[:-1] for path in found if path[-1] == chosen), key=len, default=())
-    return TwinNames(tuple(local for _, local in above) or (ROOT,), chosen[1], chosen[0])
+        return TwinNames(record=local or RECORD, space=space)
+    chosen = next((step for step in named if step[1] == RECORD), max(named, key=named.__getitem__))
+    above = tuple(local for path in found if path[-1] == chosen for _, local in path[:-1])
+    if not above:
+        # what the paths of the rules have above it, or a context of its own that is below nothing
+        above = tuple(parent for (parent, child), _ in contexts.parents if child == chosen[1])[:1]
+    if not above:
+        others = [local for _, local in named if local != chosen[1] and local not in children]
+        above = tuple(others[:1])
+    return TwinNames(above or (ROOT,), chosen[1], chosen[0])
 
 
 def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:
