@@ -472,7 +472,7 @@ def parse_documents(assignments: Iterable[str]) -> dict[str, Path]:
     return documents
 
 
-def parse_format_options(assignments: Iterable[str]) -> dict[str, str]:
+def parse_format_options(assignments: Iterable[str], option: str = "--format-option") -> dict[str, str]:
     """Read ``NAME=VALUE`` options; the value may hold ``=``.
 
     Raises
@@ -485,8 +485,8 @@ def parse_format_options(assignments: Iterable[str]) -> dict[str, str]:
         name, equals, value = assignment.partition("=")
         _require(
             bool(equals and name),
-            f"--format-option {assignment!r} is not of the form NAME=VALUE",
-            "for example --format-option delimiter=;",
+            f"{option} {assignment!r} is not of the form NAME=VALUE",
+            f"for example {option} 'delimiter=;'",
         )
         _require(name not in found, f"the option {name!r} of the format is given twice", "keep one of them")
         found[name] = value

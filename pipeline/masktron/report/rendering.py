@@ -13,6 +13,7 @@ from masktron.results import (
     AssessResult,
     CheckResult,
     CombineResult,
+    ConvertResult,
     DemoResult,
     DoctorResult,
     ExplainResult,
@@ -30,6 +31,7 @@ TABLES = MappingProxyType(
         CheckResult: "check",
         AssessResult: "assess",
         CombineResult: "combine",
+        ConvertResult: "convert",
         DoctorResult: "doctor",
         DemoResult: "demo",
     }

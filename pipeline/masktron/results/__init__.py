@@ -9,6 +9,7 @@ from masktron.results.assess import AssessResult
 from masktron.results.block import BlockResult, CandidateResult, CutResult, SolvedResult
 from masktron.results.check import CheckResult
 from masktron.results.combine import CombineResult
+from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.doctor import DoctorResult, EngineProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
@@ -29,6 +30,7 @@ __all__ = [
     "CategoryResult",
     "CheckResult",
     "CombineResult",
+    "ConvertResult",
     "CorrelationResult",
     "CutResult",
     "DemoResult",

@@ -6,7 +6,6 @@ record and the elements are called, the rules say where they say it: `twin_names
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,7 +14,6 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import DocumentError
-from masktron.scratch import create_private
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.tables.names import xml_name
 from masktron.sources.tables.table_format import SecondReading
@@ -91,7 +89,7 @@ def twin_names(columns: Collection[str], record: str | None, contexts: ContextNa
 
 
 def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:
-    """Write the document, for its owner alone.
+    """Write the document.
 
     Raises
     ------
@@ -99,7 +97,6 @@ def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str)
         A cell holds a character that XML forbids, or a row has not one cell for each column.
     """
     tags = [xml_name(column) for column in reading.columns]
-    os.close(create_private(path))
     space = f" xmlns={quoteattr(names.space)}" if names.space else ""
     head = "".join(f"<{name}{space if at == 0 else ''}>" for at, name in enumerate(names.above))
     tail = "".join(f"</{name}>" for name in reversed(names.above))

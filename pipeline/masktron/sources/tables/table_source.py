@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import weakref
 from collections.abc import Collection, Generator, Mapping
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import private_folder
+from masktron.scratch import create_private, private_folder
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -86,6 +87,7 @@ class TableSource(Source):
         table = self.table
         folder = self._held.enter_context(private_folder())
         path = folder / "document.xml"
+        os.close(create_private(path))
         write_twin(path, self.format.read_again(self.path, table), self.twin, str(self.path))
         document = XmlSource(path, record=self.twin.record, progress=self._progress)
         with self._naming_the_file(path):
