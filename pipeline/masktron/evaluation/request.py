@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from masktron.evaluation.engines import Documents
+from masktron.evaluation.programs import Documents
 from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
 from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.stylesheet import EngineName

@@ -13,9 +13,9 @@ import numpy as np
 from lxml import etree
 
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, RecordSource
-from masktron.evaluation.engines import Guard, Program, compile_program
 from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.programs import Guard, Program, compile_program
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
