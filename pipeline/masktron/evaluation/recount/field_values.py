@@ -20,9 +20,9 @@ from masktron.evaluation.stylesheet import CheckSelection, EngineName, styleshee
 from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook, XPathVersion
-from masktron.rulebook.schematron.expressions import XSL
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, framed_test
+from masktron.xpath.namespaces import XSL
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
 type ReadAs = Literal["text", "normal", "number", "there"]
