@@ -17,11 +17,11 @@ from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
+from masktron.jobs.rulebooks import open_rulebook
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
-from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.source import Source
 
@@ -168,7 +168,7 @@ def open_job(
         One of them cannot be used.
     """
     progress(f"reading {rules.name}", 0)
-    rulebook = read_rules(rules, phase=phase)
+    rulebook = open_rulebook(rules, phase)
     source = open_source(data, record=record, hints=context_names(rulebook), progress=progress, judge=judge)
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
