@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 
 
 class Kept(TypedDict, total=False):
-    """What is kept of an evaluation, and how; see `EvaluationRequest`."""
+    """What is kept of an evaluation; see `EvaluationRequest`."""
 
-    engine: EngineChoice
     limit: int | None
     shown: Shown
     sink: Sink | None
     sunk: int | None
     keep_verdicts: bool
+
+
+class Asked(Kept, total=False):
+    """What is kept, and how it is found; see `EvaluationRequest`."""
+
+    engine: EngineChoice
     progress: Callable[[int], None] | None
 
 
@@ -77,7 +82,7 @@ class EvaluationRequest:
     progress: Callable[[int], None] | None = None
 
     @classmethod
-    def of(cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[Kept]) -> Self:
+    def of(cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[Asked]) -> Self:
         """Ask for the evaluation of a source: of the document that engines read.
 
         Raises
