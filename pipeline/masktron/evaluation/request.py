@@ -30,7 +30,7 @@ class Kept(TypedDict, total=False):
     keep_verdicts: bool
 
 
-class Asked(Kept, total=False):
+class EvaluationOptions(Kept, total=False):
     """What is kept, and how it is found; see `EvaluationRequest`."""
 
     engine: EngineChoice
@@ -82,7 +82,9 @@ class EvaluationRequest:
     progress: Callable[[int], None] | None = None
 
     @classmethod
-    def of(cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[Asked]) -> Self:
+    def of(
+        cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[EvaluationOptions]
+    ) -> Self:
         """Ask for the evaluation of a source: of the document that engines read.
 
         Raises
