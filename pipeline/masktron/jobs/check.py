@@ -20,7 +20,7 @@ from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.sources.formats import open_source
 from masktron.thresholds import Threshold
-from masktron.write.manifest import read_contract
+from masktron.write.manifest import read_manifest
 
 
 def run_check(
@@ -77,15 +77,15 @@ def run_check(
         from masktron.jobs.limits import refuse_class_limits  # noqa: PLC0415
 
         refuse_class_limits(limits or {})
-    contract = None if manifest is None else read_contract(manifest)
-    known = () if contract is None else contract.as_original
+    described = None if manifest is None else read_manifest(manifest)
+    known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(masked, rules, record=record, phase=phase, progress=progress, given=given)
     tag = job.source.layout.record_tag
     beside = None if original is None else open_source(original, record=tag, progress=progress)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
-    audit = FullAudit(job, contract, beside) if full else Audit(job, contract, beside)
+    audit = FullAudit(job, described, beside) if full else Audit(job, described, beside)
     audit.rulebook()
     audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
     audit.documents()
