@@ -77,6 +77,17 @@ def test_a_stage_imports_only_what_stands_before_it(path: Path) -> None:
     assert not later
 
 
+def test_one_module_knows_the_rule_language() -> None:
+    """A rulebook is what the rest knows; who reads it is entered once."""
+    knowing = {
+        str(path.relative_to(PACKAGE))
+        for path in MODULES
+        if "masktron.rulebook.schematron" in path.read_text(encoding="utf-8")
+        and "schematron" not in path.relative_to(PACKAGE).parts
+    }
+    assert knowing == {"jobs/rulebooks.py"}
+
+
 def test_results_know_reports_in_one_place() -> None:
     """A result is put into words by name, when somebody prints it: imports alone would not show that."""
     naming = [path.stem for path in MODULES if part_of(path) == "results" and "import_module" in path.read_text()]
@@ -87,10 +98,10 @@ DATA_IN_XML = {
     "cli.running": "libxml2 begins to read a large file before anything else is loaded",
     "evaluation.deferral": "records of a batch as documents for the engine that decides",
     "evaluation.domains": "values that a rule takes from a document",
-    "evaluation.engines": "documents as libxml2 and Saxon read them",
+    "evaluation.programs": "documents as libxml2 and Saxon read them",
     "evaluation.exact": "the engine that decides, on files of any shape",
     "evaluation.cross_check": "engines that are not ours, each with its own parser",
-    "evaluation.oracle": "pyschematron, with its own parser",
+    "evaluation.second_opinion": "pyschematron, with its own parser",
     "evaluation.parallel": "engines that are not ours, on slices of the bytes",
     "evaluation.positions": "columns of nodes that engines name",
     "evaluation.recommended": "documents of numbers as XPath 1.0 reads them",

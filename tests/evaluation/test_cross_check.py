@@ -21,10 +21,10 @@ from masktron.evaluation import cross_check, parallel
 from masktron.evaluation import worker_pool as pool_module
 from masktron.evaluation.cross_check import CrossCheck, PartProgress, Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.parallel import EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
+from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules

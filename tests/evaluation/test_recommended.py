@@ -23,8 +23,8 @@ from masktron.evaluation import exact
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import PREFIX, URI, Reads, converted
 from masktron.evaluation.deferral import DocumentFrame
-from masktron.evaluation.engines import Documents, Program
 from masktron.evaluation.findings import Departure, Evaluation
+from masktron.evaluation.programs import Documents, Program
 from masktron.evaluation.recommended import Correction, reads_of
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate_columns

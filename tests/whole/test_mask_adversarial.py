@@ -19,7 +19,7 @@ import masktron
 from attacks import SEED
 from cli_runner import numbers, write_data, write_rules
 from masktron.sources.lexical import libxml2_number
-from masktron.write.manifest import read_contract
+from masktron.write.manifest import read_manifest
 
 type Rows = list[dict[str, object]]
 
@@ -68,7 +68,7 @@ def test_excluded_records_may_be_shuffled(tmp_path: Path) -> None:
     rows[20]["T"] = -1
     masked(tmp_path, rows, "A + B = T", k=3, invalid="exclude", order="random", seed=SEED)
     manifest = tmp_path / "m.manifest.json"
-    contract = read_contract(manifest)
+    contract = read_manifest(manifest)
     assert sorted(contract.order or ()) == list(range(38))
     assert masktron.check(
         tmp_path / "m.xml", tmp_path / "r.sch", original=tmp_path / "d.xml", manifest=manifest

@@ -6,24 +6,25 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from masktron.classify import Edit, classify
 from masktron.config import AS_IT_SAYS, Reading, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
-from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.request import EvaluationRequest, Kept
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
+from masktron.jobs.rulebooks import open_rulebook
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.context_paths import ANY, NamedPath, context_paths
 from masktron.rulebook.schema import Rulebook
-from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.source import Source
@@ -78,43 +79,26 @@ class Job:
         named = replace(reading, record=self.source.layout.record_tag)
         return open_source(original, reading=named, contexts=context_names(self.rulebook), progress=progress)
 
-    def evaluate(
-        self,
-        original: Source | None,
-        progress: Progress,
-        *,
-        limit: int | None = 1000,
-        shown: Shown = NOTHING_SHOWN,
-        sink: Sink | None = None,
-        sunk: int | None = None,
-        keep_verdicts: bool = False,
-    ) -> Evaluation:
+    def evaluate(self, original: Source | None, progress: Progress, **kept: Unpack[Kept]) -> Evaluation:
         """Evaluate every rule on every record; see `masktron.evaluation.tiered`. Places are those of the file.
 
         Parameters
         ----------
         original : Source or None
             What ``document()`` in the rules means.
+        progress : callable
+        **kept
+            As in `EvaluationRequest`, but that verdicts are kept only where that is asked for.
         """
         stage = f"validating {self.source.path.name}"
-        if self.source.converted and sink is not None:
-            sink = self._placing(sink)
+        kept.setdefault("keep_verdicts", False)
+        if self.source.converted and (sink := kept.get("sink")) is not None:
+            kept["sink"] = self._placing(sink)
         if self.source.count is not None:
             expect(progress, stage, self.source.count)
         with self.source.blamed():
-            evaluation = evaluate(
-                EvaluationRequest.of(
-                    self.source,
-                    self.rulebook,
-                    original,
-                    limit=limit,
-                    shown=shown,
-                    sink=sink,
-                    sunk=sunk,
-                    keep_verdicts=keep_verdicts,
-                    progress=lambda done: progress(stage, done),
-                )
-            )
+            told = partial(progress, stage)
+            evaluation = evaluate(EvaluationRequest.of(self.source, self.rulebook, original, progress=told, **kept))
         if not self.source.converted:
             return evaluation
         return replace(evaluation, findings=tuple(map(self._placed, evaluation.findings)))
@@ -190,7 +174,7 @@ def open_job(
         One of them cannot be used.
     """
     progress(f"reading {rules.name}", 0)
-    rulebook = read_rules(rules, phase=phase)
+    rulebook = open_rulebook(rules, phase)
     source = open_source(data, reading=reading, contexts=context_names(rulebook), progress=progress, judge=judge)
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
