@@ -261,7 +261,18 @@ def test_settings_are_parameters_that_editors_and_help_show(name: str) -> None:
 
 
 def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame) -> None:
-    own = {"roles", "missing", "nominal", "ordinal", "numeric", "record", "workers", "format", "format_options"}
+    own = {
+        "roles",
+        "missing",
+        "nominal",
+        "ordinal",
+        "numeric",
+        "record",
+        "workers",
+        "format",
+        "format_options",
+        "metadata",
+    }
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
     with pytest.raises(UsageError, match="did you mean roles"):
         masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]

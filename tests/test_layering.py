@@ -188,7 +188,7 @@ def test_only_sources_and_engines_read_data() -> None:
         ("import lxml.etree", {"parser"}),
         ("with path.open() as stream: pass", {"open"}),
         ("text = open(path).read()", {"open"}),
-        ("from masktron.sources.formats import open_source\nopen_source(path).records()", set()),
+        ("from masktron.sources.opening import open_source\nopen_source(path).records()", set()),
     ],
 )
 def test_ways_to_read_data_are_seen(text: str, ways: set[str]) -> None:

@@ -34,6 +34,7 @@ COMMANDS = [
     "combine",
     "convert",
     "formats",
+    "metadata",
     "methods",
     "demo",
     "doctor",

@@ -12,10 +12,10 @@ import pytest
 import masktron
 from cli_runner import Runner, numbers, write_rules
 from made_up_source import BlockFormat, blocks_known
-from masktron.config import Reading
+from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash
-from masktron.sources.formats import open_source
+from masktron.sources.opening import open_source
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.xml.xml_source import XmlSource
 
@@ -47,12 +47,12 @@ def write_blocks(path: Path, rows: list[dict[str, object]]) -> Path:
 
 
 def test_the_suffix_or_the_name_says_the_format(tmp_path: Path, data: Path) -> None:
-    for source in (open_source(data), open_source(tmp_path / "other.dat", reading=Reading(format="blocks"))):
+    for source in (open_source(data), open_source(tmp_path / "other.dat", reading=ReadOptions(format="blocks"))):
         assert isinstance(source, TableSource)
         assert isinstance(source.format, BlockFormat)
     assert isinstance(open_source(tmp_path / "other.dat"), XmlSource)
     with pytest.raises(UsageError, match="no format 'block' of microdata") as caught:
-        open_source(data, reading=Reading(format="block"))
+        open_source(data, reading=ReadOptions(format="block"))
     assert caught.value.hint == "did you mean blocks?"
 
 

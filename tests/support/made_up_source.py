@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from masktron.errors import DocumentError
 from masktron.sources.known_formats import Format, registered
-from masktron.sources.tables.names import xml_names
-from masktron.sources.tables.table import Release, Table
+from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 
@@ -60,7 +60,7 @@ class BlockFormat(TableFormat):
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return SecondReading(columns, ([row.get(name) for name in columns] for row in rows))
 
-    def write(self, target: Path, release: Release) -> None:
+    def write(self, target: Path, release: TableRelease) -> None:
         self._write(target, release.cells)
 
     def create(self, target: Path, table: Table, options: Options) -> None:

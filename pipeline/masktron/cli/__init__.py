@@ -24,6 +24,7 @@ from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
 from masktron.cli.formats import formats
 from masktron.cli.mask import mask
+from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
@@ -78,6 +79,7 @@ COMMANDS = (
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
     (convert, "masktron convert survey.sav survey.csv"),
     (formats, "masktron formats csv"),
+    (metadata, "masktron metadata masked.csv --metadata survey.ddi.xml --to ddi --out masked.ddi.xml"),
     (methods, "masktron methods mdav"),
     (demo, "masktron demo --out masktron-demo"),
     (doctor, "masktron doctor --warm"),

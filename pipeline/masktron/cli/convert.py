@@ -29,11 +29,11 @@ def convert(
 
     --record names the record element, in XML.
     """
-    from masktron.config import Reading, parse_format_options
+    from masktron.config import ReadOptions, parse_format_options
 
     running.check_outputs({"OUT": out, "--json": json}, {"the data": data})
-    reading = Reading(record, format, parse_format_options(format_option or []))
-    writing = Reading(record, to, parse_format_options(to_option or [], "--to-option"))
+    reading = ReadOptions(record, format, parse_format_options(format_option or []))
+    writing = ReadOptions(record, to, parse_format_options(to_option or [], "--to-option"))
     with running.progress_shown() as progress:
         from masktron.jobs.convert import run_convert
 

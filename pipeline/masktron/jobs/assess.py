@@ -14,7 +14,7 @@ from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import AssessResult, FigureResult, shown
-from masktron.sources.formats import open_source
+from masktron.sources.opening import open_source
 from masktron.write.manifest import DescribedRelease, read_manifest
 
 _WANTED = {"manifest": "the manifest (--manifest)", "class": "a field that is the class (--class)"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, Config, Reading
+from masktron.config import AS_IT_SAYS, Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
@@ -30,7 +30,7 @@ def run_check(
     documents: Mapping[str, Path] | None = None,
     spare_documents: Collection[str] = (),
     manifest: Path | None = None,
-    reading: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
     limits: Mapping[str, float] | None = None,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, Reading
+from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
 from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
-from masktron.sources.formats import format_of, open_source
 from masktron.sources.known_formats import XML, format_of_name, table_format
+from masktron.sources.opening import format_of, open_source
 from masktron.write.atomic import atomic_path, blamed
 
 
@@ -19,8 +19,8 @@ def run_convert(
     data: Path,
     out: Path,
     *,
-    reading: Reading = AS_IT_SAYS,
-    writing: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
+    writing: ReadOptions = AS_IT_SAYS,
     progress: Progress = no_progress,
 ) -> ConvertResult:
     """Write the records of a file in another format, read them back, and compare every cell.
@@ -28,7 +28,7 @@ def run_convert(
     Parameters
     ----------
     data, out : Path
-    reading, writing : Reading
+    reading, writing : ReadOptions
         What the user says of the one and of the other; the record element of `writing` is that of XML.
 
     Raises
@@ -70,7 +70,7 @@ def run_convert(
                 losses += made.losses(table)
         progress("comparing both files", 0)
         if len(table):
-            how = Reading(writing.record, target, _understood(target, writing.options))
+            how = ReadOptions(writing.record, target, _understood(target, writing.options))
             again = table_of_source(open_source(temporary, reading=how, progress=progress))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))

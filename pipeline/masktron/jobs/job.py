@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 from masktron.classify import Edit, classify
-from masktron.config import AS_IT_SAYS, Reading, did_you_mean
+from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.request import EvaluationRequest, Kept
@@ -25,8 +25,8 @@ from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.context_paths import ANY, NamedPath, context_paths
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.names import ContextNames, NameStep
+from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source
 
 _PARENT = re.compile(r"(?<![\w.:@$'\"-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?=/(?:[\w.-]+:)?([A-Za-z_][\w.-]*))")
@@ -65,13 +65,13 @@ class Job:
             hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
         )
 
-    def beside(self, original: Path | None, reading: Reading, progress: Progress = no_progress) -> Source | None:
+    def beside(self, original: Path | None, reading: ReadOptions, progress: Progress = no_progress) -> Source | None:
         """Return another file whose records are called like those of this one; None where there is none.
 
         Parameters
         ----------
         original : Path or None
-        reading : Reading
+        reading : ReadOptions
             What the user says of both files.
         """
         if original is None:
@@ -151,7 +151,7 @@ def open_job(
     data: Path,
     rules: Path,
     *,
-    reading: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
@@ -161,7 +161,7 @@ def open_job(
 
     Parameters
     ----------
-    reading : Reading
+    reading : ReadOptions
         What the user says of the file.
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.

@@ -19,6 +19,7 @@ from masktron.results import (
     ExplainResult,
     JobResult,
     MaskResult,
+    MetadataResult,
     ValidateResult,
 )
 
@@ -34,6 +35,7 @@ TABLES = MappingProxyType(
         ConvertResult: "convert",
         DoctorResult: "doctor",
         DemoResult: "demo",
+        MetadataResult: "metadata",
     }
 )
 """The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""

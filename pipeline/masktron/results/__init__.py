@@ -16,6 +16,7 @@ from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, U
 from masktron.results.explain import ExplainResult, RuleExplanation
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
+from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
@@ -43,6 +44,7 @@ __all__ = [
     "FigureResult",
     "JobResult",
     "MaskResult",
+    "MetadataResult",
     "MomentResult",
     "RecordFinding",
     "RepairResult",

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from masktron.errors import UsageError
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, values_of
+from masktron.sources.tables.column_names import column_name
 from masktron.sources.tables.document import TwinNames, write_twin
-from masktron.sources.tables.names import column_name
-from masktron.sources.tables.table import Table
 from masktron.sources.tables.table_format import SecondReading
+from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import DocumentError
 from masktron.sources.names import ContextNames, NameStep
-from masktron.sources.tables.names import xml_name
+from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.table_format import SecondReading
 
 ROOT, RECORD = "Data", "Record"

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import ClassVar
 
 from masktron.errors import UsageError
-from masktron.sources.tables.table import Release, Table
+from masktron.sources.tables.table_model import Table, TableRelease
 
-type Row = Sequence[str | None]
+type LexemeRow = Sequence[str | None]
 """Lexemes of a record, None where it has no value."""
 type Options = Mapping[str, str]
 """What a user says of a file, by the name of the option."""
@@ -31,7 +31,7 @@ class SecondReading:
     """
 
     columns: tuple[str, ...]
-    rows: Iterator[Row]
+    rows: Iterator[LexemeRow]
 
 
 class TableFormat(ABC):
@@ -81,7 +81,7 @@ class TableFormat(ABC):
         """
 
     @abstractmethod
-    def write(self, target: Path, release: Release) -> None:
+    def write(self, target: Path, release: TableRelease) -> None:
         """Write a file like the original, in which cells that have not changed are as they were.
 
         Raises
