@@ -31,6 +31,8 @@ from masktron.sources.source import Source
 
 _PARENT = re.compile(r"(?<![\w.:@$'\"-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?=/(?:[\w.-]+:)?([A-Za-z_][\w.-]*))")
 """The name of an element, and that of a child, as a path writes them."""
+_CHILD = re.compile(r"(?<![\w.:@$'\"/-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?![\w.:(-])")
+"""A name with which a relative path may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,10 @@ def context_names(rulebook: Rulebook) -> ContextNames:
         *(check.test for check in rulebook.checks),
     ]
     parents = Counter(pair for text in expressions for pair in _PARENT.findall(text))
+    for rule in rules:  # what a rule on a single name reads may be its children
+        parents.update(
+            (rule.context.rpartition(":")[2], child) for one in rule.checks for child in _CHILD.findall(one.test)
+        )
     return ContextNames(
         tuple(dict.fromkeys(name for name in names if name)),
         tuple(filter(None, paths)),
