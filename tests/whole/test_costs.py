@@ -10,7 +10,7 @@ from types import FrameType
 import pytest
 
 from cost_shapes import FILES, RULES, records
-from examples import FULL, parts
+from examples import parts
 from masktron.classify import classify, effort
 from masktron.classify.effort import PER_CHECK, Effort, TooManyDisjunctsError
 from masktron.config import Config
@@ -29,7 +29,7 @@ from masktron.sources.xml import xml_source
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.xml_source import XmlSource
 
-FEW, MANY = (12, 48) if FULL else (8, 32)
+FEW, MANY = 12, 48
 """Rules of a rulebook."""
 STEEP = 1.8
 """How much faster than the number of rules their cost may grow; 4 is what is quadratic, with these numbers."""
