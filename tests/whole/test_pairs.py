@@ -40,7 +40,7 @@ MOST_UNEXPLAINED = 0.002
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    return [generate(seed) for seed in range(300 if FULL else 200)]
+    return [generate(seed) for seed in range(300)]
 
 
 # the generator
