@@ -24,6 +24,7 @@ from masktron.evaluation.programs import compile_program
 from masktron.evaluation.worker_pool import WorkerPool, WorkerPoolError
 from masktron.processes import rules_within
 from other_processes import ends, lives
+from pool_tasks import Lane, sleeper
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
@@ -222,15 +223,6 @@ def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(WorkerPoolError, match="too long"):
             list(pool.answers([Lane()]))
     assert ends(member)
-
-
-class Lane:
-    lane = 0
-
-
-def sleeper() -> object:
-    time.sleep(60)
-    return None
 
 
 LIMITED = """

@@ -14,6 +14,7 @@ from lxml import etree
 from pyschematron.direct_mode.xml_validation.results.validation_results import FiredRuleResult
 from pyschematron.direct_mode.xml_validation.validators import SimpleSchematronXMLValidator
 
+from examples import examples
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.pyschematron_validator import CRASHES, PyschematronValidator
@@ -114,6 +115,7 @@ TESTS = [
 ]
 
 
+@examples(20, full=100)
 @given(
     rules=st.lists(
         st.lists(

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
 import masktron
 from attacks import SEED
 from cli_runner import numbers, write_data, write_rules
+from examples import examples
 from masktron.sources.lexical import libxml2_number
 from masktron.write.manifest import read_manifest
 
@@ -297,7 +298,7 @@ def surveys(draw: st.DrawFn) -> tuple[Rows, list[str], dict[str, Any]]:
 
 
 @given(surveys())
-@settings(max_examples=20)
+@examples(6, full=20)
 def test_surveys_of_every_kind_keep_their_rules(
     tmp_path_factory: pytest.TempPathFactory, survey: tuple[Rows, list[str], dict[str, Any]]
 ) -> None:
