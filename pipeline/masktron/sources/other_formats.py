@@ -82,14 +82,21 @@ def refuse_other_formats(head: bytes, path: Path, error: type[MasktronError]) ->
     raise error(f"this is {found}, not XML", where=str(path), hint=hint)
 
 
-def format_of(head: bytes, path: Path) -> str | None:
-    """Return what a file is that is no XML, by its first bytes; None where that is not known."""
+def magic_of(head: bytes, path: Path) -> str | None:
+    """Return what a file is whose first bytes are those of one format; None for text, and where that is not known."""
     suffix = path.suffix.lower()
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return _ZIPPED.get(suffix, name) if name == "a zip archive" else name
-    if _OLD_STATA.match(head) and suffix == ".dta":
-        return "a Stata file"
+    return "a Stata file" if _OLD_STATA.match(head) and suffix == ".dta" else None
+
+
+def format_of(head: bytes, path: Path) -> str | None:
+    """Return what a file is that is no XML, by its first bytes; None where that is not known."""
+    found = magic_of(head, path)
+    if found is not None:
+        return found
+    suffix = path.suffix.lower()
     text = _decoded(head)
     first = text.lstrip()[:1]
     if not first or first == "<" or _CONTROLS.search(text):
