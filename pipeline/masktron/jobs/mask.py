@@ -29,7 +29,7 @@ from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.methods.chosen import chosen
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
-from masktron.sources.formats import format_of
+from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names
 from masktron.sources.records import Records, Typed
 from masktron.write.atomic import atomic_path

@@ -77,6 +77,20 @@ def registered(added: Format) -> Iterator[None]:
         del _FORMATS[added.name]
 
 
+def known_formats(name: str | None = None) -> tuple[Format, ...]:
+    """Return all formats, XML first, or the one of a name.
+
+    Raises
+    ------
+    UsageError
+        There is none of this name.
+    """
+    every = {XML: Format(XML, (".xml",), "XML, a record element for each record", "", ""), **_FORMATS}
+    if name is not None and name not in every:
+        raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, every))
+    return tuple(every.values()) if name is None else (every[name],)
+
+
 def format_names() -> tuple[str, ...]:
     """Return the names of all formats."""
     return (XML, *_FORMATS)

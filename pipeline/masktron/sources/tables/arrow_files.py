@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, replaced, typed_of, values_of
-from masktron.sources.tables.names import xml_names
-from masktron.sources.tables.table import Release, Table
-from masktron.sources.tables.table_format import Options, Row, SecondReading, TableFormat
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _PLAIN_DIGITS = 40
@@ -56,7 +56,7 @@ class _ArrowTyped(TableFormat):
             raise DocumentError(f"cannot read this as {self.name}: {reason}", where=str(path)) from error
         return table_of(values, str(path), ArrowCarried(values, written))
 
-    def write(self, target: Path, release: Release) -> None:
+    def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
         carried: ArrowCarried = release.original.carried
         self._save(target, released_values(release, carried.values), carried.written)
@@ -108,7 +108,7 @@ class ParquetFormat(_ArrowTyped):
         """Read the file row group by row group, as objects of Python."""
         del table
 
-        def rows() -> Iterator[Row]:
+        def rows() -> Iterator[LexemeRow]:
             with pq.ParquetFile(path) as again:
                 for batch in again.iter_batches(_ROWS):
                     yield from _object_rows(batch)
@@ -137,7 +137,7 @@ class ArrowFormat(_ArrowTyped):
         with _opened(path) as reader:
             names = tuple(reader.schema.names)
 
-        def rows() -> Iterator[Row]:
+        def rows() -> Iterator[LexemeRow]:
             with _opened(path) as again:
                 if isinstance(again, pa.ipc.RecordBatchStreamReader):
                     batches: Iterator[pa.RecordBatch] = iter(again)
@@ -174,7 +174,7 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
     return Table(tuple(variables), pa.table(cells) if cells else _no_columns(len(values)), carried=carried)
 
 
-def released_values(release: Release, values: pa.Table) -> pa.Table:
+def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
     """Return the typed columns that are released: a cell that has not changed keeps its very value.
 
     Raises
@@ -214,7 +214,7 @@ def _no_columns(rows: int) -> pa.Table:
     return pa.table({"x": pa.nulls(rows)}).select([])
 
 
-def _object_rows(batch: pa.RecordBatch) -> Iterator[Row]:
+def _object_rows(batch: pa.RecordBatch) -> Iterator[LexemeRow]:
     columns = [list(map(_object_text, _objects(column))) for column in batch.columns]
     if not columns:
         return iter([()] * batch.num_rows)
