@@ -12,7 +12,7 @@ from typing import Any
 
 from masktron.errors import DocumentError
 from masktron.sources.tables.separated.dialect import Dialect
-from masktron.sources.tables.table_format import Row, SecondReading, library
+from masktron.sources.tables.table_format import LexemeRow, SecondReading, library
 
 _SPACE = " \t\r\n"
 
@@ -39,7 +39,7 @@ def second_reading(path: Path, dialect: Dialect, longest: int) -> SecondReading:
     header = dialect.has_names
     columns = tuple(first) if header else tuple(f"V{at + 1}" for at in range(len(first) or 1))
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[LexemeRow]:
         with _records(path, dialect) as again:
             if header:
                 next(again)
@@ -48,7 +48,7 @@ def second_reading(path: Path, dialect: Dialect, longest: int) -> SecondReading:
     return SecondReading(columns, rows())
 
 
-def _meant(records: Iterator[list[str]], dialect: Dialect, *, single: bool) -> Iterator[Row]:
+def _meant(records: Iterator[list[str]], dialect: Dialect, *, single: bool) -> Iterator[LexemeRow]:
     missing = {"", *dialect.null}
     numbers = dialect.own_numbers
     for cells in records:

@@ -64,8 +64,6 @@ def content_of(path: Path, said: Dialect) -> Content:
     """
     raw, compression = _unpacked(path)
     where = str(path)
-    if not raw:
-        raise DocumentError("the file is empty", where=where, hint="it needs a first line with the names of columns")
     other = magic_of(raw[:64], path)
     if other is not None or raw.startswith(b"<?xml"):
         raise DocumentError(
@@ -73,6 +71,8 @@ def content_of(path: Path, said: Dialect) -> Content:
         )
     mark, codec = _encoding(raw, said.codec)
     body = raw[len(mark) :] if mark else raw
+    if not body:
+        raise DocumentError("the file is empty", where=where, hint="it needs a first line with the names of columns")
     try:
         text = body.decode(codec)
         same = codec == "utf-8" or text.encode(codec) == body

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.arrow_lexemes import is_text
-from masktron.sources.tables.names import xml_names
+from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated import dialect as said
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.cells import cells_of
@@ -22,8 +22,8 @@ from masktron.sources.tables.separated.notes import notes_of, only_numbers, refu
 from masktron.sources.tables.separated.numbers import has_groups, to_lexemes
 from masktron.sources.tables.separated.outline import Outline, outline_of
 from masktron.sources.tables.separated.writing import write_like, write_new
-from masktron.sources.tables.table import Release, Table
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 
@@ -84,7 +84,7 @@ class CsvFormat(TableFormat):
         outline: Outline = table.carried.outline
         return second_reading(path, outline.dialect, outline.longest)
 
-    def write(self, target: Path, release: Release) -> None:
+    def write(self, target: Path, release: TableRelease) -> None:
         """Write a file in the dialect of the original; where nothing has changed, it is the original."""
         carried: CsvCarried = release.original.carried
         content = content_of(carried.path, carried.outline.dialect)
@@ -116,6 +116,14 @@ class CsvFormat(TableFormat):
         typed = [v.column for v in table.variables if v.stored is not None and not is_text(v.stored)]
         if typed:
             yield f"types of columns: {', '.join(typed)}"
+
+    def misnamed(self, data: Path, out: Path) -> str:
+        """Say that a name stands for another delimiter, or another compression, than the file will have."""
+        if said.suffix_compression(data) != said.suffix_compression(out):
+            return "a masked file is packed as the original is"
+        if said.suffix_delimiter(out) not in ("", said.suffix_delimiter(data)):
+            return "a masked file has the delimiter of the original"
+        return ""
 
     def line_of(self, table: Table, record: int) -> int:
         """Return the line in which a record begins."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from masktron.errors import UsageError
+from masktron.scratch import name_to_be
 from masktron.sources.tables.table_format import Options
 
 OPTIONS: Mapping[str, str] = MappingProxyType(
@@ -121,7 +122,8 @@ def said_dialect(options: Options) -> Dialect:
         raise UsageError("delimiter, quote and escape are not three different characters")
     if dialect.decimal == dialect.grouping:
         raise UsageError(f"decimal and grouping are both {dialect.decimal!r}")
-    if not (dialect.quote or dialect.escape) and dialect.delimiter in (dialect.decimal, dialect.grouping):
+    in_numbers = [mark for mark in (dialect.decimal, dialect.grouping) if mark]
+    if not (dialect.quote or dialect.escape) and dialect.delimiter in in_numbers:
         raise UsageError(f"{dialect.delimiter!r} is the delimiter and stands in numbers, and no cell is quoted")
     return dialect
 
@@ -142,8 +144,8 @@ def named(mark: str) -> str:
 
 
 def _suffixes(path: Path) -> tuple[str, str]:
-    name, last = path.name.lower(), path.suffix.lower()
-    packed = last if last in _COMPRESSED else ""
+    name = name_to_be(path).lower()
+    packed = Path(name).suffix if Path(name).suffix in _COMPRESSED else ""
     return Path(name.removesuffix(packed)).suffix, packed
 
 

@@ -18,7 +18,7 @@ from masktron.sources.tables.separated.content import Content, sink
 from masktron.sources.tables.separated.dialect import CANDIDATES, Dialect
 from masktron.sources.tables.separated.numbers import from_lexemes, to_lexemes
 from masktron.sources.tables.separated.outline import Outline, record_places
-from masktron.sources.tables.table import Release, Table
+from masktron.sources.tables.table_model import Table, TableRelease
 
 _ROWS = 1 << 17
 """Records that are put together at once."""
@@ -43,7 +43,9 @@ class Replaced:
     texts: list[pa.Array]
 
 
-def write_like(target: Path, content: Content, outline: Outline, release: Release, groups: frozenset[str]) -> bool:
+def write_like(
+    target: Path, content: Content, outline: Outline, release: TableRelease, groups: frozenset[str]
+) -> bool:
     """Write a release in the dialect of the original.
 
     Parameters
@@ -51,7 +53,7 @@ def write_like(target: Path, content: Content, outline: Outline, release: Releas
     target : Path
     content, outline : Content, Outline
         The original.
-    release : Release
+    release : TableRelease
     groups : frozenset of str
         Variables whose numbers have groups of digits.
 
@@ -140,7 +142,7 @@ def _blocks(
         yield part + header, np.ascontiguousarray(changed)
 
 
-def _replaced(release: Release, dialect: Dialect, groups: frozenset[str]) -> Replaced:
+def _replaced(release: TableRelease, dialect: Dialect, groups: frozenset[str]) -> Replaced:
     released = {variable.name for variable in release.variables}
     slots = np.full(len(release.original.variables), -2, dtype=np.int64)
     codes: list[NDArray[np.int64]] = []
