@@ -82,7 +82,7 @@ def run_mask(
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
-    refuse_other_names(out, format_of(data, config.reading))
+    refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
     documents = {f"the document {name!r}": path for name, path in config.documents.items()}
     inputs = {"the original": data, "the rulebook": rules, **documents}

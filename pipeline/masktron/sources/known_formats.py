@@ -47,9 +47,11 @@ class Format:
 
 
 _TABLES = "masktron.sources.tables"
+_SEPARATED = tuple(f"{end}{packed}" for packed in ("", ".gz", ".zst") for end in (".csv", ".tsv", ".tab", ".psv"))
 _FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
+        Format("csv", _SEPARATED, "CSV", f"{_TABLES}.separated.csv_format", "CsvFormat"),
         Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
     )

@@ -104,6 +104,11 @@ class TableFormat(ABC):
         """Say what of a table `create` does not write, in sentences; a value is never among it."""
         yield from described_by(table)
 
+    def misnamed(self, data: Path, out: Path) -> str:
+        """Say why a file like `data` is not to be named `out`, though that is a name of this format; or nothing."""
+        del data, out
+        return ""
+
     def line_of(self, table: Table, record: int) -> int:
         """Return the line or row, from 1, in which a record stands as a user sees it in the file."""
         del table
