@@ -471,7 +471,7 @@ def test_whatever_is_read_two_readers_read_alike_and_comes_back(
     try:
         table, _ = both(path, options)
     except DocumentError as error:
-        assert error.where.startswith(str(path))  # noqa: PT017
+        assert error.where.startswith(str(path))
         assert "csv module" not in str(error)
         assert "pyarrow" not in str(error)
         return
@@ -499,7 +499,7 @@ def test_any_table_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: Ce
     try:
         CSV.create(path, table, options)
     except UsageError as error:
-        assert "reads otherwise" in str(error)  # noqa: PT017
+        assert "reads otherwise" in str(error)
         return
     back, found = both(path, {"delimiter": ",", "header": "yes"} | options)
     assert found == rows
