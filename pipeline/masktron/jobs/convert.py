@@ -45,6 +45,7 @@ def run_convert(
         differences,
         table_of_source,
         with_types,
+        without_empty_texts,
     )
     from masktron.sources.tables.table_format import described_by  # noqa: PLC0415 -- loads pyarrow
 
@@ -66,6 +67,9 @@ def run_convert(
                 losses += described_by(table)
             else:
                 made = table_format(target)
+                if not made.tells_empty:
+                    table, empty = without_empty_texts(table)
+                    losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
                 made.create(temporary, with_types(table), writing.options)
                 losses += made.losses(table)
         progress("comparing both files", 0)
@@ -74,15 +78,13 @@ def run_convert(
             again = table_of_source(open_source(temporary, reading=how, progress=progress))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
-            for name, count, first, blank in differences(table, again):
-                if not blank:
-                    raise UsageError(
-                        f"{target} cannot hold {count:,} values of {name!r} as they are, the first in record "
-                        f"{first + 1}; nothing is written",
-                        where=str(out),
-                        hint="choose another format",
-                    )
-                losses.append(f"which of {count:,} values of {name} are empty texts and which are missing")
+            for name, count, first in differences(table, again):
+                raise UsageError(
+                    f"{target} cannot hold {count:,} values of {name!r} as they are, the first in record "
+                    f"{first + 1}; nothing is written",
+                    where=str(out),
+                    hint="choose another format",
+                )
     columns = tuple(variable.column for variable in table.variables)
     return ConvertResult(
         data=str(data),

@@ -46,6 +46,8 @@ class ArrowCarried:
 class _ArrowTyped(TableFormat):
     """A format whose columns have Arrow's types."""
 
+    tells_empty: ClassVar[bool] = True
+
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
         del options

@@ -93,7 +93,20 @@ def create_xml(target: Path, table: Table, record: str | None) -> None:
     write_twin(target, SecondReading(columns, rows), names, str(target))
 
 
-def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int, bool]]:
+def without_empty_texts(table: Table) -> tuple[Table, dict[str, int]]:
+    """Return a table in which empty texts are missing, and how many there were by variable."""
+    cells, found = {}, {}
+    for name in table.cells.column_names:
+        column = table.cells[name]
+        empty = pc.fill_null(pc.equal(column, ""), False)
+        if count := pc.sum(empty).as_py():
+            found[name] = count
+            column = pc.if_else(empty, None, column)
+        cells[name] = column
+    return replace(table, cells=pa.table(cells) if cells else table.cells), found
+
+
+def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int]]:
     """Yield the variables that a second file has otherwise.
 
     Yields
@@ -104,8 +117,6 @@ def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int, bo
         Cells that differ.
     int
         Position of the first of them.
-    bool
-        Whether all of them are texts without a character that have become missing.
     """
     for variable in before.variables:
         own = before.cells[variable.name]
@@ -116,5 +127,4 @@ def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int, bo
         same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
         unlike = pc.indices_nonzero(pc.invert(same))
         if len(unlike):
-            blank = pc.and_(pc.equal(own.take(unlike), ""), pc.is_null(other.take(unlike)))
-            yield variable.name, len(unlike), unlike[0].as_py(), bool(pc.all(pc.fill_null(blank, False)).as_py())
+            yield variable.name, len(unlike), unlike[0].as_py()

@@ -43,10 +43,13 @@ class TableFormat(ABC):
         As ``--format`` has it.
     options : mapping of str to str
         What may be said of a file, each with what it means, in a line of help.
+    tells_empty : bool
+        Whether a text without a character differs from a missing value.
     """
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]] = {}
+    tells_empty: ClassVar[bool] = False
 
     @property
     def writes(self) -> tuple[str, ...]:
