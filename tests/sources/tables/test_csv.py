@@ -21,6 +21,7 @@ import masktron
 from cli_runner import Runner, numbers, write_rules
 from masktron.config import load_config
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.tables.separated.csv_format import CsvFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -452,6 +453,17 @@ def test_what_a_new_file_cannot_hold_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=says):
         CSV.create(tmp_path / "n.csv", table_of(columns), options)
+
+
+@pytest.mark.parametrize("name", ["n.csv", "n.tsv.gz", "n.psv.zst"])
+def test_xml_is_converted_into_csv_and_back(name: str, tmp_path: Path) -> None:
+    data, back = tmp_path / "d.xml", tmp_path / "b.xml"
+    data.write_text("<Data><Record><A>007</A><B>x,|\ty</B></Record><Record><A/><B> </B></Record></Data>")
+    assert any("empty texts" in lost for lost in run_convert(data, tmp_path / name).losses)
+    both(tmp_path / name)
+    assert run_convert(tmp_path / name, back).losses == ()
+    records = [[field.text for field in row] for row in etree.parse(back).getroot()]
+    assert records == [["007", "x,|\ty"], [" "]]
 
 
 # any bytes, any table
