@@ -154,7 +154,8 @@ def test_packed_files_are_written_packed_and_unchanged_ones_byte_for_byte(packed
     out = written(path, table, {"B": {1: "5"}})
     assert out[:4] == content[:4]
     assert unpack(out) == b"A,B\n1,2\n3,5\n"
-    assert written(path, table, {"B": {1: "5"}}) == out
+    if packed == "gz":
+        assert out[4:8] == bytes(4), "a time"
     path.write_bytes(content[:-6])
     with pytest.raises(DocumentError, match="cannot be unpacked"):
         CSV.read(path, {})
