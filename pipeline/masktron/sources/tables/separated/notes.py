@@ -17,6 +17,7 @@ _TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
 _LOOKED_AT = 10_000
 """Records in which numbers are looked for that have commas, or that stand beside a text for 'missing'."""
 _COMMA = r"^[+-]?[0-9]+,[0-9]+$"
+_NUMBER = r"^[+-]?[0-9]*[.,]?[0-9]+$"
 _NOT_NAMES = "if it is a record, say --format-option header=no; if it has names, header=yes"
 
 
@@ -71,19 +72,16 @@ def notes_of(table: pa.Table, outline: Outline) -> Iterator[str]:
     """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
     dialect = outline.dialect
     tokens = pa.array([token for token in _TOKENS if token not in dialect.null], type=pa.string())
+    commas = dialect.decimal == "." and not dialect.grouping
     for name, column in zip(table.column_names, outline.columns, strict=True):
-        first = table[name].slice(0, _LOOKED_AT)
-        if not pc.any(pc.match_substring_regex(first, r"[0-9]")).as_py():
-            continue
-        values = first.drop_null()
-        if _has_numbers(values):
-            found = pc.unique(table[name].filter(pc.is_in(table[name], value_set=tokens))).to_pylist()
-            if found:
-                yield (
-                    f"column {column!r} has {' and '.join(map(repr, found))} beside numbers: a text like any other; "
-                    f"if it means that there is no value, say --format-option null={','.join(found)}"
-                )
-        if dialect.decimal == "." and not dialect.grouping and _has_commas(values):
+        there = pc.is_in(table[name], value_set=tokens)
+        if pc.any(there).as_py() and _any(table[name].slice(0, _LOOKED_AT), _NUMBER):
+            found = pc.unique(table[name].filter(there)).to_pylist()
+            yield (
+                f"column {column!r} has {' and '.join(map(repr, found))} beside numbers: a text like any other; "
+                f"if it means that there is no value, say --format-option null={','.join(found)}"
+            )
+        if commas and _any(table[name].slice(0, _LOOKED_AT), _COMMA):
             yield (
                 f"column {column!r} has numbers with a comma: texts; if it is their decimal point, say "
                 "--format-option decimal=comma, if it stands between groups of digits, grouping=comma"
@@ -95,9 +93,5 @@ def _like_values(table: pa.Table, columns: Sequence[str]) -> Iterator[bool]:
         yield not np.isnan(parse_number(column)) or bool(pc.any(pc.equal(table[name], column)).as_py())
 
 
-def _has_numbers(values: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.match_substring_regex(values, r"^[+-]?[0-9]*[.,]?[0-9]+$")).as_py())
-
-
-def _has_commas(values: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.match_substring_regex(values, _COMMA)).as_py())
+def _any(values: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())

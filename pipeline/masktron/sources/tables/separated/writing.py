@@ -116,7 +116,14 @@ def write_new(target: Path, table: Table, dialect: Dialect) -> None:
             for at in range(0, len(table), _ROWS):
                 block = table.cells.slice(at, _ROWS)
                 columns = [
-                    _file_texts(_one(block[v.name]), dialect, v.column, groups=bool(dialect.grouping), single=single)
+                    _file_texts(
+                        _one(block[v.name]),
+                        dialect,
+                        v.column,
+                        groups=bool(dialect.grouping),
+                        single=single,
+                        blank=True,
+                    )
                     for v in table.variables
                 ]
                 ended = pa.scalar(dialect.ending)
@@ -169,7 +176,9 @@ def _replaced(release: TableRelease, dialect: Dialect, groups: frozenset[str]) -
     return Replaced(slots, codes, texts)
 
 
-def _file_texts(lexemes: pa.Array, dialect: Dialect, column: str, *, groups: bool, single: bool) -> pa.Array:
+def _file_texts(
+    lexemes: pa.Array, dialect: Dialect, column: str, *, groups: bool, single: bool, blank: bool = False
+) -> pa.Array:
     """Return lexemes as a file has them, quoted where they have to be; what has no value as the file says so.
 
     Raises
@@ -179,7 +188,9 @@ def _file_texts(lexemes: pa.Array, dialect: Dialect, column: str, *, groups: boo
     """
     own = from_lexemes(lexemes, dialect, groups=groups)
     back = to_lexemes(own, dialect)
-    lost = pc.is_in(own, value_set=pa.array(["", *dialect.null], type=pa.string()), skip_nulls=True)
+    # a new file may have a text without a character as an empty cell: whoever converts is told so
+    no_value = [text for text in ("", *dialect.null) if text or not blank]
+    lost = pc.is_in(own, value_set=pa.array(no_value, type=pa.string()), skip_nulls=True)
     if not pc.all(pc.fill_null(pc.equal(back, lexemes), True)).as_py() or pc.any(lost).as_py():
         raise UsageError(
             f"column {column!r} has a value that reads otherwise in this dialect: an empty text, a text that stands "
