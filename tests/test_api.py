@@ -19,12 +19,14 @@ import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
+from examples import parts
 from masktron.errors import UsageError
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.settings import Settings
 from masktron.sources.frame import write_frame
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey
+from paths import ROOT
 
 
 @pytest.fixture
@@ -261,7 +263,18 @@ def test_settings_are_parameters_that_editors_and_help_show(name: str) -> None:
 
 
 def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame) -> None:
-    own = {"roles", "missing", "nominal", "ordinal", "numeric", "record", "workers"}
+    own = {
+        "roles",
+        "missing",
+        "nominal",
+        "ordinal",
+        "numeric",
+        "record",
+        "workers",
+        "format",
+        "format_options",
+        "metadata",
+    }
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
     with pytest.raises(UsageError, match="did you mean roles"):
         masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]
@@ -294,7 +307,9 @@ def test_importing_masktron_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_user_may_check_types_strictly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", parts([False, True], 1))
+def test_a_user_may_check_types_strictly(tmp_path: Path, alone: bool) -> None:
+    """By what `make types` has found of masktron, and from nothing."""
     script = tmp_path / "user.py"
     script.write_text(
         "import pandas as pd\nimport masktron\n"
@@ -307,10 +322,18 @@ def test_a_user_may_check_types_strictly(tmp_path: Path) -> None:
         'masktron.mask("a.xml", "r.sch", "o.xml", config=masktron.load_config("a.toml"))\n'
         'masktron.mask("a.xml", "r.sch", "o.xml", missing=[-9], numeric=["B"])\n'
     )
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
-    good = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert good.returncode == 0, good.stdout
-    good_text = script.read_text()
-    for right, wrong in (("loss: float", "loss: str"), ("k=5", "kk=5")):
-        script.write_text(good_text.replace(right, wrong))
-        assert subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).returncode == 1
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(script.read_text().replace("loss: float", "loss: str").replace("k=5", "kk=5"))
+    assert (Path(masktron.__file__).parent / "py.typed").is_file()
+    settings = () if alone else ("--config-file", str(ROOT / "pyproject.toml"))
+    cache, folder = (tmp_path / "cache", tmp_path) if alone else (ROOT / ".mypy_cache", ROOT)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *settings, "--cache-dir", str(cache), str(script), str(wrong)],
+        capture_output=True, text=True, check=False, cwd=folder,
+    )  # fmt: skip
+    found = [line for line in done.stdout.splitlines() if "error:" in line]
+    assert done.returncode == 1, done.stderr
+    assert {re.split(r"[/\\]|: ", line.partition(": error:")[0])[-1] for line in found} == {
+        "wrong.py:3",
+        "wrong.py:4",
+    }

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import masktron
 from cli_runner import write_data, write_rules
+from examples import examples
 from masktron.aggregators import Median
 from masktron.roles import ranks
 from masktron.sources.records import Column, Field, Status
@@ -203,7 +204,7 @@ def test_a_field_may_change_its_kind_by_option_only_where_it_is_said() -> None:
     assert masktron.Config().kind_of("A") is None
 
 
-@settings(max_examples=25, deadline=None)
+@examples(8, full=25)
 @given(data=st.data())
 def test_mixed_blocks_keep_their_combinations(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Random allowed combinations of two categories and a number's range: every written record obeys them."""

@@ -385,7 +385,10 @@ def check(
     documents : mapping of str to path, optional
         As for `validate`.
     manifest : path, optional
-    record, phase : str, optional
+    record, format, phase : str, optional
+        As for `validate`.
+    format_options : mapping of str to str, optional
+        As for `validate`.
     max_failures : mapping of str to int or str, optional
         As for `validate`.
     limits : mapping of str to float, optional

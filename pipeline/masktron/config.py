@@ -63,7 +63,7 @@ SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` the
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """What a user says of how a file is to be read.
 
     Attributes
@@ -74,14 +74,17 @@ class Reading:
         Name of the format; what the suffix says when None.
     options : mapping of str to str
         What the format is told, by the names of its options.
+    metadata : Path or None
+        A description of the variables that stands beside the file: DDI-Codebook, or Table Schema.
     """
 
     record: str | None = None
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    metadata: Path | None = None
 
 
-AS_IT_SAYS = Reading()
+AS_IT_SAYS = ReadOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,8 @@ class Config:
         Name of the format of the data; what the suffix of the file says when None.
     format_options : mapping of str to str
         What the format is told, by the names of its options.
+    metadata : path or None
+        A description of the variables beside the file, DDI-Codebook or Table Schema.
     phase : str or None
         Schematron phase.
     limits : mapping of str to float
@@ -181,6 +186,7 @@ class Config:
     record: str | None = None
     format: str | None = None
     format_options: Mapping[str, str] = field(default_factory=dict)
+    metadata: Path | None = None
     phase: str | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     order: Order = "auto"
@@ -233,6 +239,12 @@ class Config:
         for name in ("record", "format", "phase", "aggregator"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
+        _require(
+            self.metadata is None or isinstance(self.metadata, str | PathLike),
+            f"metadata must be the name of a file, not {self.metadata!r}",
+        )
+        if self.metadata is not None:
+            object.__setattr__(self, "metadata", Path(self.metadata))
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
@@ -267,9 +279,9 @@ class Config:
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadOptions:
         """How the data are to be read."""
-        return Reading(self.record, self.format, self.format_options)
+        return ReadOptions(self.record, self.format, self.format_options, self.metadata)
 
     def kind_of(self, name: str) -> Kind | None:
         """Return the kind that was declared for a field; None where none was."""
@@ -472,7 +484,7 @@ def parse_documents(assignments: Iterable[str]) -> dict[str, Path]:
     return documents
 
 
-def parse_format_options(assignments: Iterable[str]) -> dict[str, str]:
+def parse_format_options(assignments: Iterable[str], option: str = "--format-option") -> dict[str, str]:
     """Read ``NAME=VALUE`` options; the value may hold ``=``.
 
     Raises
@@ -485,8 +497,8 @@ def parse_format_options(assignments: Iterable[str]) -> dict[str, str]:
         name, equals, value = assignment.partition("=")
         _require(
             bool(equals and name),
-            f"--format-option {assignment!r} is not of the form NAME=VALUE",
-            "for example --format-option delimiter=;",
+            f"{option} {assignment!r} is not of the form NAME=VALUE",
+            f"for example {option} 'delimiter=;'",
         )
         _require(name not in found, f"the option {name!r} of the format is given twice", "keep one of them")
         found[name] = value
@@ -689,6 +701,8 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "params": _params,
     "documents": _documents,
     "format_options": _format_options,
+    # a path in a file of settings starts at its folder
+    "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,
     "key": lambda value, where: None if value is None else key_from(value, where),
 }
 

@@ -9,6 +9,7 @@ Coefficients and bounds are exact rationals. Variables are field names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -31,6 +32,20 @@ class Monomial:
 
     coefficient: Fraction
     powers: tuple[tuple[str, int], ...]
+
+    @property
+    def linear(self) -> bool:
+        """Whether it has neither several variables nor a power."""
+        return not self.powers or (len(self.powers) == 1 and self.powers[0][1] == 1)
+
+    def at(self, values: Mapping[str, Fraction]) -> Fraction | None:
+        """Return its value; None where it takes a division by zero."""
+        result = self.coefficient
+        for name, power in self.powers:
+            if power < 0 and not values[name]:
+                return None
+            result *= values[name] if power == 1 else values[name] ** power
+        return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from masktron.supervisor import tell_folder
 if sys.platform != "win32":
     import fcntl
 
-_FILE = re.compile(r"\.masktron-.*\.[0-9a-f]{16}\.part", re.DOTALL)
+_FILE = re.compile(r"\.masktron-(.*)\.[0-9a-f]{16}\.part", re.DOTALL)
 _FOLDER = re.compile(r"masktron-[a-z0-9_]{8}\.scratch")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -41,6 +41,12 @@ def create_private(path: str | Path) -> int:
     if sys.platform != "win32":
         os.fchmod(descriptor, 0o600)  # a umask that takes rights from the owner, too
     return descriptor
+
+
+def name_to_be(path: Path) -> str:
+    """Return the end of the name that a temporary file is going to have; the name of any other file."""
+    found = _FILE.fullmatch(path.name)
+    return path.name if found is None else found[1]
 
 
 def locked_file(final: Path) -> tuple[Path, int | None]:
@@ -63,7 +69,7 @@ def locked_file(final: Path) -> tuple[Path, int | None]:
         It cannot be created.
     """
     while True:
-        path = final.with_name(f".masktron-{final.name[:40]}.{secrets.token_hex(8)}.part")
+        path = final.with_name(f".masktron-{final.name[-40:]}.{secrets.token_hex(8)}.part")
         descriptor = create_private(path)
         if sys.platform == "win32":
             os.close(descriptor)

@@ -26,6 +26,7 @@ class FieldSettings(TypedDict, total=False):
     record: str | None
     format: str | None
     format_options: Mapping[str, str]
+    metadata: str | PathLike[str] | None
     workers: int | None
 
 

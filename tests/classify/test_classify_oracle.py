@@ -155,7 +155,7 @@ def test_the_form_of_a_sum_of_products_agrees_with_libxml2(test: str, record: di
     assert form_holds(edit_of(test), record) == expected
 
 
-@examples(40, full=150)
+@examples(12, full=150)
 @given(simple_1, simple_1, simple_1, simple_1, loose_records)
 def test_contexts_and_rule_order_are_antecedents(
     first: str, second: str, one: str, two: str, record: dict[str, str | None]
@@ -221,7 +221,7 @@ simple_2 = st.one_of(
 )
 
 
-@examples(50, full=400)
+@examples(25, full=400)
 @given(combined(simple_2), clean_records)
 def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
@@ -318,7 +318,7 @@ tolerances = st.tuples(
 ).map(lambda p: f"abs({p[0]} + 0) {p[1]} {p[2]}")
 
 
-@examples(25, full=300)
+@examples(10, full=300)
 @given(st.one_of(tolerances, tolerances.map(lambda test: f"not({test})"), combined(tolerances)), clean_records)
 def test_the_form_of_a_tolerance_on_products_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)

@@ -25,7 +25,20 @@ from masktron.report.text import number
 from masktron.results import CutResult
 from paths import ROOT
 
-COMMANDS = ["validate", "explain", "mask", "check", "assess", "combine", "methods", "demo", "doctor"]
+COMMANDS = [
+    "validate",
+    "explain",
+    "mask",
+    "check",
+    "assess",
+    "combine",
+    "convert",
+    "formats",
+    "metadata",
+    "methods",
+    "demo",
+    "doctor",
+]
 IDS = ["a-rather-long-rule-name", "short"]
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 

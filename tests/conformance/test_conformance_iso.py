@@ -14,8 +14,8 @@ from differential.case import ISO
 from differential.conformance import Conformance
 from masktron.errors import RulebookError
 from masktron.evaluation import exact
-from masktron.evaluation.oracle import compare, evaluate_with_pyschematron
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinion import compare, evaluate_with_pyschematron
 from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS

@@ -19,11 +19,12 @@ from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.engines import engine_process, saxon
 from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import Exit, ResourceError
-from masktron.evaluation import engines
-from masktron.evaluation.engines import compile_program
+from masktron.evaluation import programs
+from masktron.evaluation.programs import compile_program
 from masktron.evaluation.worker_pool import WorkerPool, WorkerPoolError
 from masktron.processes import rules_within
 from other_processes import ends, lives
+from pool_tasks import Lane, sleeper
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
@@ -192,14 +193,14 @@ def test_many_records_that_take_long_together_are_no_error(tmp_path: Path, monke
 
 
 def test_libxml2_is_ended_on_a_whole_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "APART", 0)
+    monkeypatch.setattr(programs, "APART", 0)
     data = write_data(tmp_path / "d.xml", [{"A": f"a{i}", "B": i % 5} for i in range(1500)])
     rules = write_rules(tmp_path / "r.sch", "B >= 0", QUADRATIC)
     with pytest.raises(ResourceError, match="on the whole document") as caught:
         masktron.validate(data, rules, rule_timeout=0.3)
     assert "(R2)" in caught.value.where
-    assert lives(engines._APART.engine.process().pid)
-    engines._APART.engine.close()
+    assert lives(programs._APART.engine.process().pid)
+    programs._APART.engine.close()
 
 
 def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,9 +210,9 @@ def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatc
     )
     root = etree.fromstring("<A><B/>\r\n<B x='&#10;'/><C>é&#13;&lt;</C></A>")
     here = compile_program(stylesheet, "libxml2").run(root)
-    monkeypatch.setattr(engines, "APART", 0)
+    monkeypatch.setattr(programs, "APART", 0)
     assert compile_program(stylesheet, "libxml2", whole=True).run(root) == here == "2é\r<"
-    engines._APART.engine.close()
+    programs._APART.engine.close()
 
 
 def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,15 +223,6 @@ def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(WorkerPoolError, match="too long"):
             list(pool.answers([Lane()]))
     assert ends(member)
-
-
-class Lane:
-    lane = 0
-
-
-def sleeper() -> object:
-    time.sleep(60)
-    return None
 
 
 LIMITED = """

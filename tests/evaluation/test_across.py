@@ -79,7 +79,7 @@ def shown(found: Evaluation, checks: Sequence[int]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("version", BOTH)
-@examples(5, full=12)
+@examples(2, full=12)
 @given(data=rows, size=st.integers(1, 4))
 def test_keys_are_those_of_the_whole_document(version: XPathVersion, data: list[Row], size: int) -> None:
     tests = UNIQUE if version == "1.0" else UNIQUE + UNIQUE_LATER
@@ -126,7 +126,7 @@ def test_sums_are_bit_by_bit_those_of_the_engine(version: XPathVersion, total: s
 
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize(("shared", "own", "test"), LETS)
-@settings(max_examples=4)
+@examples(2, full=4)
 @given(data=rows_of(plain))
 def test_variables_stand_for_what_they_select(
     version: XPathVersion, shared: dict[str, str], own: dict[str, str], test: str, data: list[Row]

@@ -8,23 +8,23 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from examples import parts
 from masktron.errors import DocumentError
 from masktron.evaluation import cross_check, parallel
 from masktron.evaluation import worker_pool as pool_module
 from masktron.evaluation.cross_check import CrossCheck, PartProgress, Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.parallel import EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
+from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
@@ -32,6 +32,7 @@ from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey
 from masktron.sources.xml.slices import cuts, framed, places, slices
 from other_processes import ends
+from pool_tasks import Order, opening
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 BODY = """
@@ -118,7 +119,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross_check, "evaluate_with_pyschematron", never)
 
 
-@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("processes", parts([2, 1, 3], 1))
 def test_processes_find_what_each_engine_finds_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
 ) -> None:
@@ -276,38 +277,6 @@ def test_after_an_interrupt_no_process_is_left(tmp_path: Path, started: list[sub
 # the pool by itself
 
 
-@dataclass(frozen=True)
-class Order:
-    """A task: what to do, and with what."""
-
-    what: str
-    number: int = 0
-    lane: int = 0
-
-
-def _work(task: Order) -> Iterator[Any]:
-    match task.what:
-        case "square":
-            yield "begun"
-            yield task.number**2
-        case "print":
-            os.write(1, b"a library prints\n")
-            yield task.number
-        case "refuse":
-            raise RefusedError("not so")
-        case "fail":
-            raise ZeroDivisionError("by nothing")
-        case "die":
-            os._exit(3)
-        case "pid":
-            yield os.getpid()
-            time.sleep(2)
-
-
-def opening() -> Callable[[Order], Iterator[Any]]:
-    return _work
-
-
 @pytest.mark.parametrize("size", [1, 3])
 def test_each_task_is_done_once(size: int) -> None:
     with WorkerPool(size, opening) as pool:
@@ -365,13 +334,14 @@ def test_a_pool_that_is_left_ends_at_once(started: list[subprocess.Popen[bytes]]
 def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     script = """
         import sys
-        from test_cross_check import WorkerPool, Order, opening
+        from masktron.evaluation.worker_pool import WorkerPool
+        from pool_tasks import Order, opening
         pool = WorkerPool(1, opening)
         for _, pid in pool.answers([Order("pid")]):
             print(pid, flush=True)
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    folders = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    folders = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=folders)
     assert parent.stdout is not None
     process = int(parent.stdout.readline())

@@ -15,8 +15,8 @@ from lxml import etree
 from masktron.engines.saxon_engine import silenced
 from masktron.errors import MasktronError, RulebookError
 from masktron.evaluation import exact, parallel, runner
-from masktron.evaluation.engines import EngineError, EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.parallel import count
+from masktron.evaluation.programs import EngineError, EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import SlowRuleError
 from masktron.evaluation.stylesheet import EngineName

@@ -11,10 +11,10 @@ from elementpath.xpath_nodes import EtreeElementNode
 from lxml import etree
 
 from masktron.evaluation import pyschematron_validator
-from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.pyschematron_validator import PyschematronValidator
 from masktron.evaluation.repeats import Contents, constants, fields_read
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
 
@@ -168,6 +168,6 @@ def test_a_crashed_let_is_remembered_as_an_error(tmp_path: Path) -> None:
     document = etree.ElementTree(etree.fromstring("<D>" + "<R><A>x</A></R><R><A>1</A></R>" * 2 + "</D>"))
     verdicts = [
         (int(verdict), bool(error))
-        for _, _, verdict, error in PyschematronValidator(read_rules(rules).schema).decide(document)
+        for _, _, verdict, error in PyschematronValidator(read_rules(rules).pyschematron_schema).decide(document)
     ]
     assert verdicts == [(3, True), (1, False)] * 2

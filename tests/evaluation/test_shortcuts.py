@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from masktron.evaluation import stylesheet_scope
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
@@ -121,6 +122,7 @@ def test_is_left_as_it_is(expression: str) -> None:
     assert found(expression) == []
 
 
+@examples(15, full=100)
 @given(content=records, original=records)
 def test_means_the_same(
     tmp_path_factory: pytest.TempPathFactory, content: list[object], original: list[object]
@@ -141,6 +143,7 @@ def test_means_the_same(
 
 
 @pytest.mark.parametrize("binding", ["xslt", "xslt2"])
+@examples(15, full=100)
 @given(content=records)
 def test_saxon_finds_the_same(tmp_path_factory: pytest.TempPathFactory, binding: str, content: list[object]) -> None:
     folder = tmp_path_factory.mktemp("saxon")

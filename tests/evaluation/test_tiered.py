@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli_runner import Runner
+from examples import examples
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import tiered
 from masktron.evaluation.columns.program import compile_program
@@ -210,7 +211,7 @@ def assert_equal_to_the_engine(case: Drawn, columnar: Callable[..., Evaluation])
 
 
 @pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
-@settings(max_examples=40)
+@examples(12, full=40)
 @given(data=st.data())
 def test_equal_to_the_engine_alone(
     tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject
@@ -224,7 +225,7 @@ def test_equal_to_the_engine_alone(
 
 
 @pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
-@settings(max_examples=40)
+@examples(12, full=40)
 @given(data=st.data())
 def test_the_reader_and_the_program_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject

@@ -158,7 +158,7 @@ def no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the whole document was parsed")
 
     monkeypatch.setattr("masktron.evaluation.exact.parse_tree", refused)
-    monkeypatch.setattr("masktron.evaluation.engines.parse_tree", refused)
+    monkeypatch.setattr("masktron.evaluation.programs.parse_tree", refused)
 
 
 GOOD: list[Row] = [{"@id": str(i), "ID": str(i % 4), "A": str(i % 2), "B": "1", "V": f"{i}.14"} for i in range(1, 25)]

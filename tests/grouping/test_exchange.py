@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
+from examples import examples, parts
 from masktron.grouping import exchange
 from masktron.grouping.admissible import spread
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
@@ -102,7 +102,7 @@ def exchange_case(seed: int) -> tuple[np.ndarray, np.ndarray, int, Disjuncts]:
 
 
 @pytest.mark.parametrize("repair", [True, False])
-@pytest.mark.parametrize("seeds", [range(100), pytest.param(range(100, 400), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", parts([range(40), range(40, 400)], 1))
 def test_compiled_code_does_the_same(seeds: range, repair: bool) -> None:
     changed = 0
     for seed in seeds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,8 @@ import pytest
 
 import masktron
 from attacks import SEED
-from cli_runner import Runner, numbers, write_data, write_rules
+from cli_runner import Outcome, Runner, numbers, write_data, write_rules
+from examples import parts
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, NAMES, figure_of
 from masktron.jobs.limits import over_limits, refuse_class_limits
@@ -53,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Runner:
 class Survey:
     """A survey with a name, a key, a weight, a category and missing codes, and what masking makes of it."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(self, folder: Path, result: masktron.MaskResult | None = None, **settings: Any) -> None:
         generator = np.random.default_rng(4)
         rows = [
             {
@@ -76,15 +78,22 @@ class Survey:
             "nominal": ["C"],
             **settings,
         }
-        self.result = masktron.mask(self.data, self.rules, self.out, **self.settings)
+        self.result = result or masktron.mask(self.data, self.rules, self.out, **self.settings)
 
     def assess(self, *, manifest: bool = True, **options: Any) -> masktron.AssessResult:
         return masktron.assess(self.out, self.data, manifest=self.manifest if manifest else None, **options)
 
 
+@pytest.fixture(scope="module")
+def masked_once(tmp_path_factory: pytest.TempPathFactory) -> Survey:
+    return Survey(tmp_path_factory.mktemp("survey"))
+
+
 @pytest.fixture
-def survey(tmp_path: Path) -> Survey:
-    return Survey(tmp_path)
+def survey(masked_once: Survey, tmp_path: Path) -> Survey:
+    """A copy of the one masked survey, which a test may change."""
+    shutil.copytree(masked_once.out.parent, tmp_path, dirs_exist_ok=True)
+    return Survey(tmp_path, masked_once.result)
 
 
 def figures_of(result: masktron.MaskResult | masktron.AssessResult) -> dict[str, Any]:
@@ -586,34 +595,55 @@ def test_a_manifest_that_makes_no_sense_is_refused(survey: Survey, spoil: Callab
 # limits
 
 
-@pytest.mark.parametrize(
-    "figure", [figure for figure in FIGURES if "class" not in figure.needs], ids=lambda one: one.name
-)
-def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, tmp_path: Path, run: Runner) -> None:
+WITHOUT_A_CLASS = [figure for figure in FIGURES if "class" not in figure.needs]
+
+
+class Limited:
+    """Runs of `mask` and of `check` with limits, from a file of settings and as options."""
+
+    def __init__(self, survey: Survey, folder: Path, run: Runner) -> None:
+        self.run, self.settings = run, folder / "masktron.toml"
+        check = ("check", survey.out, "-r", survey.rules, "--original", survey.data, "--manifest", survey.manifest)
+        mask = ("mask", survey.data, "-r", survey.rules, "-o", folder / "o.xml", "--manifest", folder / "o.json")
+        self.commands = (check, mask)
+
+    def outcomes(self, kept: dict[str, float], given: dict[str, float]) -> list[Outcome]:
+        roles = '[roles]\nId = "key"\nNAME = "identifier"\nW = "weight"\n'
+        limits = "".join(f"{name} = {value!r}\n" for name, value in kept.items())
+        self.settings.write_text(f'k = 4\nnominal = ["C"]\n{roles}[missing]\nS = ["-9"]\n[limits]\n{limits}')
+        options = [word for name, value in given.items() for word in ("--limit", f"{name}={value!r}")]
+        return [self.run(*command, "--config", self.settings, *options) for command in self.commands]
+
+
+@pytest.fixture
+def limited(survey: Survey, tmp_path: Path, run: Runner) -> Limited:
+    return Limited(survey, tmp_path, run)
+
+
+def stricter(figure: Any, value: float) -> float:
+    """A limit that a figure of this value is just over; negative where none is."""
+    return value - max(value, 1e-9) / 1e3 if figure.better == "lower" else value + 0.5
+
+
+def test_mask_and_check_take_limits_on_all_figures_together(survey: Survey, limited: Limited) -> None:
+    found = survey.assess()
+    values = {figure.name: found[figure.name] for figure in WITHOUT_A_CLASS}
+    limits = {figure.name: stricter(figure, values[figure.name]) for figure in WITHOUT_A_CLASS}
+    over = {name: limit for name, limit in limits.items() if limit >= 0}
+    assert len(over) > 20
+    assert [outcome.code for outcome in limited.outcomes(values, {})] == [0, 0]
+    for outcome in limited.outcomes(values, over):
+        said = outcome.out + outcome.err
+        assert (outcome.code, {name for name in values if f"{name} is " in said}) == (1, set(over))
+
+
+@pytest.mark.parametrize("figure", parts(WITHOUT_A_CLASS, 3), ids=lambda one: one.name)
+def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, limited: Limited) -> None:
     value = survey.assess()[figure.name]
-    lower = figure.better == "lower"
-    strict = value - max(value, 1e-9) / 1e3 if lower else value + 0.5
-    settings = tmp_path / "masktron.toml"
-    roles = '[roles]\nId = "key"\nNAME = "identifier"\nW = "weight"\n'
-    base = f'k = 4\nnominal = ["C"]\n{roles}[missing]\nS = ["-9"]\n[limits]\n'
-    settings.write_text(f"{base}{figure.name} = {value!r}\n")
-    check = ("check", survey.out, "-r", survey.rules, "--original", survey.data, "--manifest", survey.manifest)
-    mask = (
-        "mask",
-        survey.data,
-        "-r",
-        survey.rules,
-        "-o",
-        tmp_path / "again.xml",
-        "--manifest",
-        tmp_path / "again.json",
-    )
-    assert run(*check, "--config", settings).code == 0
-    assert run(*mask, "--config", settings).code == 0
-    if strict < 0:
+    assert [outcome.code for outcome in limited.outcomes({figure.name: value}, {})] == [0, 0]
+    if (strict := stricter(figure, value)) < 0:
         return
-    for arguments in (check, mask):
-        outcome = run(*arguments, "--config", settings, "--limit", f"{figure.name}={strict!r}")
+    for outcome in limited.outcomes({figure.name: value}, {figure.name: strict}):
         assert (outcome.code, f"{figure.name} is " in outcome.out + outcome.err) == (1, True)
 
 

@@ -14,8 +14,8 @@ from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError, Exit, UsageError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.jobs import revalidate
 from masktron.jobs.documents import Given, bound
 from masktron.rulebook.schematron.reader import read_rules

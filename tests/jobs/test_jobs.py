@@ -11,12 +11,13 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import masktron
 from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
+from examples import examples, parts
 from masktron.config import Config, Role, load_config
 from masktron.jobs.job import Job
 from masktron.jobs.mask import run_mask
@@ -49,8 +50,8 @@ def conforms(content: dict[str, Any], name: str) -> None:
 # the samples
 
 
-@pytest.mark.parametrize("k", [5, pytest.param(3, marks=pytest.mark.full), pytest.param(10, marks=pytest.mark.full)])
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("k", parts([5, 3, 10], 1))
+@pytest.mark.parametrize("sample", parts(SAMPLES, 1))  # test_promise.py masks the other
 def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> None:
     data, rules = resource(f"sample_xml/{sample}.xml"), resource(f"rules/{sample}.sch")
     out = tmp_path / "masked.xml"
@@ -485,7 +486,7 @@ REPAIRS = {
     chosen=st.lists(st.sampled_from(sorted(MENU)), min_size=1, max_size=3, unique=True),
     grouping=st.sampled_from(["rules", "all"]),
 )
-@settings(max_examples=25)
+@examples(8, full=25)
 def test_small_files_keep_their_rules(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, k: int, chosen: list[str], grouping: str
 ) -> None:

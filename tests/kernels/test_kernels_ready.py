@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ import masktron
 from masktron.evaluation.across.key_bytes import spans
 from masktron.evaluation.across.selection import Key
 from masktron.evaluation.columns.field_source import BatchSource
-from masktron.kernels import kept, ready
+from masktron.kernels import kept, mdav_tree, ready
 from masktron.sources.key_table import KeyTable
 from masktron.sources.records import Coded
 from masktron.sources.xml.plain import iter_batches, survey_plain
@@ -172,6 +174,12 @@ def test_what_lies_beside_the_package_serves_who_cannot_write_there(tmp_path: Pa
     for file in shared.glob("*.nb?"):
         file.write_bytes(file.read_bytes()[:20])
     assert run(code.format(str(shared), str(other)), NUMBA_CACHE_DIR=str(other)) == ["False", "0", "0"]
+
+
+def test_a_copy_of_a_kernel_is_the_kernel() -> None:
+    assert copy.copy(mdav_tree.nearest) is mdav_tree.nearest
+    assert copy.deepcopy(mdav_tree.nearest) is mdav_tree.nearest
+    assert pickle.loads(pickle.dumps(mdav_tree.nearest)) is mdav_tree.nearest  # noqa: S301 -- our own
 
 
 def test_modules_of_kernels_import_others_in_the_form_that_their_cache_looks_for() -> None:

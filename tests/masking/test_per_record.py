@@ -19,6 +19,7 @@ from lxml import etree
 import masktron
 from attacks import SEED
 from cli_runner import write_data, write_rules
+from examples import examples, parts
 from masktron.classify.elimination import Solved, SolvedEquality, assignments, eliminate, equality, pivots, substitute
 from masktron.classify.forms import form_of, holds
 from masktron.classify.polynomial import MonomialSum, evaluate
@@ -114,7 +115,7 @@ def test_least_totals_bind_the_group(tmp_path: Path) -> None:
         ("U - A - B = C", "A >= 0.5 * B or C < 2000"),
     ],
 )
-@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("k", parts([5, 2], 1))
 def test_equalities_with_further_rules(rules: Sequence[str], k: int, tmp_path: Path) -> None:
     rows = [row for row in totals(90) if int(str(row["A"])) + int(str(row["B"])) <= 1300]
     rows = [row for row in rows if int(str(row["A"])) <= 500 or int(str(row["B"])) <= 700]
@@ -124,7 +125,9 @@ def test_equalities_with_further_rules(rules: Sequence[str], k: int, tmp_path: P
 
 
 def test_two_totals_share_their_parts(tmp_path: Path) -> None:
-    rows: Rows = [{**row, "W": int(str(row["A"])) - int(str(row["B"])) + 2 * int(str(row["C"]))} for row in totals()]
+    rows: Rows = [
+        {**row, "W": int(str(row["A"])) - int(str(row["B"])) + 2 * int(str(row["C"]))} for row in totals(32)
+    ]
     block = masked(tmp_path, rows, "A + B + C = U", "A - B + 2 * C = W", roles={**U, "W": "untouched"})
     assert len(block.solved) == 2
     assert block.exits["medoid"] == 0
@@ -263,7 +266,7 @@ def generated(seed: int) -> tuple[Rows, list[str], dict[str, Any]]:
     return rows, rules, {"k": k, "roles": roles, "invalid": "exclude", "max_observed_share": 100.0}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", parts(range(12), 4))
 def test_generated_totals(seed: int, tmp_path: Path) -> None:
     rows, rules, settings = generated(seed)
     block = masked(tmp_path, rows, *rules, **settings)
@@ -340,6 +343,7 @@ def forms_of(tests: Sequence[str]) -> list[tuple[int, Form]]:
     return [(at, form_of(edit_of(test).constraint)) for at, test in enumerate(tests)]
 
 
+@examples(20, full=100)
 @given(st.sampled_from(SYSTEMS), st.fixed_dictionaries(dict.fromkeys("ABCTUW", values)))
 def test_a_completed_record_satisfies_the_equalities(tests: tuple[str, ...], record: dict[str, Fraction]) -> None:
     forms = forms_of(tests)
@@ -362,6 +366,7 @@ def test_a_completed_record_satisfies_the_equalities(tests: tuple[str, ...], rec
                     assert sum(c * evaluate(p, numbers) for p, c in solution.terms) == numbers[name]
 
 
+@examples(20, full=100)
 @given(
     st.sampled_from(SYSTEMS),
     st.sampled_from(["B >= 3", "A <= B", "2 * A - B < U", "A * B <= 50", "B = 4", "T > C + B"]),

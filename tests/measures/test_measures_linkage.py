@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from examples import examples
+from examples import FULL, examples
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
 from masktron.kernels import linkage as kernel
@@ -110,12 +110,12 @@ def test_the_tree_and_its_twin_give_the_same_credits(
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 40])
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3, 2.0])
 def test_trees_of_several_levels_give_the_credits_of_all_pairs(d: int, noise: float) -> None:
-    rng = np.random.default_rng(d)
-    known = rng.lognormal(size=(2500, d))
+    rng, n = np.random.default_rng(d), 2500 if FULL else 800
+    known = rng.lognormal(size=(n, d))
     known[:, ::3] = np.round(known[:, ::3], 1)
-    known[rng.integers(0, 2500, 300)] = known[rng.integers(0, 2500, 300)]
+    known[rng.integers(0, n, n // 8)] = known[rng.integers(0, n, n // 8)]
     released = known + noise * rng.normal(size=known.shape)
-    released[:800] = released[rng.integers(0, 100, 800)]
+    released[: n // 3] = released[rng.integers(0, 100, n // 3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "_CAPACITY", 2)
         found = credit_through_tree(known, released, 2)

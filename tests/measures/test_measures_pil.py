@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde, norm
 
 from central_moments import by_central_moments
+from examples import examples
 from masktron.errors import UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.standardise import standardised
@@ -69,7 +70,7 @@ def test_formulas(noise: float, gaps: float) -> None:
     assert 0 < found[-1] < 100
 
 
-@settings(max_examples=25)
+@examples(8, full=25)
 @given(st.integers(0, 10**6))
 def test_formulas_with_ties(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import masktron.kernels.mdav as dispatch
 import masktron.kernels.mdav_tree as tree
-from examples import examples
+from examples import examples, parts
 from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from slow_mdav import slow_mdav
@@ -73,7 +73,11 @@ def test_partition_of_brute_force(seeds: range) -> None:
     same(seeds, 900)
 
 
-@pytest.mark.parametrize("d", range(1, 51))
+DIMENSIONS = (1, 2, 3, 4, 7, 8, 9, 16, 33, 50)
+"""Those that are always tried."""
+
+
+@pytest.mark.parametrize("d", parts([*DIMENSIONS, *({*range(1, 51)} - {*DIMENSIONS})], len(DIMENSIONS)))
 def test_partition_of_brute_force_in_every_number_of_dimensions(d: int) -> None:
     """Integers, ties, duplicates, and a mixture, all of which reach several levels of the tree."""
     rng = np.random.default_rng(d)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import masktron.kernels.univariate as dispatch
-from examples import examples
+from examples import examples, parts
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
@@ -82,14 +82,14 @@ def some_numbers(seed: int, most: int) -> tuple[NDArray[np.float64], int]:
     return values.astype(np.float64), min(k, n)
 
 
-@pytest.mark.parametrize("seed", range(105))
+@pytest.mark.parametrize("seed", parts(range(105), 35))
 def test_least_of_all_partitions(seed: int) -> None:
     values, k = some_numbers(seed, 15)
     found = univariate(values, k)
     assert loss(values, found) <= least(values, k) * (1 + Fraction(1, 10**12))
 
 
-@examples(40, full=200)
+@examples(12, full=200)
 @given(
     values=st.lists(st.integers(0, 5) | st.integers(10**9, 10**9 + 9), min_size=1, max_size=13),
     k=st.integers(1, 5),
@@ -137,14 +137,14 @@ def test_what_an_outlier_costs_does_not_hide_what_follows() -> None:
     assert loss(small, univariate(values, 3)[3:] - 1) == loss(small, own)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", parts(range(60), 21))
 def test_never_more_than_mdav(seed: int) -> None:
     values, k = some_numbers(seed, 200)
     by_mdav = loss(values, mdav(values[:, None], k))
     assert loss(values, univariate(values, k)) <= by_mdav * (1 + Fraction(1, 10**12))
 
 
-@pytest.mark.parametrize("seed", range(140))
+@pytest.mark.parametrize("seed", parts(range(140), 35))
 def test_compiled_and_plain_are_the_same_bit_by_bit(seed: int) -> None:
     values, k = some_numbers(seed, 700)
     k = min(k * int(1 + seed % 3 * 9), len(values))

@@ -16,8 +16,8 @@ from cli_runner import write_data, write_rules
 from examples import examples
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_regex import translated
-from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.rulebook.backtracking import suspects
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout

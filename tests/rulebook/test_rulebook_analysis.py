@@ -64,7 +64,7 @@ def test_a_changed_rulebook_is_analysed_anew(case: tuple[Path, Rulebook, Layout]
 def test_a_process_gets_the_rulebook_alone(case: tuple[Path, Rulebook, Layout]) -> None:
     _, book, layout = case
     locality(book, layout)
-    sent = replace(book, schema=None)
+    sent = replace(book, pyschematron_schema=None)
     locality(sent, layout)
     got = pickle.loads(pickle.dumps(sent))  # noqa: S301
     assert got == sent == book

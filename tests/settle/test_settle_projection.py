@@ -175,6 +175,7 @@ def nearest(problem: Problem) -> float | None:
     return min(distances, default=None)
 
 
+@examples(20, full=100)
 @given(st.lists(forms(LINEAR_ATOMS), min_size=1, max_size=4), TARGETS)
 @example(MISSED_BY_THE_PRESOLVER, (0.75, 0.25, -1.75))
 def test_the_projection_is_the_nearest_point(found: list[Form], target: tuple[float, float, float]) -> None:
@@ -188,6 +189,7 @@ def test_the_projection_is_the_nearest_point(found: list[Form], target: tuple[fl
         assert distance == pytest.approx(solution.distance)
 
 
+@examples(15, full=100)
 @given(st.lists(forms(LINEAR_ATOMS), min_size=2, max_size=5), TARGETS)
 def test_a_conflict_is_one_and_the_smallest(found: list[Form], target: tuple[float, float, float]) -> None:
     problem = problem_of(found, target)
@@ -199,7 +201,7 @@ def test_a_conflict_is_one_and_the_smallest(found: list[Form], target: tuple[flo
         assert any(satisfies(others, point) for point in POINTS), "no rule of it can be left out"
 
 
-@examples(25, full=100)
+@examples(8, full=100)
 @given(TARGETS, st.integers(2, 3))
 def test_products_are_projected_by_fixing_factors(target: tuple[float, float, float], power: int) -> None:
     product = Product((Monomial(Fraction(1), (("A", 1), ("B", 1))),), "=", Monomial(Fraction(1), (("C", 1),)))

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from masktron.masking.totals.step_counts import ShiftRange, StepKind, common_measure, even_steps, whole_steps
+from masktron.masking.totals.step_counts import ShiftRange, StepKind, even_steps, whole_steps
+from masktron.settle.grid import common_measure
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=12)
 

@@ -172,26 +172,31 @@ from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.microdata import iter_chunks, read_records
 path, count = sys.argv[1], int(sys.argv[2])
 layout = detect_layout(path)
-if sys.argv[3] == "chunks":
-    assert sum(len(c.root[0]) for c in iter_chunks(path, layout, 500)) == count
-else:
-    assert len(read_records(path, layout)) == count
 status = pathlib.Path("/proc/self/status")  # on Linux, ru_maxrss also counts the process that forked this one
-if status.exists():
-    print(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")))
-else:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+def tell():
+    if status.exists():
+        print(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")))
+    else:
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+assert sum(len(c.root[0]) for c in iter_chunks(path, layout, 500)) == count
+tell()
+assert len(read_records(path, layout)) == count
+tell()
 """
 
 
-@pytest.mark.parametrize("way", ["chunks", "columns"])
-def test_trees_do_not_grow_with_the_file(way, write):
+def test_trees_do_not_grow_with_the_file(write):
+    """Neither in chunks, nor in columns after them: memory once taken counts for what follows."""
     peaks = []
-    for count in (5_000, 100_000):
+    for count in (3_000, 40_000):
         path = write("<D><L>\n" + "<!-- c --><R>\n<A>1</A><B>2</B>\n</R>\n" * count + "</L></D>")
-        command = [sys.executable, "-c", MEASURE, str(path), str(count), way]
-        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
-    assert peaks[1] < 1.3 * peaks[0]
+        command = [sys.executable, "-c", MEASURE, str(path), str(count)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        peaks.append([int(peak) for peak in said])
+    for few, many in zip(*peaks, strict=True):
+        assert many < 1.3 * few
 
 
 def test_large_records_survive_the_borders_of_blocks(write):
@@ -214,7 +219,7 @@ SOUND = b"""<?xml version="1.0" encoding="UTF-8"?>
 CHANGE = st.tuples(st.integers(0, len(SOUND)), st.integers(0, 12), st.binary(max_size=3) | st.just(b"<A>"))
 
 
-@settings(examples(25, full=100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(examples(12, full=100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.lists(CHANGE, min_size=1, max_size=3))
 def test_a_damaged_file_is_refused_or_read_as_libxml2_reads_it(changes):
     damaged = SOUND

@@ -11,10 +11,12 @@ import pytest
 
 import masktron
 from cli_runner import Runner, numbers, write_rules
-from made_up_source import BlockSource, blocks_known
+from made_up_source import BlockFormat, blocks_known
+from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash
-from masktron.sources.formats import open_source
+from masktron.sources.opening import open_source
+from masktron.sources.tables.table_source import TableSource
 from masktron.sources.xml.xml_source import XmlSource
 
 
@@ -45,11 +47,12 @@ def write_blocks(path: Path, rows: list[dict[str, object]]) -> Path:
 
 
 def test_the_suffix_or_the_name_says_the_format(tmp_path: Path, data: Path) -> None:
-    assert isinstance(open_source(data), BlockSource)
-    assert isinstance(open_source(tmp_path / "other.dat", format="blocks"), BlockSource)
+    for source in (open_source(data), open_source(tmp_path / "other.dat", reading=ReadOptions(format="blocks"))):
+        assert isinstance(source, TableSource)
+        assert isinstance(source.format, BlockFormat)
     assert isinstance(open_source(tmp_path / "other.dat"), XmlSource)
     with pytest.raises(UsageError, match="no format 'block' of microdata") as caught:
-        open_source(data, format="block")
+        open_source(data, reading=ReadOptions(format="block"))
     assert caught.value.hint == "did you mean blocks?"
 
 
@@ -140,7 +143,7 @@ def test_the_same_records_in_xml_are_masked_alike(tmp_path: Path, data: Path, ru
     options = {"k": 3, "roles": {"Id": "key"}, "order": "keep"}
     columns = []
     for path in (data, other):
-        out = tmp_path / f"masked{path.suffix}"
+        out = tmp_path / f"masked-{path.suffix[1:]}{path.suffix}"
         masktron.mask(path, rules, out, **options)  # type: ignore[arg-type]
         records = open_source(out).records()
         columns.append({name: column.lexemes for name, column in records.columns.items()})

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from examples import examples
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Coded
 from masktron.sources.xml.left_out import left_out, outline_notes
@@ -143,6 +144,7 @@ def _read_back(text: bytes) -> list[list[str | None]]:
     return [list(row) for row in zip(*cells, strict=True)]
 
 
+@examples(20, full=100)
 @given(FULL, st.lists(ROW, max_size=6), STYLE, st.data())
 def test_records_are_left_out_and_reordered(first, rest, style, data):
     rows = [first, *rest]

@@ -10,26 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
 
 from masktron.errors import DocumentError
-from masktron.sources.converted import CellTexts, ConvertedSource
-from masktron.sources.formats import Format, registered
+from masktron.sources.known_formats import Format, registered
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import Variable
 
 
-class BlockSource(ConvertedSource):
+class BlockFormat(TableFormat):
     """Records in blocks of lines."""
 
-    def read_cells(self) -> CellTexts:
-        return self._read()[0]
+    name: ClassVar[str] = "blocks"
 
-    def line_of(self, record: int) -> int:
-        return self._read()[1][record]
-
-    def _read(self) -> tuple[CellTexts, list[int]]:
+    def read(self, path: Path, options: Options) -> Table:
         try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
-            raise DocumentError(f"cannot read the file: {error.strerror}", where=str(self.path)) from error
+            raise DocumentError(f"cannot read the file: {error.strerror}", where=str(path)) from error
         records: list[dict[str, str]] = []
         starts: list[int] = []
         last = ""
@@ -42,17 +44,36 @@ class BlockSource(ConvertedSource):
             if line:
                 name, found, value = line.partition("=")
                 if not found:
-                    raise DocumentError(f"{line!r} is no field", where=f"{self.path}:{number}")
+                    raise DocumentError(f"{line!r} is no field", where=f"{path}:{number}")
                 records[-1][name] = value
             last = line
-        names = dict.fromkeys(name for record in records for name in record)
-        return {name: [record.get(name) for record in records] for name in names}, starts
+        columns = list(dict.fromkeys(name for record in records for name in record))
+        names = xml_names(columns, str(path))
+        cells = {name: pa.array([record.get(name) for record in records], pa.string()) for name in names}
+        variables = tuple(Variable(name, column) for name, column in zip(names, columns, strict=True))
+        return Table(variables, pa.table(cells), carried=starts)
 
-    def write_cells(self, target: Path, cells: CellTexts) -> None:
-        rows = zip(*cells.values(), strict=True)
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        text = "\n".join(line for line in path.read_text(encoding="utf-8").split("\n") if line[:1] != "#")
+        blocks = [block.strip("\n").split("\n") for block in text.strip("\n").split("\n\n") if block.strip("\n")]
+        rows = [dict(line.split("=", 1) for line in block) for block in blocks]
+        columns = tuple(dict.fromkeys(name for row in rows for name in row))
+        return SecondReading(columns, ([row.get(name) for name in columns] for row in rows))
+
+    def write(self, target: Path, release: TableRelease) -> None:
+        self._write(target, release.cells)
+
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        self._write(target, table.cells)
+
+    def line_of(self, table: Table, record: int) -> int:
+        starts: list[int] = table.carried
+        return starts[record]
+
+    def _write(self, target: Path, cells: pa.Table) -> None:
         blocks = (
-            "".join(f"{name}={value}\n" for name, value in zip(cells, row, strict=True) if value is not None)
-            for row in rows
+            "".join(f"{name}={value}\n" for name, value in row.items() if value is not None)
+            for row in cells.to_pylist()
         )
         target.write_text("\n".join(blocks), encoding="utf-8")
 
@@ -60,5 +81,5 @@ class BlockSource(ConvertedSource):
 @contextmanager
 def blocks_known() -> Iterator[None]:
     """Know the format within a context."""
-    with registered(Format("blocks", (".blocks",), BlockSource)):
+    with registered(Format("blocks", (".blocks",), "blocks of lines", __name__, BlockFormat.__name__)):
         yield

@@ -11,7 +11,7 @@ import numpy as np
 
 from columns_twin import TwinBatch
 from masktron.evaluation.columns.outcome import Outcome
-from masktron.evaluation.engines import Original
+from masktron.evaluation.programs import Original
 from masktron.evaluation.runner import Run, Runner
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch, Cell, Cells

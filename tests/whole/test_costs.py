@@ -10,7 +10,8 @@ from types import FrameType
 import pytest
 
 from cost_shapes import FILES, RULES, records
-from masktron.classify import classify
+from examples import parts
+from masktron.classify import classify, effort
 from masktron.classify.effort import PER_CHECK, Effort, TooManyDisjunctsError
 from masktron.config import Config
 from masktron.evaluation.exact import evaluate
@@ -70,9 +71,13 @@ BOUNDED = ("conjunction", "nested ifs")
 """One test that is compared until its effort is spent: no more than that, however long it is."""
 
 
+@pytest.mark.parametrize(("size", "per_check"), parts([(96, PER_CHECK // 8), (192, PER_CHECK)], 1))
 @pytest.mark.parametrize("shape", BOUNDED)
-def test_a_test_costs_no_more_than_its_effort(shape: str, tmp_path: Path) -> None:
-    assert cost_of(shape, 4 * MANY, tmp_path) < 80 * PER_CHECK
+def test_a_test_costs_no_more_than_its_effort(
+    shape: str, size: int, per_check: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effort, "PER_CHECK", per_check)
+    assert cost_of(shape, size, tmp_path) < 80 * per_check
 
 
 @pytest.mark.parametrize("shape", [shape for shape in RULES if shape not in BOUNDED])

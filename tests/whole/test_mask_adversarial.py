@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
 import masktron
 from attacks import SEED
 from cli_runner import numbers, write_data, write_rules
+from examples import examples
 from masktron.sources.lexical import libxml2_number
-from masktron.write.manifest import read_contract
+from masktron.write.manifest import read_manifest
 
 type Rows = list[dict[str, object]]
 
@@ -68,7 +69,7 @@ def test_excluded_records_may_be_shuffled(tmp_path: Path) -> None:
     rows[20]["T"] = -1
     masked(tmp_path, rows, "A + B = T", k=3, invalid="exclude", order="random", seed=SEED)
     manifest = tmp_path / "m.manifest.json"
-    contract = read_contract(manifest)
+    contract = read_manifest(manifest)
     assert sorted(contract.order or ()) == list(range(38))
     assert masktron.check(
         tmp_path / "m.xml", tmp_path / "r.sch", original=tmp_path / "d.xml", manifest=manifest
@@ -297,7 +298,7 @@ def surveys(draw: st.DrawFn) -> tuple[Rows, list[str], dict[str, Any]]:
 
 
 @given(surveys())
-@settings(max_examples=20)
+@examples(6, full=20)
 def test_surveys_of_every_kind_keep_their_rules(
     tmp_path_factory: pytest.TempPathFactory, survey: tuple[Rows, list[str], dict[str, Any]]
 ) -> None:

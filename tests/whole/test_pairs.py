@@ -26,7 +26,7 @@ from pairs.summary import medoid_share, summary
 from pairs.values import Variable
 from pairs_run import run
 
-SEEDS = range(50)
+SEEDS = range(50 if FULL else 11)
 ALL_SEEDS = range(2000)
 
 MOST_REFUSED = 0.03
@@ -63,7 +63,7 @@ def test_sizes_are_those_that_were_asked_for(pairs: list[Pair]) -> None:
 
 
 def test_originals_obey_their_rules(pairs: list[Pair], tmp_path: Path) -> None:
-    for pair in pairs[: 150 if FULL else 75]:
+    for pair in pairs[: 150 if FULL else 40]:
         data, rules = pair.write(tmp_path / str(pair.seed))
         assert violations(rules, data, data) == {}, pair.seed
 
@@ -291,10 +291,10 @@ def check(outcomes: list[Outcome]) -> None:
     assert not [one.seed for one in outcomes if one.crashed], text
     assert not [one.seed for one in outcomes if one.broken], text
     refused = [one for one in outcomes if one.code]
-    assert len(refused) <= MOST_REFUSED * len(outcomes), text
+    assert len(refused) <= max(1, MOST_REFUSED * len(outcomes)), text
     assert medoid_share(outcomes) <= MOST_MEDOIDS, text
     totals = [one for one in refused if one.reason == "cross-record"]
-    assert len(totals) <= MOST_UNREACHED * len(outcomes), text
+    assert len(totals) <= max(1, MOST_UNREACHED * len(outcomes)), text
     assert sum(not one.proof for one in refused if one not in totals) <= MOST_UNEXPLAINED * len(outcomes), text
     for one in refused:
         assert one.code == 5, text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from examples import parts
 from masktron.api import explain, validate
 from paths import ROOT
-from xslt_oracle import SCH, Engine, evaluate
+from xslt_oracle import SCH, Engine, Outcome, evaluate
 
 SAMPLES = ROOT / "sample_xml"
 RULES = ROOT / "rules"
@@ -28,6 +30,8 @@ ENGINES: tuple[tuple[str, Engine], ...] = (
     ("household", "saxon"),
     ("business", "saxon"),
 )
+SOME_ENGINES = parts([*ENGINES[1:], ENGINES[0]], 2)
+"""libxslt takes long where it looks each value up in all of the original."""
 
 
 def records(name: str) -> list[dict[str, str]]:
@@ -38,6 +42,13 @@ def records(name: str) -> list[dict[str, str]]:
         | {etree.QName(field).localname: field.text or "" for field in record}
         for record in root
     ]
+
+
+@functools.cache
+def outcome_of(rulebook: str, data: str, original: str | None, engine: Engine) -> Outcome:
+    """What an engine says of a sample, asked once."""
+    before = None if original is None else SAMPLES / f"{original}.xml"
+    return evaluate(RULES / f"{rulebook}.sch", SAMPLES / f"{data}.xml", before, engine)
 
 
 def expected(name: str) -> dict[str, int]:
@@ -56,7 +67,7 @@ def test_the_committed_files_come_out_of_the_generator_byte_for_byte(tmp_path: P
         assert (tmp_path / name).read_bytes() == (SAMPLES / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.parametrize("seed", parts(["1", "2"], 1))
 def test_any_seed_obeys_the_rules(tmp_path: Path, seed: str) -> None:
     run("generate.py", "--out", str(tmp_path), "--seed", seed, "--records", "1000")
     for name, engine in ENGINES:
@@ -64,9 +75,9 @@ def test_any_seed_obeys_the_rules(tmp_path: Path, seed: str) -> None:
         assert evaluate(RULES / f"{name}.sch", tmp_path / f"{name}.xml", engine=engine).broken == {}
 
 
-@pytest.mark.parametrize(("name", "engine"), ENGINES)
+@pytest.mark.parametrize(("name", "engine"), SOME_ENGINES)
 def test_the_valid_sample_breaks_no_rule_and_every_rule_fires(name: str, engine: Engine) -> None:
-    outcome = evaluate(RULES / f"{name}.sch", SAMPLES / f"{name}.xml", engine=engine)
+    outcome = outcome_of(name, name, None, engine)
     assert outcome.broken == {}
     assert set(outcome.fired) == set(expected(name))
     assert len(outcome.fired) >= 12
@@ -77,13 +88,13 @@ def test_the_valid_sample_breaks_no_rule_and_every_rule_fires(name: str, engine:
 
 @pytest.mark.parametrize(("name", "engine"), ENGINES)
 def test_the_invalid_sample_breaks_each_rule_as_often_as_listed(name: str, engine: Engine) -> None:
-    outcome = evaluate(RULES / f"{name}.sch", SAMPLES / f"{name}-invalid.xml", SAMPLES / f"{name}.xml", engine=engine)
+    outcome = outcome_of(name, f"{name}-invalid", name, engine)
     assert outcome.broken == expected(name)
 
 
-@pytest.mark.parametrize(("name", "engine"), ENGINES)
+@pytest.mark.parametrize(("name", "engine"), SOME_ENGINES)
 def test_a_file_that_is_its_own_original_keeps_its_domain(name: str, engine: Engine) -> None:
-    outcome = evaluate(RULES / f"{name}.sch", SAMPLES / f"{name}-invalid.xml", engine=engine)
+    outcome = outcome_of(name, f"{name}-invalid", None, engine)
     others = {check: count for check, count in expected(name).items() if not check.endswith("-domain")}
     assert outcome.broken == others
 
@@ -91,7 +102,7 @@ def test_a_file_that_is_its_own_original_keeps_its_domain(name: str, engine: Eng
 @pytest.mark.parametrize("name", ["household", "business"])
 def test_masktron_counts_what_the_independent_engines_count(name: str) -> None:
     rules, data, original = RULES / f"{name}.sch", SAMPLES / f"{name}-invalid.xml", SAMPLES / f"{name}.xml"
-    outcome = evaluate(rules, data, original, "saxon")
+    outcome = outcome_of(name, f"{name}-invalid", name, "saxon")
     rows = validate(data, rules, original=original).as_dict()["rules"]
     assert {row["id"]: row["fired"] for row in rows} == outcome.fired
     assert {row["id"]: row["failed"] for row in rows} == outcome.failed

@@ -24,12 +24,13 @@ from elementpath.xpath31 import XPath31Parser
 import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
 from masktron.errors import MasktronError
-from masktron.evaluation.oracle import evaluate_with_pyschematron
 from masktron.evaluation.request import EvaluationRequest
-from masktron.rulebook.forbidden import FORBIDDEN, FUNCTIONS_NAMESPACE
+from masktron.evaluation.second_opinion import evaluate_with_pyschematron
+from masktron.rulebook.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import survey
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls
 
 

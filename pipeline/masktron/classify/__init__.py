@@ -19,7 +19,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.xpath.focus import ROOT, Scope
 from masktron.xpath.ir import ContextRecord, Expression, OtherNodes, Unknown, fields_of, walk
-from masktron.xpath.rule_context import context_names
+from masktron.xpath.rule_context import matched_names
 from masktron.xpath.translate import translate
 
 __all__ = ["CLASSES", "Edit", "classify"]
@@ -57,7 +57,7 @@ def _record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:
         for rule in pattern.rules:
             try:
                 tests = [translate(check.test, bare) for check in rule.checks]
-                names = context_names(rule.context, bare)
+                names = matched_names(rule.context, bare)
             except RulebookError:
                 continue
             asked.update(*(fields_of(test) for test in tests))

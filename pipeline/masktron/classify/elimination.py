@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
-from masktron.classify.polynomial import MonomialSum, Powers
+from masktron.classify.polynomial import MonomialSum, Powers, solved_value
 from masktron.classify.relations import as_polynomial, as_product, polynomial_of, relation_of
 from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product, Range, Relation
@@ -62,20 +62,7 @@ class SolvedEquality:
 
     def solve(self, values: Mapping[str, Fraction]) -> Fraction | None:
         """Return the value of the variable that makes the equality true; None where it takes a division by zero."""
-        rest, factor = Fraction(0), Fraction(0)
-        for powers, coefficient in self.polynomial.terms:
-            others = coefficient
-            for name, power in powers:
-                if name == self.variable:
-                    continue
-                if power < 0 and not values[name]:
-                    return None
-                others *= values[name] ** power
-            if any(name == self.variable for name, _ in powers):
-                factor = others
-            else:
-                rest += others
-        return -rest / factor if factor else None
+        return solved_value(self.polynomial.terms, self.variable, values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

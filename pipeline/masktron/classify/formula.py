@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -70,11 +69,6 @@ type Formula = Leaf | All | Some | Negation | Choice
 
 TRUE = Leaf(ALWAYS, NEVER)
 FALSE = Leaf(NEVER, ALWAYS)
-
-
-def implication(antecedents: Sequence[Formula], consequent: Formula) -> Formula:
-    """The consequent holds where all antecedents do."""
-    return Some((*(Negation(part) for part in antecedents), consequent))
 
 
 def dnf(formula: Formula, effort: Effort | None = None, *, negated: bool = False) -> Form:

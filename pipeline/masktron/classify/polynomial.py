@@ -100,3 +100,23 @@ def evaluate(powers: Powers, values: Mapping[str, Fraction]) -> Fraction:
     for name, power in powers:
         result *= values[name] ** power
     return result
+
+
+def solved_value(
+    terms: Iterable[tuple[Powers, Fraction]], variable: str, values: Mapping[str, Fraction]
+) -> Fraction | None:
+    """Solve ``sum(terms) = 0`` for a variable that one term has, to the first power; None for a division by zero."""
+    rest, factor = Fraction(0), Fraction(0)
+    for powers, coefficient in terms:
+        others = coefficient
+        for name, power in powers:
+            if name == variable:
+                continue
+            if power < 0 and not values[name]:
+                return None
+            others *= values[name] if power == 1 else values[name] ** power
+        if any(name == variable for name, _ in powers):
+            factor = others
+        else:
+            rest += others
+    return -rest / factor if factor else None

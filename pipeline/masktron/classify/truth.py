@@ -116,10 +116,10 @@ def _number_holds(  # noqa: PLR0911 -- as above
         case Linear(terms=terms, relation=relation, bound=bound):
             return _related(sum((c * numbers[name] for name, c in terms), Fraction(0)), relation, bound)
         case Product(left=left, relation=relation, right=right):
-            sides = [_monomial(m, numbers) for m in (*left, right)]
+            sides = [m.at(numbers) for m in (*left, right)]
             return None not in sides and _related(sum(s for s in sides[:-1] if s), relation, sides[-1] or Fraction(0))
         case Polynomial(terms=monomials, relation=relation):
-            parts = [_monomial(m, numbers) for m in monomials]
+            parts = [m.at(numbers) for m in monomials]
             return None not in parts and _related(sum(part for part in parts if part), relation, Fraction(0))
         case Range(variable=name):
             return in_range(atom, numbers[name])
@@ -134,15 +134,6 @@ def _number_holds(  # noqa: PLR0911 -- as above
 
 def _numeric(members: frozenset[Fraction] | frozenset[str]) -> bool:
     return any(isinstance(member, Fraction) for member in members)
-
-
-def _monomial(monomial: Monomial, numbers: Mapping[str, Fraction]) -> Fraction | None:
-    result = monomial.coefficient
-    for name, power in monomial.powers:
-        if power < 0 and not numbers[name]:
-            return None
-        result *= numbers[name] ** power
-    return result
 
 
 def _related(left: Fraction | int, relation: str, right: Fraction) -> bool:

@@ -18,10 +18,13 @@ from rich.console import Console
 from masktron.cli.assess import assess
 from masktron.cli.check import check
 from masktron.cli.combine import combine
+from masktron.cli.convert import convert
 from masktron.cli.demo import demo
 from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
+from masktron.cli.formats import formats
 from masktron.cli.mask import mask
+from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
@@ -42,7 +45,7 @@ EPILOG = (
 
 app = typer.Typer(
     name="masktron",
-    help="Mask survey microdata in XML so that every Schematron edit rule still holds.",
+    help="Mask survey microdata so that every Schematron edit rule still holds.",
     epilog=EPILOG,
     no_args_is_help=True,
     add_completion=False,
@@ -74,6 +77,9 @@ COMMANDS = (
     (mask, "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"),
     (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
+    (convert, "masktron convert survey.sav survey.csv"),
+    (formats, "masktron formats csv"),
+    (metadata, "masktron metadata masked.csv --metadata survey.ddi.xml --to ddi --out masked.ddi.xml"),
     (methods, "masktron methods mdav"),
     (demo, "masktron demo --out masktron-demo"),
     (doctor, "masktron doctor --warm"),

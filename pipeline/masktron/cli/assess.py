@@ -42,6 +42,7 @@ def assess(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
     json: options.Json = None,
 ) -> None:
     """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
@@ -68,6 +69,7 @@ def assess(
         record=record,
         format=format,
         format_option=format_option,
+        metadata=metadata,
     )
     with running.progress_shown() as progress:
         from masktron.jobs.assess import run_assess

@@ -21,6 +21,7 @@ def check(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
     phase: options.Phase = None,
     config: options.Settings = None,
     max_failures: options.MaxFailures = None,
@@ -46,6 +47,7 @@ def check(
         record=record,
         format=format,
         format_option=format_option,
+        metadata=metadata,
         phase=phase,
         allow_unfired=tuple(allow_unfired or ()) or None,
         rule_timeout=rule_timeout,

@@ -34,6 +34,7 @@ def explain(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
     phase: options.Phase = None,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
@@ -62,6 +63,7 @@ def explain(
         record=record,
         format=format,
         format_option=format_option,
+        metadata=metadata,
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))

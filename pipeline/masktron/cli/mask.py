@@ -111,6 +111,7 @@ def mask(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
     phase: options.Phase = None,
     document: options.Document = None,
     manifest: Annotated[
@@ -158,6 +159,7 @@ def mask(
         record=record,
         format=format,
         format_option=format_option,
+        metadata=metadata,
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))

@@ -61,6 +61,14 @@ FormatOptions = Annotated[
         help="How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
     ),
 ]
+Metadata = Annotated[
+    Path | None,
+    typer.Option(
+        "--metadata",
+        metavar="FILE",
+        help="What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
+    ),
+]
 Record = Annotated[str | None, typer.Option(metavar="NAME", help="Record element, where the file leaves it open.")]
 Grouping = Annotated[
     str | None,

@@ -11,12 +11,14 @@ from rich.console import Console
 from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_file, settings_from
 from masktron.processes import rules_within
+from masktron.report.formats import FORMATS
 
 KEPT = 1000
 """Findings of each rule that `validate` keeps in memory to count rounding artefacts among, where no report does."""
 
 
 def validate(
+    context: typer.Context,
     data: options.Data,
     rules: options.Rules,
     original: options.Original = None,
@@ -65,8 +67,8 @@ def validate(
         from masktron.thresholds import parse_thresholds, thresholds
 
         most = _number_or_all(_most_findings(max_findings, limit))
-        paths = {"svrl": svrl, "csv": csv, "json": json, "sarif": sarif, "junit": junit}
-        outputs = Outputs(paths, most)
+        # the options svrl, csv, json, sarif and junit: each format has one of its name
+        outputs = Outputs({name: context.params[name] for name in FORMATS}, most)
         inputs = {
             "the data": data,
             "the rulebook": rules,

@@ -1,8 +1,8 @@
 """Findings that are rounding artefacts: the rule fails in doubles, and holds in exact decimals.
 
-The test is read as the tree of `read.xpath_ir` and evaluated twice on the fields that the finding shows: in doubles,
-as the engines do, and in fractions. Truth has three values, as the tree does not say everything; what is not known to
-hold exactly is no artefact. The verdict stays the engine's: this only says what lies behind it.
+The test is read as the tree of `masktron.xpath.ir` and evaluated twice on the fields that the finding shows: in
+doubles, as the engines do, and in fractions. Truth has three values, as the tree does not say everything; what is not
+known to hold exactly is no artefact. The verdict stays the engine's: this only says what lies behind it.
 """
 
 from __future__ import annotations

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
 from masktron.evaluation.background import Background
-from masktron.evaluation.engines import EngineError, Guard, NotFramedError
-from masktron.evaluation.oracle import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
 from masktron.evaluation.parallel import (
     SLICE,
     SMALL,
@@ -37,10 +35,12 @@ from masktron.evaluation.parallel import (
     runs_on,
     slice_judge,
 )
+from masktron.evaluation.programs import EngineError, Guard, NotFramedError
 from masktron.evaluation.recount import recount as recounting
 from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask, asked_of
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, described
+from masktron.evaluation.second_opinion import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.processes import interpreter

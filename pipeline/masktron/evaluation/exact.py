@@ -15,9 +15,9 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.evaluation.engines import Documents, Original
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.positions import starts_in_file
+from masktron.evaluation.programs import Documents, Original
 from masktron.evaluation.report_reader import (
     FindingMaker,
     Outside,

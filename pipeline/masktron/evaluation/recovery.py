@@ -16,7 +16,7 @@ from typing import Protocol
 
 from lxml import etree
 
-from masktron.evaluation.engines import EngineTimeError, InternalEngineError, Program
+from masktron.evaluation.programs import EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.processes import rule_seconds, rules_within
 from masktron.sources.records import Layout

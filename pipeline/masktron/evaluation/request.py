@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from masktron.evaluation.engines import Documents
+from masktron.evaluation.programs import Documents
 from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
 from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.stylesheet import EngineName
@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 
 
 class Kept(TypedDict, total=False):
-    """What is kept of an evaluation, and how; see `EvaluationRequest`."""
+    """What is kept of an evaluation; see `EvaluationRequest`."""
 
-    engine: EngineChoice
     limit: int | None
     shown: Shown
     sink: Sink | None
     sunk: int | None
     keep_verdicts: bool
+
+
+class EvaluationOptions(Kept, total=False):
+    """What is kept, and how it is found; see `EvaluationRequest`."""
+
+    engine: EngineChoice
     progress: Callable[[int], None] | None
 
 
@@ -77,7 +82,9 @@ class EvaluationRequest:
     progress: Callable[[int], None] | None = None
 
     @classmethod
-    def of(cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[Kept]) -> Self:
+    def of(
+        cls, source: Source, rulebook: Rulebook, original: Source | None = None, **options: Unpack[EvaluationOptions]
+    ) -> Self:
         """Ask for the evaluation of a source: of the document that engines read.
 
         Raises

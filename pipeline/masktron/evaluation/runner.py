@@ -12,7 +12,8 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import MasktronError, ResourceError, RulebookError, UsageError
-from masktron.evaluation.engines import (
+from masktron.evaluation.events import Events
+from masktron.evaluation.programs import (
     Documents,
     EngineError,
     EngineTimeError,
@@ -21,7 +22,6 @@ from masktron.evaluation.engines import (
     compile_program,
     describe,
 )
-from masktron.evaluation.events import Events
 from masktron.evaluation.recommended import Correction
 from masktron.evaluation.recovery import Recovery, SlowError
 from masktron.evaluation.shortcuts import looks_through
@@ -328,7 +328,7 @@ def _with_message(rulebook: Rulebook, check: int, message: tuple[ValueOf, ...]) 
         )
         for pattern in rulebook.patterns
     )
-    return replace(rulebook, patterns=patterns, schema=None)
+    return replace(rulebook, patterns=patterns, pyschematron_schema=None)
 
 
 def _written(part: ValueOf) -> str:

@@ -23,9 +23,9 @@ from masktron.evaluation.findings import Verdict
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
-from masktron.rulebook.schematron.expressions import XSL, declarations
 from masktron.sources.records import Layout
 from masktron.xpath.context_match import ContextPath, condition
+from masktron.xpath.namespaces import STANDARD_NAMESPACES, XSL, declarations
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""
@@ -34,9 +34,9 @@ _BASE = 0x100
 _SURROGATES = 0xD800
 _PLANE = 0x10000
 _ERR = "http://www.w3.org/2005/xqt-errors"
-_MAP = "http://www.w3.org/2005/xpath-functions/map"
+_MAP = STANDARD_NAMESPACES["map"]
 _SET = "http://exslt.org/sets"
-_XS = "http://www.w3.org/2001/XMLSchema"
+_XS = STANDARD_NAMESPACES["xs"]
 _EVERYWHERE = "(/descendant-or-self::node(), /descendant::*/@*)"
 _KINDS = ("element", "attribute", "text", "comment", "processing-instruction", "document")
 

@@ -21,9 +21,9 @@ from masktron.evaluation.across.two_passes import Batches, FlatTable, TwoPasses,
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import Reads
 from masktron.evaluation.deferral import DocumentFrame
-from masktron.evaluation.engines import Documents
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.outcome_cache import OutcomeCache
+from masktron.evaluation.programs import Documents
 from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import outside_names
 from masktron.evaluation.request import EvaluationRequest

@@ -14,8 +14,8 @@ from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import AssessResult, FigureResult, shown
-from masktron.sources.formats import open_source
-from masktron.write.manifest import Contract, read_contract
+from masktron.sources.opening import open_source
+from masktron.write.manifest import DescribedRelease, read_manifest
 
 _WANTED = {"manifest": "the manifest (--manifest)", "class": "a field that is the class (--class)"}
 
@@ -56,18 +56,18 @@ def run_assess(
         A file cannot be read, is not flat or has no records.
     """
     config = config or Config()
-    contract = None if manifest is None else read_contract(manifest)
-    names, lacking = _chosen(measures, contract, class_field)
+    described = None if manifest is None else read_manifest(manifest)
+    names, lacking = _chosen(measures, described, class_field)
     released = open_source(masked, reading=config.reading, progress=progress)
-    if contract is not None:
-        require_described(released, open_source(original, reading=config.reading), contract)
+    if described is not None:
+        require_described(released, open_source(original, reading=config.reading), described)
     progress(f"surveying {masked.name}", 0)
     files, notes = compare(
         released,
         open_source(original, reading=replace(config.reading, record=released.layout.record_tag), progress=progress),
-        contract=contract,
+        described=described,
         config=config,
-        known={} if contract is None else {"medoid_share": contract.medoid_share},
+        known={} if described is None else {"medoid_share": described.medoid_share},
         class_field=class_field,
         stated=stated,
         progress=progress,
@@ -83,16 +83,16 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
-        notes=(*notes, *_sampled(names, len(files)), *lacking, *_promised(contract)),
+        notes=(*notes, *_sampled(names, len(files)), *lacking, *_promised(described)),
     )
 
 
-def _promised(contract: Contract | None) -> list[str]:
+def _promised(described: DescribedRelease | None) -> list[str]:
     """Say where identical groups are not what the method promises."""
-    if contract is None or not contract.declared.drawn:
+    if described is None or not described.declared.drawn:
         return []
     return [
-        f"{contract.declared.method} draws {', '.join(contract.declared.drawn)} record by record and promises no "
+        f"{described.declared.method} draws {', '.join(described.declared.drawn)} record by record and promises no "
         "identical groups of these: block_k and whole_record_k of drawn fields say nothing; linkage says how many "
         "records are nearest to their own original"
     ]
@@ -108,10 +108,10 @@ def _sampled(names: Sequence[str], records: int) -> list[str]:
 
 
 def _chosen(
-    measures: Sequence[str] | None, contract: Contract | None, class_field: str | None
+    measures: Sequence[str] | None, described: DescribedRelease | None, class_field: str | None
 ) -> tuple[list[str], list[str]]:
     """Return the figures to compute, and which ones cannot be had for want of what."""
-    here = {"manifest": contract is not None, "class": class_field is not None}
+    here = {"manifest": described is not None, "class": class_field is not None}
     if measures is None:
         lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
         notes = [

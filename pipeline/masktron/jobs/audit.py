@@ -20,7 +20,7 @@ from masktron.progress import Progress
 from masktron.results import RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
-from masktron.write.manifest import Contract
+from masktron.write.manifest import DescribedRelease
 
 if TYPE_CHECKING:
     from masktron.evaluation.background import Background
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 class Audit:
     """Collects what was checked, what is wrong and what could not be checked."""
 
-    def __init__(self, job: Job, contract: Contract | None, original: Source | None) -> None:
+    def __init__(self, job: Job, described: DescribedRelease | None, original: Source | None) -> None:
         self.job = job
-        self.contract = contract
+        self.described = described
         self.original = original
         self.left_out: set[int] = set()
-        self.allowed: frozenset[str] = frozenset(contract.allowed) if contract else frozenset()
-        self.untested: frozenset[str] = frozenset(contract.untested) if contract else frozenset()
+        self.allowed: frozenset[str] = frozenset(described.allowed) if described else frozenset()
+        self.untested: frozenset[str] = frozenset(described.untested) if described else frozenset()
         self.as_masked = False
         self.problems: list[str] = []
         self.checked: list[str] = []
@@ -48,7 +48,7 @@ class Audit:
 
     def rulebook(self) -> None:
         """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
-        if self.contract and file_hash(self.job.rulebook.path) != self.contract.rules:
+        if self.described and file_hash(self.job.rulebook.path) != self.described.rules:
             self.allowed = self.untested = frozenset()
             self.not_checked.append(
                 "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
@@ -58,7 +58,7 @@ class Audit:
         """Compare the documents of the rules with those that the file was masked with."""
         if itself := documents_that_are(self.job.source.path, self.job.rulebook):
             self.problems.append(f"{itself}: rules that compare the file with it hold whatever the values are")
-        told = {} if self.contract is None else self.contract.documents
+        told = {} if self.described is None else self.described.documents
         for one in self.job.rulebook.beside:
             if one.path is not None and told.get(one.name, one.sha256) != one.sha256:
                 self.problems.append(
@@ -73,7 +73,7 @@ class Audit:
         loose : collection of int
             Checks that need not be tested: they may lack their document.
         """
-        removed = set(self.contract.removed) if self.contract else set()
+        removed = set(self.described.removed) if self.described else set()
         lacking = without_document(self.job.rulebook)
         for edit in self.job.edits:
             index, name = edit.check.index, edit.check.id
@@ -106,8 +106,8 @@ class Audit:
     ) -> tuple[RuleResult, ...]:
         """Say of each rule whether the file tests it; what the manifest knows of is no news."""
         job, original = self.job, self.original
-        if self.contract is not None:
-            known = (*self.contract.kept, *self.contract.masked)
+        if self.described is not None:
+            known = (*self.described.kept, *self.described.masked)
             allowed |= {edit.check.index for edit in job.edits if edit.check.id in self.untested}
             return with_untested(results, job, evaluation, allowed=allowed, original=original, known=known)
         found = with_untested(results, job, evaluation, allowed=allowed, original=original)
@@ -196,9 +196,9 @@ class Audit:
 
     def identity(self) -> None:
         """Check that the file is, byte by byte, the one that was masked."""
-        if self.contract is None:
+        if self.described is None:
             return
-        self.as_masked = self.job.source.digest == self.contract.output
+        self.as_masked = self.job.source.digest == self.described.output
         if self.as_masked:
             self.checked.append("the file is the one that the manifest describes (SHA-256)")
         else:
@@ -214,8 +214,8 @@ class Audit:
     def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
         """Check that records and fields are those of the original; here without one."""
         self.not_checked.append("records and fields: need the original (--original)")
-        if self.contract and self.contract.declared.drawn:
-            self.not_checked.append(f"what {self.contract.declared.method} promises: needs the original")
+        if self.described and self.described.declared.drawn:
+            self.not_checked.append(f"what {self.described.declared.method} promises: needs the original")
 
     # limits
 

@@ -26,7 +26,7 @@ from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape
 from masktron.sources.source import Source
-from masktron.write.manifest import Contract
+from masktron.write.manifest import DescribedRelease
 
 _CELLS = "unmasked fields cell by cell"
 
@@ -36,34 +36,34 @@ class FullAudit(Audit):
 
     def groups(self, data: Records | None) -> int | None:
         """Check that groups hold at least k records and identifiers are gone."""
-        if self.contract is None:
+        if self.described is None:
             return super().groups(data)
         if data is None:
             self.not_checked.append(f"group sizes: the records are not flat: {_deviation(self.job.source.shape)}")
             self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
-        gone = [name for name in self.contract.masked if name not in data.columns]
+        gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
-        declared = self.contract.declared
+        declared = self.described.declared
         self._add(check_groups(declared, len(data) or None))
         # what was drawn record by record has another contract, which is tested against the original
-        shared = [name for name in self.contract.masked if name not in declared.drawn and name in data.columns]
+        shared = [name for name in self.described.masked if name not in declared.drawn and name in data.columns]
         codes = {name: codes_of(data.columns[name].lexemes) for name in shared}
         sizes = [
             achieved_k(shared_columns(data.columns, codes, present, self._solved(present)))
-            for block in self.contract.blocks
+            for block in self.described.blocks
             if (present := [name for name in block if name in codes])
         ]
         if not len(data) or not sizes:
             return 0 if not len(data) else None
         smallest = min(sizes)
-        if smallest < self.contract.k:
+        if smallest < self.described.k:
             self.problems.append(
-                f"the smallest group has {counted(smallest, 'record')}, fewer than k = {self.contract.k}"
+                f"the smallest group has {counted(smallest, 'record')}, fewer than k = {self.described.k}"
             )
-        self.checked.append(f"group sizes of {counted(len(sizes), 'block')}, against k = {self.contract.k}")
+        self.checked.append(f"group sizes of {counted(len(sizes), 'block')}, against k = {self.described.k}")
         return smallest
 
     def _add(self, found: Findings) -> None:
@@ -80,14 +80,14 @@ class FullAudit(Audit):
         forms = {e.check.id: form_of(e.constraint) for e in self.job.edits if e.check.index not in self.left_out}
         names = set(present)
         found: dict[str, list[Atom]] = {}
-        for name, rule, disjunct, at in () if self.contract is None else self.contract.solved:
+        for name, rule, disjunct, at in () if self.described is None else self.described.solved:
             atom = next(iter(forms.get(rule, ())[disjunct : disjunct + 1]), ())[at : at + 1]
             if name in names and atom and is_equality(atom[0]) and name in variables_of_atom(atom[0]):
                 found.setdefault(name, []).append(atom[0])
         return found
 
     def _removed(self, present: Iterable[str]) -> None:
-        removed = set() if self.contract is None else set(self.contract.removed)
+        removed = set() if self.described is None else set(self.described.removed)
         there = removed.intersection(present)
         self.problems += [f"the identifier {name} was to be removed and is in the file" for name in sorted(there)]
         if removed and not there:
@@ -119,25 +119,25 @@ class FullAudit(Audit):
             return
         self._surroundings(layout)
         source = self.original.records()
-        excluded = set(self.contract.excluded) if self.contract else set()
+        excluded = set(self.described.excluded) if self.described else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(
                 f"{counted(len(data), 'record')} for {len(source)} of the original"
                 + (f", of which {len(excluded)} were excluded" if excluded else "")
             )
         self._fields(data, source)
-        if self.contract is None:
+        if self.described is None:
             self._declared_unmasked(data, source, roles, stated)
         else:
-            self._unmasked(data, source, excluded, self.contract)
+            self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
 
     def _same_original(self, found: str) -> None:
-        if self.contract and found != self.contract.original:
+        if self.described and found != self.described.original:
             self.problems.append("the original is not the one that the manifest describes (its SHA-256 differs)")
         # With a contract, equal files may be right: every record had k - 1 others like it from the start.
-        if self.contract is None and found == self.job.source.digest:
+        if self.described is None and found == self.job.source.digest:
             self.problems.append("the file and the original are the same: nothing is masked")
 
     def _has_records(self, original: Source) -> bool:
@@ -162,12 +162,12 @@ class FullAudit(Audit):
         for name in data.columns:
             if name not in source.columns:
                 self.problems.append(f"the field {name} is not in the original")
-        removed = set(self.contract.removed) if self.contract else set()
+        removed = set(self.described.removed) if self.described else set()
         # A masked field that has no value left is not in the file; where the file is as masked, that is why.
-        expected = set(self.contract.masked) if self.contract and self.as_masked else set()
+        expected = set(self.described.masked) if self.described and self.as_masked else set()
         for name in source.columns:
             if name not in data.columns and name not in removed | expected:
-                if self.contract:
+                if self.described:
                     self.problems.append(f"the field {name} of the original is gone")
                 else:
                     self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
@@ -191,22 +191,22 @@ class FullAudit(Audit):
             else:
                 self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
 
-    def _unmasked(self, data: Records, source: Records, excluded: set[int], contract: Contract) -> None:
+    def _unmasked(self, data: Records, source: Records, excluded: set[int], described: DescribedRelease) -> None:
         keep = self._rows(data, source, excluded)
         if keep is None:
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        for name in contract.kept:
+        for name in described.kept:
             if name in data.columns and name in source.columns:
                 changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
                 if changed:
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
                     )
-        self.checked.append(f"{counted(len(contract.kept), 'unmasked field')} cell by cell")
+        self.checked.append(f"{counted(len(described.kept), 'unmasked field')} cell by cell")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
-            for name in contract.masked
+            for name in described.masked
             if name in data.columns
             and name in source.columns
             and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
@@ -215,16 +215,16 @@ class FullAudit(Audit):
     def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
         """Rows of the original, in the order of the masked records; None where these are not so many."""
         keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
-        order = None if self.contract is None else self.contract.order
+        order = None if self.described is None else self.described.order
         if len(keep) != len(data) or (order is not None and len(order) != len(keep)):
             return None
         return keep if order is None else keep[np.array(order, dtype=np.intp)]
 
     def _drawn(self, data: Records, source: Records, excluded: set[int]) -> None:
         """Test what the method promises of the fields that it drew record by record."""
-        if self.contract is None or not self.contract.declared.drawn:
+        if self.described is None or not self.described.declared.drawn:
             return
-        declared = self.contract.declared
+        declared = self.described.declared
         rows = self._rows(data, source, excluded)
         if rows is None or (declared.groups is not None and len(declared.groups) != len(rows)):
             self.not_checked.append(f"what {declared.method} promises: the numbers of records differ")
@@ -236,22 +236,24 @@ class FullAudit(Audit):
             for disjunct in form_of(edit.constraint)
             for atom in disjunct
         ]
-        order = np.arange(len(rows)) if self.contract.order is None else np.array(self.contract.order, dtype=np.intp)
+        order = (
+            np.arange(len(rows)) if self.described.order is None else np.array(self.described.order, dtype=np.intp)
+        )
         back = np.argsort(order)
         pair = pair_of(
             declared,
             {name: taken(source.columns[name], rows[back]) for name in declared.drawn if name in source.columns},
             {name: taken(column, back) for name, column in data.columns.items()},
             atoms,
-            kept=self.contract.kept,
-            codes=self.contract.missing,
-            k=self.contract.k,
+            kept=self.described.kept,
+            codes=self.described.missing,
+            k=self.described.k,
         )
         self._add(check_pair(declared, pair))
 
     def _masked_at_all(self, data: Records, source: Records) -> None:
         """Without a manifest nothing tells which fields are masked, but none at all cannot be."""
-        if self.contract is not None or len(data) != len(source) or not len(data) or self.problems:
+        if self.described is not None or len(data) != len(source) or not len(data) or self.problems:
             return
         common = [name for name in data.columns if name in source.columns]
         if all((data.columns[name].lexemes == source.columns[name].lexemes).all() for name in common):
@@ -274,16 +276,16 @@ class FullAudit(Audit):
         names = [name for name in names if name not in lacking]
         if not names or self.original is None:
             return ()
-        known = {} if self.contract is None else {"medoid_share": self.contract.medoid_share}
-        if min_group is not None and not (self.contract and self.contract.declared.drawn):
+        known = {} if self.described is None else {"medoid_share": self.described.medoid_share}
+        if min_group is not None and not (self.described and self.described.declared.drawn):
             known["block_k"] = float(min_group)
         try:
-            if self.contract is not None:
-                require_described(self.job.source, self.original, self.contract)
+            if self.described is not None:
+                require_described(self.job.source, self.original, self.described)
             files, notes = compare(
                 self.job.source,
                 self.original,
-                contract=self.contract,
+                described=self.described,
                 config=config,
                 known=known,
                 stated=stated,
@@ -310,7 +312,7 @@ class FullAudit(Audit):
         """What a figure needs and nobody gave; empty where it has all."""
         if self.original is None:
             return "the original (--original)"
-        return "the manifest (--manifest)" if "manifest" in figure.needs and self.contract is None else ""
+        return "the manifest (--manifest)" if "manifest" in figure.needs and self.described is None else ""
 
 
 def _deviation(shape: Shape) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, Config, Reading
+from masktron.config import AS_IT_SAYS, Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
@@ -19,7 +19,7 @@ from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
-from masktron.write.manifest import read_contract
+from masktron.write.manifest import read_manifest
 
 
 def run_check(
@@ -30,7 +30,7 @@ def run_check(
     documents: Mapping[str, Path] | None = None,
     spare_documents: Collection[str] = (),
     manifest: Path | None = None,
-    reading: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -76,14 +76,14 @@ def run_check(
         from masktron.jobs.limits import refuse_class_limits  # noqa: PLC0415
 
         refuse_class_limits(limits or {})
-    contract = None if manifest is None else read_contract(manifest)
-    known = () if contract is None else contract.as_original
+    described = None if manifest is None else read_manifest(manifest)
+    known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given)
     beside = job.beside(original, reading, progress)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
-    audit = FullAudit(job, contract, beside) if full else Audit(job, contract, beside)
+    audit = FullAudit(job, described, beside) if full else Audit(job, described, beside)
     audit.rulebook()
     audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
     audit.documents()

@@ -17,14 +17,14 @@ from masktron.measures.assessed import Assessed
 from masktron.progress import Progress, told_as
 from masktron.sources.records import Column, Field, Records, Status
 from masktron.sources.source import Source
-from masktron.write.manifest import Contract
+from masktron.write.manifest import DescribedRelease
 
 
 def compare(
     masked: Source,
     original: Source,
     *,
-    contract: Contract | None,
+    described: DescribedRelease | None,
     config: Config,
     known: Mapping[str, float],
     progress: Progress,
@@ -33,13 +33,13 @@ def compare(
 ) -> tuple[Assessed, tuple[str, ...]]:
     """Read both files and put each masked record beside its own original.
 
-    With a contract its fields, kinds, weight, missing codes, left-out records and order count. Without one the
+    With a manifest its fields, kinds, weight, missing codes, left-out records and order count. Without one the
     settings say which fields are not masked, and `paired` which records belong together, if anything does.
 
     Parameters
     ----------
     masked, original : Source
-    contract : Contract or None
+    described : DescribedRelease or None
     config : Config
     known : mapping of str to float
         Figures that somebody has counted already.
@@ -47,7 +47,7 @@ def compare(
     class_field : str, optional
         A field of the original that sorts records into classes.
     stated : Stated
-        What is said of the order of records, where there is no contract.
+        What is said of the order of records, where there is no manifest.
 
     Returns
     -------
@@ -62,10 +62,10 @@ def compare(
     DocumentError
         A file cannot be read, has no flat records, or no record at all.
     """
-    missing = config.missing if contract is None else contract.missing
+    missing = config.missing if described is None else described.missing
     released, source = (_read(one, missing, progress) for one in (masked, original))
-    fields = _declared(released, source, config) if contract is None else _contracted(released, source, contract)
-    pairing = paired(released, source, contract, config.roles, stated)
+    fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
+    pairing = paired(released, source, described, config.roles, stated)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = {name: taken(source.columns[name], rows) for name in fields.names}
     after = {
@@ -82,8 +82,8 @@ def compare(
         codes={name: codes_of(column.lexemes) for name, column in after.items()},
         weights=None if fields.weight is None else _weights(source, fields.weight, rows),
         classes=classes,
-        blocks=() if contract is None else contract.blocks,
-        solved=frozenset(() if contract is None else (name for name, *_ in contract.solved)),
+        blocks=() if described is None else described.blocks,
+        solved=frozenset(() if described is None else (name for name, *_ in described.solved)),
         known=known,
         workers=config.workers or usable_cores(),
         paired=pairing.known,
@@ -134,7 +134,7 @@ def _read(source: Source, missing: Mapping[str, frozenset[str]], progress: Progr
     return records
 
 
-def require_described(masked: Source, original: Source, contract: Contract) -> None:
+def require_described(masked: Source, original: Source, described: DescribedRelease) -> None:
     """Refuse a manifest of other files: who is who would be wrong, and so would be every figure.
 
     Raises
@@ -144,7 +144,10 @@ def require_described(masked: Source, original: Source, contract: Contract) -> N
     DocumentError
         One of them cannot be read.
     """
-    for source, digest, what in ((masked, contract.output, "masked file"), (original, contract.original, "original")):
+    for source, digest, what in (
+        (masked, described.output, "masked file"),
+        (original, described.original, "original"),
+    ):
         try:
             found = source.digest
         except OSError as error:
@@ -157,21 +160,21 @@ def require_described(masked: Source, original: Source, contract: Contract) -> N
             )
 
 
-def _contracted(released: Records, source: Records, contract: Contract) -> _Fields:
+def _as_described(released: Records, source: Records, described: DescribedRelease) -> _Fields:
     """Fields as the manifest has them."""
-    lost = sorted({*contract.masked, *(() if contract.weight is None else (contract.weight,))} - {*source.columns})
+    lost = sorted({*described.masked, *(() if described.weight is None else (described.weight,))} - {*source.columns})
     if lost:
         raise UsageError(
             f"the manifest has the field {', '.join(lost)}, which the original does not have",
             where=str(source.source),
             hint="give the files and the manifest of one run of mask",
         )
-    solved = dict.fromkeys(name for name, *_ in contract.solved)
+    solved = dict.fromkeys(name for name, *_ in described.solved)
     notes = [
         f"{', '.join(solved)}: left out of block_k, as other fields give it in each record; masktron check, which "
         "has the rulebook, counts it where they do not"
     ]
-    return _Fields(contract.masked, contract.numeric, contract.weight, tuple(notes if solved else ()))
+    return _Fields(described.masked, described.numeric, described.weight, tuple(notes if solved else ()))
 
 
 def _declared(released: Records, source: Records, config: Config) -> _Fields:

@@ -11,7 +11,7 @@ from lxml import etree
 import masktron
 from masktron.engines.saxon import SaxonError, values
 from masktron.errors import InstallationError, ResourceError
-from masktron.evaluation.engines import describe
+from masktron.evaluation.programs import describe
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm

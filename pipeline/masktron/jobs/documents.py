@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from lxml import etree
 
 from masktron.config import did_you_mean
-from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash, same_file
+from masktron.jobs.rulebooks import documents_of_all_phases
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Check, Document, Rulebook
-from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.output_names import stem_of
 from masktron.sources.xml.parser import parse_tree, tree_parser
 
@@ -87,10 +87,7 @@ def bound(rulebook: Rulebook, given: Given) -> Rulebook:
 
 def _require_known(rulebook: Rulebook, names: list[str]) -> None:
     """Refuse a name that no rule of any phase has."""
-    try:
-        known = read_rules(rulebook.path, phase="#ALL").documents
-    except RulebookError:  # of a phase that is not the one in use, and can tell no names
-        known = rulebook.documents
+    known = documents_of_all_phases(rulebook)
     for name in names:
         if name in known:
             continue

@@ -20,6 +20,7 @@ from masktron.jobs.common import fired_notes, judging_stage, notes_of, require_f
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.planned_method import method_notes
+from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
 from masktron.methods.base import Method
 from masktron.methods.chosen import chosen
@@ -34,7 +35,6 @@ from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested,
 from masktron.roles import FieldFacts
 from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
-from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Records, Typed
 
 _MOST_TRIED = 5
@@ -65,7 +65,7 @@ def run_explain(
     config = config or Config()
     method = chosen(config.method, config.params, config.k).method
     if data is None:
-        rulebook = read_rules(rules, phase=config.phase)
+        rulebook = open_rulebook(rules, config.phase)
         edits = _with_patterns(rulebook, classify(rulebook))
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))

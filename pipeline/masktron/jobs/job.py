@@ -6,30 +6,33 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from masktron.classify import Edit, classify
-from masktron.config import AS_IT_SAYS, Reading, did_you_mean
+from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
-from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.request import EvaluationRequest, Kept
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
+from masktron.jobs.rulebooks import open_rulebook
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.context_paths import ANY, NamedPath, context_paths
 from masktron.rulebook.schema import Rulebook
-from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.formats import EarlyReader, open_source
 from masktron.sources.names import ContextNames, NameStep
+from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source
 
 _PARENT = re.compile(r"(?<![\w.:@$'\"-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?=/(?:[\w.-]+:)?([A-Za-z_][\w.-]*))")
 """The name of an element, and that of a child, as a path writes them."""
+_CHILD = re.compile(r"(?<![\w.:@$'\"/-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?![\w.:(-])")
+"""A name with which a relative path may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,13 @@ class Job:
             hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
         )
 
-    def beside(self, original: Path | None, reading: Reading, progress: Progress = no_progress) -> Source | None:
+    def beside(self, original: Path | None, reading: ReadOptions, progress: Progress = no_progress) -> Source | None:
         """Return another file whose records are called like those of this one; None where there is none.
 
         Parameters
         ----------
         original : Path or None
-        reading : Reading
+        reading : ReadOptions
             What the user says of both files.
         """
         if original is None:
@@ -78,43 +81,26 @@ class Job:
         named = replace(reading, record=self.source.layout.record_tag)
         return open_source(original, reading=named, contexts=context_names(self.rulebook), progress=progress)
 
-    def evaluate(
-        self,
-        original: Source | None,
-        progress: Progress,
-        *,
-        limit: int | None = 1000,
-        shown: Shown = NOTHING_SHOWN,
-        sink: Sink | None = None,
-        sunk: int | None = None,
-        keep_verdicts: bool = False,
-    ) -> Evaluation:
+    def evaluate(self, original: Source | None, progress: Progress, **kept: Unpack[Kept]) -> Evaluation:
         """Evaluate every rule on every record; see `masktron.evaluation.tiered`. Places are those of the file.
 
         Parameters
         ----------
         original : Source or None
             What ``document()`` in the rules means.
+        progress : callable
+        **kept
+            As in `EvaluationRequest`, but that verdicts are kept only where that is asked for.
         """
         stage = f"validating {self.source.path.name}"
-        if self.source.converted and sink is not None:
-            sink = self._placing(sink)
+        kept.setdefault("keep_verdicts", False)
+        if self.source.converted and (sink := kept.get("sink")) is not None:
+            kept["sink"] = self._placing(sink)
         if self.source.count is not None:
             expect(progress, stage, self.source.count)
         with self.source.blamed():
-            evaluation = evaluate(
-                EvaluationRequest.of(
-                    self.source,
-                    self.rulebook,
-                    original,
-                    limit=limit,
-                    shown=shown,
-                    sink=sink,
-                    sunk=sunk,
-                    keep_verdicts=keep_verdicts,
-                    progress=lambda done: progress(stage, done),
-                )
-            )
+            told = partial(progress, stage)
+            evaluation = evaluate(EvaluationRequest.of(self.source, self.rulebook, original, progress=told, **kept))
         if not self.source.converted:
             return evaluation
         return replace(evaluation, findings=tuple(map(self._placed, evaluation.findings)))
@@ -167,7 +153,7 @@ def open_job(
     data: Path,
     rules: Path,
     *,
-    reading: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
@@ -177,7 +163,7 @@ def open_job(
 
     Parameters
     ----------
-    reading : Reading
+    reading : ReadOptions
         What the user says of the file.
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
@@ -190,7 +176,7 @@ def open_job(
         One of them cannot be used.
     """
     progress(f"reading {rules.name}", 0)
-    rulebook = read_rules(rules, phase=phase)
+    rulebook = open_rulebook(rules, phase)
     source = open_source(data, reading=reading, contexts=context_names(rulebook), progress=progress, judge=judge)
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
@@ -216,6 +202,10 @@ def context_names(rulebook: Rulebook) -> ContextNames:
         *(check.test for check in rulebook.checks),
     ]
     parents = Counter(pair for text in expressions for pair in _PARENT.findall(text))
+    for rule in rules:  # what a rule on a single name reads may be its children
+        parents.update(
+            (rule.context.rpartition(":")[2], child) for one in rule.checks for child in _CHILD.findall(one.test)
+        )
     return ContextNames(
         tuple(dict.fromkeys(name for name in names if name)),
         tuple(filter(None, paths)),

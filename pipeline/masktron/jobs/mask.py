@@ -29,7 +29,7 @@ from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.methods.chosen import chosen
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
-from masktron.sources.formats import format_of
+from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names
 from masktron.sources.records import Records, Typed
 from masktron.write.atomic import atomic_path
@@ -82,7 +82,7 @@ def run_mask(
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
-    refuse_other_names(out, format_of(data, config.reading))
+    refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
     documents = {f"the document {name!r}": path for name, path in config.documents.items()}
     inputs = {"the original": data, "the rulebook": rules, **documents}

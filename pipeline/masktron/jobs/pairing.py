@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.errors import UsageError
 from masktron.sources.records import Column, Records
-from masktron.write.manifest import Contract
+from masktron.write.manifest import DescribedRelease
 
 UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED)
 """Roles of fields that masking leaves as they are."""
@@ -60,7 +60,7 @@ NOTHING_STATED = Stated()
 
 
 def paired(
-    released: Records, source: Records, contract: Contract | None, roles: Mapping[str, Role], stated: Stated
+    released: Records, source: Records, described: DescribedRelease | None, roles: Mapping[str, Role], stated: Stated
 ) -> Pairing:
     """Put each masked record beside its own original: by the manifest, as somebody said, or by a key.
 
@@ -69,8 +69,8 @@ def paired(
     UsageError
         The numbers of records do not fit, or an unmasked field differs in records that are said to belong together.
     """
-    if contract is not None:
-        return Pairing(_contracted(released, source, contract), True, "")
+    if described is not None:
+        return Pairing(_as_described(released, source, described), True, "")
     keys = _keys(released, source, roles)
     if stated.index is not None or stated.same_order:
         rows = np.arange(len(source)) if stated.index is None else stated.index
@@ -93,17 +93,17 @@ def paired(
     return Pairing(np.arange(len(source)), False, f"{UNPAIRED}; so only files as a whole are compared")
 
 
-def _contracted(released: Records, source: Records, contract: Contract) -> NDArray[np.intp]:
-    excluded = contract.excluded
+def _as_described(released: Records, source: Records, described: DescribedRelease) -> NDArray[np.intp]:
+    excluded = described.excluded
     rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
-    if len(rows) != len(released) or (contract.order is not None and len(contract.order) != len(rows)):
+    if len(rows) != len(released) or (described.order is not None and len(described.order) != len(rows)):
         raise UsageError(
             f"{len(released)} masked records for {len(source)} of the original"
             + (f", of which {len(excluded)} were left out" if excluded else ""),
             where=str(released.source),
             hint="give the files and the manifest of one run of mask",
         )
-    return rows if contract.order is None else rows[np.array(contract.order, dtype=np.intp)]
+    return rows if described.order is None else rows[np.array(described.order, dtype=np.intp)]
 
 
 def _require_as_many(released: Records, source: Records, n: int) -> None:

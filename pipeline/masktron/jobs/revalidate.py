@@ -20,10 +20,10 @@ from masktron.evaluation.cross_check import (
 )
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.not_compared import WHY
-from masktron.evaluation.oracle import Opinion, compare
 from masktron.evaluation.parallel import SMALL, EngineCounts, engine_name
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, engines_of
+from masktron.evaluation.second_opinion import Opinion, compare
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
 from masktron.jobs.job import Job

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, Reading, did_you_mean
+from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.report_reader import Shown
 from masktron.jobs.common import (
@@ -28,7 +28,7 @@ from masktron.jobs.untested import idle_conditions, may_be_untested, with_untest
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import ValidateResult, shown
-from masktron.sources.formats import EarlyReader
+from masktron.sources.opening import EarlyReader
 from masktron.sources.records import Field
 from masktron.thresholds import Threshold
 
@@ -43,7 +43,7 @@ def run_validate(
     original: Path | None = None,
     documents: Mapping[str, Path] | None = None,
     spare_documents: Collection[str] = (),
-    reading: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
     key: str | None = None,
     limit: int | None = 1000,
@@ -66,7 +66,7 @@ def run_validate(
         Other documents, by the names that the rules have for them.
     spare_documents : collection of str
         Names of those that no rule need read.
-    reading : Reading
+    reading : ReadOptions
         What the user says of the file, and of the original.
     phase : str, optional
     key : str, optional

@@ -21,7 +21,7 @@ class _Kernel:
     """
 
     def __init__(self, function: Callable[..., Any], *, cached: bool = False, **options: Any) -> None:
-        self.__doc__ = function.__doc__
+        self.__doc__, self.__module__ = function.__doc__, function.__module__
         self.__wrapped__ = function
         self._cached, self._options = cached, options
         self._compiled: Any = None
@@ -34,6 +34,9 @@ class _Kernel:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._compiled or self._made(), name)
+
+    def __reduce__(self) -> str:
+        return self.__wrapped__.__qualname__  # a copy, and what another process gets, is the kernel of this name
 
     def _made(self) -> Any:
         from numba import njit  # noqa: PLC0415 -- the one place that loads the compiler

@@ -14,8 +14,8 @@ from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Form, InDomain
 from masktron.evaluation.domains import domain_values
-from masktron.evaluation.engines import Original
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
+from masktron.evaluation.programs import Original
 from masktron.masking.file_values import FileValues
 from masktron.plan import Block, Plan
 from masktron.rulebook.schema import Rulebook

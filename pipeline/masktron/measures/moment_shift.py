@@ -64,16 +64,6 @@ class MomentShift:
     worst_drawn: Correlations | None
     worst_written: Correlations | None
 
-    @property
-    def correlation_drawn(self) -> float:
-        """Largest difference of a correlation as drawn to that of the original; 0 where there is no pair."""
-        return self.worst_drawn.drawn_off if self.worst_drawn else 0.0
-
-    @property
-    def correlation_written(self) -> float:
-        """Largest difference of a correlation as written to that of the original; 0 where there is no pair."""
-        return self.worst_written.written_off if self.worst_written else 0.0
-
 
 def moment_shift(
     original: NDArray[np.float64], drawn: NDArray[np.float64], written: NDArray[np.float64]

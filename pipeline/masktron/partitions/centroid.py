@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
+from masktron.partitions.cutting import in_file_order
 from masktron.partitions.kdcut import kd_cut
 
 type Stop = Literal["small", "counts", "spr", "rmsstd"]
@@ -73,7 +74,7 @@ def agglomerate(
         own = points[block], codes[block]
         labels[block] = start + _clusters(*own, records=records, distinct=distinct, stop=stop, limit=limit)
         start = int(labels[block].max()) + 1
-    return _in_order(join_small(points, labels, codes, records=records, distinct=distinct))
+    return in_file_order(join_small(points, labels, codes, records=records, distinct=distinct))
 
 
 def _clusters(
@@ -83,7 +84,7 @@ def _clusters(
     labels = np.arange(len(points))
     if stop != "small" and len(points) > 1:
         labels = _joined_up_to(points, codes, records, distinct, stop, limit)
-    return _in_order(join_small(points, labels, codes, records=records, distinct=distinct, closed=True))
+    return in_file_order(join_small(points, labels, codes, records=records, distinct=distinct, closed=True))
 
 
 def _joined_up_to(
@@ -242,12 +243,3 @@ def _nearest(targets: Floats, center: Floats, one: int | np.signedinteger[Any]) 
 def _some(codes: frozenset[int], most: int) -> frozenset[int]:
     """Return at most so many of the codes: nobody asks for more."""
     return codes if len(codes) <= most else frozenset(sorted(codes)[:most])
-
-
-def _in_order(labels: Labels) -> Labels:
-    """Number clusters by their first record."""
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    numbered: Labels = rank[codes]
-    return numbered

@@ -93,9 +93,9 @@ def compound(classes: Labels) -> Labels:
     return codes.reshape(-1).astype(np.intp)
 
 
-def class_counts(labels: Labels, codes: Labels, classes: int = 0) -> NDArray[np.intp]:
+def class_counts(labels: Labels, codes: Labels) -> NDArray[np.intp]:
     """Count the records of each class in each group, shape (g, c)."""
-    width = max(int(codes.max(initial=-1)) + 1, classes)
+    width = int(codes.max(initial=-1)) + 1
     groups = int(labels.max(initial=-1)) + 1
     return np.bincount(labels * width + codes, minlength=groups * width).reshape(groups, width)
 

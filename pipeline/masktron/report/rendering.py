@@ -13,11 +13,13 @@ from masktron.results import (
     AssessResult,
     CheckResult,
     CombineResult,
+    ConvertResult,
     DemoResult,
     DoctorResult,
     ExplainResult,
     JobResult,
     MaskResult,
+    MetadataResult,
     ValidateResult,
 )
 
@@ -30,8 +32,10 @@ TABLES = MappingProxyType(
         CheckResult: "check",
         AssessResult: "assess",
         CombineResult: "combine",
+        ConvertResult: "convert",
         DoctorResult: "doctor",
         DemoResult: "demo",
+        MetadataResult: "metadata",
     }
 )
 """The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""

@@ -35,7 +35,7 @@ def verdict(result: MaskResult) -> str:
 
 
 def _sentences(result: MaskResult) -> Iterator[str]:
-    unchanged = _figure(result, "unchanged")
+    unchanged = next((figure.value for figure in result.figures if figure.name == "unchanged"), math.nan)
     bare = unchanged == 100
     held = rules_held(result)
     yield f"{held[0].upper()}{held[1:]}{'' if bare else _protection(result)}."
@@ -155,10 +155,6 @@ def _unmasked(result: MaskResult) -> str:
 def _whole(result: MaskResult) -> bool:
     """Whether whole records come in groups of k."""
     return result.whole_record_k >= result.k
-
-
-def _figure(result: MaskResult, name: str) -> float:
-    return next((figure.value for figure in result.figures if figure.name == name), math.nan)
 
 
 def _percent(value: float) -> str:

@@ -9,12 +9,14 @@ from masktron.results.assess import AssessResult
 from masktron.results.block import BlockResult, CandidateResult, CutResult, SolvedResult
 from masktron.results.check import CheckResult
 from masktron.results.combine import CombineResult
+from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.doctor import DoctorResult, EngineProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
 from masktron.results.explain import ExplainResult, RuleExplanation
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
+from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
@@ -29,6 +31,7 @@ __all__ = [
     "CategoryResult",
     "CheckResult",
     "CombineResult",
+    "ConvertResult",
     "CorrelationResult",
     "CutResult",
     "DemoResult",
@@ -41,6 +44,7 @@ __all__ = [
     "FigureResult",
     "JobResult",
     "MaskResult",
+    "MetadataResult",
     "MomentResult",
     "RecordFinding",
     "RepairResult",

@@ -9,18 +9,7 @@ from types import MappingProxyType
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import Origin
 from masktron.xpath.lexer import LexicalError, NamedCall, Token, calls, tokenize
-
-FUNCTIONS_NAMESPACE = "http://www.w3.org/2005/xpath-functions"
-STANDARD_NAMESPACES: Mapping[str, str] = MappingProxyType(
-    {
-        "fn": FUNCTIONS_NAMESPACE,
-        "xs": "http://www.w3.org/2001/XMLSchema",
-        "math": f"{FUNCTIONS_NAMESPACE}/math",
-        "map": f"{FUNCTIONS_NAMESPACE}/map",
-        "array": f"{FUNCTIONS_NAMESPACE}/array",
-    }
-)
-"""Prefixes that XPath 2 and later know without a declaration, and all namespaces whose functions may be called."""
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
 
 _FORBIDDEN = (
     (
@@ -189,17 +178,6 @@ def _closing(tokens: Sequence[Token], at: int) -> int:
         if depth <= 0:
             return place
     return len(tokens)
-
-
-def expanded(name: str, namespaces: Mapping[str, str]) -> tuple[str, str]:
-    """Return namespace and local name of a function as it is called."""
-    if name.startswith("Q{"):
-        uri, _, local = name[2:].partition("}")
-        return uri.strip(), local
-    prefix, colon, local = name.rpartition(":")
-    if not colon:
-        return FUNCTIONS_NAMESPACE, local
-    return namespaces.get(prefix) or STANDARD_NAMESPACES.get(prefix, ""), local
 
 
 def _document(call: NamedCall, origin: Origin) -> DocumentCall:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from masktron.rulebook.forbidden import FUNCTIONS_NAMESPACE
 from masktron.rulebook.schema import XPathVersion
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 type Since = Literal["1.0", "2.0", "3.0", "3.1"]
 

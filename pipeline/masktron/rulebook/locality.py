@@ -13,10 +13,10 @@ from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.rulebook.analysis import context_of, once
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.xpath.context_match import ContextPath, Step
+from masktron.xpath.namespaces import with_standard
 from masktron.xpath.tokens import parse
 
 _AT_ROOT = -1
@@ -172,7 +172,7 @@ def why_not_local(
         The same answer for each variable in scope.
     """
     try:
-        token = parse(expression, {**STANDARD_NAMESPACES, **dict(namespaces)})
+        token = parse(expression, with_standard(namespaces))
     except RulebookError:
         return "the expression is not understood"
     try:

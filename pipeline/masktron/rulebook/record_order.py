@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from masktron.errors import RulebookError
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Rule, Rulebook
 from masktron.sources.records import Layout
+from masktron.xpath.namespaces import with_standard
 from masktron.xpath.tokens import parse
 
 AXES = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
@@ -45,7 +45,7 @@ def in_order_by(text: str, namespaces: Iterable[tuple[str, str]] = ()) -> tuple[
     Axes come last. An expression that cannot be read has nothing.
     """
     try:
-        token = parse(text, {**STANDARD_NAMESPACES, **dict(namespaces)})
+        token = parse(text, with_standard(namespaces))
     except RulebookError:
         return ()
     words = dict.fromkeys(_words(token))

@@ -258,7 +258,7 @@ class Rulebook:
         Those of them that are files of their own; what is not among them is the original.
     notes : tuple of str
         What was repaired on reading, for the user.
-    schema : object
+    pyschematron_schema : object
         pyschematron's resolved AST of the same rulebook, for its own validator; the ``fpi`` of each of its
         checks is ``masktron:INDEX`` with the index of our check.
     analyses : dict
@@ -275,7 +275,7 @@ class Rulebook:
     beside: tuple[Document, ...] = ()
     notes: tuple[str, ...] = ()
     about: About = About()
-    schema: Any = field(default=None, compare=False, repr=False)
+    pyschematron_schema: Any = field(default=None, compare=False, repr=False)
     analyses: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Rulebook], tuple[Any, ...]]:

@@ -8,8 +8,7 @@ stays where it is, is stationary for the true conditions.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from masktron.arrays import FloatColumns
 from masktron.constraints import Monomial
 from masktron.kernels.nearest_point import ProjectionOutcome, nearest_points
-from masktron.settle.grid import Grid
+from masktron.settle.grid import Grid, common_measure
 from masktron.settle.lattice import Search
 from masktron.settle.residual_rules import Condition, NumberComparison
 from masktron.settle.system import Recipe
@@ -263,12 +262,6 @@ def _room(
                 slopes[name] = slopes.get(name, Fraction(0)) + share
     paces = [abs(slope) * steps[name] for name, slope in slopes.items() if slope]
     fixed = exact and all(grids[name].digits is None for name, slope in slopes.items() if slope)
-    unit = _divisor(paces) if fixed else Fraction(0)
+    unit = common_measure(paces) if fixed else Fraction(0)
     strict = max(unit, min(paces, default=Fraction(0))) if condition.relation == "<" else Fraction(0)
     return _Room(float(unit), float(constant), float(cost + sum(paces, Fraction(0)) / 2), float(strict))
-
-
-def _divisor(paces: Sequence[Fraction]) -> Fraction:
-    """Return the greatest number of which all are multiples; 0 of none."""
-    common = math.lcm(*(pace.denominator for pace in paces))
-    return Fraction(math.gcd(*(int(pace * common) for pace in paces)), common)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -266,3 +266,14 @@ def scales(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.ndar
 
 def _places(lexeme: str) -> int:
     return len(lexeme.strip().partition(".")[2])
+
+
+def common_measure(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the largest number of which all are whole multiples; 0 if all are 0.
+
+    Theorem: whole multiples of the numbers add up to a total if and only if it is a multiple of this one. Proof: on
+    a common denominator the numbers are integers, and their integer combinations are the multiples of their greatest
+    common divisor (Bezout).
+    """
+    denominator = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(math.gcd(*(int(number * denominator) for number in numbers)), denominator)

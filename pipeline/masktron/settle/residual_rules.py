@@ -30,7 +30,7 @@ class NumberComparison:
     @property
     def linear(self) -> bool:
         """Whether no term has a product or a power."""
-        return all(not term.powers or (len(term.powers) == 1 and term.powers[0][1] == 1) for term in self.terms)
+        return all(term.linear for term in self.terms)
 
     @property
     def variables(self) -> frozenset[str]:
@@ -134,7 +134,7 @@ def met(condition: Condition, values: Mapping[str, Fraction]) -> bool:
     """Decide one condition as `satisfies` does."""
     match condition:
         case NumberComparison(terms=terms, relation=relation):
-            parts = [part for term in terms if (part := _monomial(term, values)) is not None]
+            parts = [part for term in terms if (part := term.at(values)) is not None]
             total = sum(parts, Fraction(0))
             if len(parts) < len(terms):
                 return False
@@ -186,15 +186,6 @@ def _met_columns(condition: Condition, columns: FloatColumns, count: int) -> NDA
             return np.ones(count, dtype=np.bool_)
         case _:
             assert_never(condition)
-
-
-def _monomial(term: Monomial, values: Mapping[str, Fraction]) -> Fraction | None:
-    result = term.coefficient
-    for name, power in term.powers:
-        if power < 0 and not values[name]:
-            return None
-        result *= values[name] if power == 1 else values[name] ** power
-    return result
 
 
 def related(total: Fraction, slack: Fraction, relation: Relation) -> bool:

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.classify.polynomial import solved_value
 from masktron.constraints import Monomial
 from masktron.settle.grid import Grid
 from masktron.settle.residual_rules import Condition, NumberComparison
@@ -43,7 +44,7 @@ class Equality:
     @property
     def linear(self) -> bool:
         """Whether no monomial has several variables or a power."""
-        return all(not m.powers or (len(m.powers) == 1 and m.powers[0][1] == 1) for m in self.monomials)
+        return all(monomial.linear for monomial in self.monomials)
 
     def without(self, pivot: str, other: Equality) -> Equality:
         """Eliminate a variable from a linear equality with the help of another linear one; unchanged without it."""
@@ -78,20 +79,7 @@ class Equality:
 
     def solve(self, pivot: str, values: Mapping[str, Fraction]) -> Fraction | None:
         """Return the value of the pivot that makes the equality true; None where it takes a division by zero."""
-        rest, factor = Fraction(0), Fraction(0)
-        for monomial in self.monomials:
-            others = monomial.coefficient
-            for name, power in monomial.powers:
-                if name == pivot:
-                    continue
-                if power < 0 and values[name] == 0:
-                    return None
-                others *= values[name] if power == 1 else values[name] ** power
-            if any(name == pivot for name, _ in monomial.powers):
-                factor = others
-            else:
-                rest += others
-        return -rest / factor if factor else None
+        return solved_value(((monomial.powers, monomial.coefficient) for monomial in self.monomials), pivot, values)
 
     def solve_columns(self, pivot: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return what `solve` gives for each row, in doubles; infinite or NaN where there is no solution."""

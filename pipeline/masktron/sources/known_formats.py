@@ -47,9 +47,11 @@ class Format:
 
 
 _TABLES = "masktron.sources.tables"
+_SEPARATED = tuple(f"{end}{packed}" for packed in ("", ".gz", ".zst") for end in (".csv", ".tsv", ".tab", ".psv"))
 _FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
+        Format("csv", _SEPARATED, "CSV", f"{_TABLES}.separated.csv_format", "CsvFormat"),
         Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
     )
@@ -73,6 +75,20 @@ def registered(added: Format) -> Iterator[None]:
         yield
     finally:
         del _FORMATS[added.name]
+
+
+def known_formats(name: str | None = None) -> tuple[Format, ...]:
+    """Return all formats, XML first, or the one of a name.
+
+    Raises
+    ------
+    UsageError
+        There is none of this name.
+    """
+    every = {XML: Format(XML, (".xml",), "XML, a record element for each record", "", ""), **_FORMATS}
+    if name is not None and name not in every:
+        raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, every))
+    return tuple(every.values()) if name is None else (every[name],)
 
 
 def format_names() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from masktron.errors import DocumentError, MasktronError
-from masktron.resources import resource
+from masktron.sources.known_formats import format_names
 
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive"),
@@ -42,11 +42,20 @@ _MAGIC = (
 _OLD_STATA = re.compile(rb"[\x6c-\x73][\x01\x02]\x01\x00")
 _ZIPPED = {".xlsx": "an Excel workbook", ".xlsm": "an Excel workbook", ".ods": "an OpenDocument spreadsheet"}
 _ZIPPED |= dict.fromkeys((".docx", ".odt"), "a text of a word processor")
-_READERS = {
+_FORMATS = {
     "CSV": "csv",
-    "JSON": "json",
     "Parquet": "parquet",
-    "Feather": "feather",
+    "Feather": "arrow",
+    "an SPSS file": "spss",
+    "a Stata file": "stata",
+    "a SAS file": "sas",
+    "an Excel workbook": "excel",
+    "an OpenDocument spreadsheet": "ods",
+    "an SQLite database": "sqlite",
+}
+"""What masktron calls a format, where it reads it."""
+_READERS = {
+    "JSON": "json",
     "an Excel workbook": "excel",
     "an OpenDocument spreadsheet": "excel",
     "an SPSS file": "spss",
@@ -54,6 +63,7 @@ _READERS = {
     "a SAS file": "sas",
 }
 """Functions of pandas."""
+_PACKED = frozenset({"a gzip archive", "a Zstandard archive"})
 _DELIMITERS = ",;\t|"
 _SEPARATED = frozenset({".csv", ".tsv", ".tab", ".psv"})
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")
@@ -78,18 +88,26 @@ def refuse_other_formats(head: bytes, path: Path, error: type[MasktronError]) ->
     found = format_of(head, path)
     if found is None:
         return
-    hint = _hint(found, path) if error is DocumentError or "archive" in found else "name an XML file"
+    other = "unpack it first" if "archive" in found else "name an XML file"
+    hint = _hint(found, path) if error is DocumentError else other
     raise error(f"this is {found}, not XML", where=str(path), hint=hint)
 
 
-def format_of(head: bytes, path: Path) -> str | None:
-    """Return what a file is that is no XML, by its first bytes; None where that is not known."""
+def magic_of(head: bytes, path: Path) -> str | None:
+    """Return what a file is whose first bytes are those of one format; None for text, and where that is not known."""
     suffix = path.suffix.lower()
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return _ZIPPED.get(suffix, name) if name == "a zip archive" else name
-    if _OLD_STATA.match(head) and suffix == ".dta":
-        return "a Stata file"
+    return "a Stata file" if _OLD_STATA.match(head) and suffix == ".dta" else None
+
+
+def format_of(head: bytes, path: Path) -> str | None:
+    """Return what a file is that is no XML, by its first bytes; None where that is not known."""
+    found = magic_of(head, path)
+    if found is not None:
+        return found
+    suffix = path.suffix.lower()
     text = _decoded(head)
     first = text.lstrip()[:1]
     if not first or first == "<" or _CONTROLS.search(text):
@@ -120,13 +138,15 @@ def _is_separated(text: str, suffix: str) -> bool:
 
 
 def _hint(found: str, path: Path) -> str:
+    known = _FORMATS.get(found)
+    if known in format_names():
+        return f'masktron reads it: --format {known} (format="{known}" in Python)'
+    if found in _PACKED:
+        return 'if CSV is in it, say --format csv (format="csv" in Python); else unpack it first'
     if "archive" in found:
         return "unpack it first"
     if found not in _READERS:
-        return "save the table as CSV, and see what masktron says of that"
+        return "save the table as CSV: masktron reads that"
     frame = f"pandas.read_{_READERS[found]}({path.name!r})"
     in_python = f'masktron.mask({frame}, "edits.sch", "masked.xml", k=5)'
-    if found != "CSV":
-        return f"in Python, give masktron the table: {in_python}; all commands take data frames there"
-    script = resource("sample_xml/convert_csv.py")
-    return f"convert it: python {script} {path} {path.with_suffix('.xml')}\n  or in Python: {in_python}"
+    return f"in Python, give masktron the table: {in_python}; all commands take data frames there"

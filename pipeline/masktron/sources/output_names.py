@@ -29,7 +29,7 @@ def stem_of(path: Path) -> str:
     return name[: len(name) - max(map(len, ends), default=0)]
 
 
-def refuse_other_names(out: Path, read: str) -> None:
+def refuse_other_names(out: Path, read: str, data: Path) -> None:
     """Refuse to give a masked file the name of another format than it will have.
 
     Parameters
@@ -37,6 +37,8 @@ def refuse_other_names(out: Path, read: str) -> None:
     out : Path
     read : str
         The format of the original.
+    data : Path
+        The original.
 
     Raises
     ------
@@ -45,6 +47,12 @@ def refuse_other_names(out: Path, read: str) -> None:
     writes = (XML,) if read == XML else table_format(read).writes
     found = format_of_name(out)
     if found in writes or (found is None and read == XML and out.suffix.lower() not in _FOREIGN):
+        if read != XML and (why := table_format(read).misnamed(data, out)):
+            raise UsageError(
+                f"{out.name!r} stands for another kind of file: {why}",
+                where=str(out),
+                hint=f"name it like {data.name}",
+            )
         return
     stands_for = f"format {found}" if found else _FOREIGN.get(out.suffix.lower(), "no format")
     names = [suffixes_of(name)[0] for name in writes]

@@ -51,10 +51,13 @@ class Source(ABC):
     ----------
     path : Path
         Where the file is; messages name it so.
+    metadata : Path or None
+        A description of its variables, which stands beside it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.metadata: Path | None = None
 
     @property
     def size(self) -> int:
@@ -88,9 +91,28 @@ class Source(ABC):
         """Number of records, where the survey tells it and columns can be evaluated; None for other files."""
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
-        """What the file says of its variables; nothing where a format does not."""
+    def own_variables(self) -> tuple[Variable, ...]:
+        """What the file itself says of its variables; nothing where a format does not."""
         return ()
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the file and the metadata beside it say of its variables.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The metadata cannot be read, or are those of another file.
+        """
+        if self.metadata is None:
+            return self.own_variables
+        from masktron.sources.metadata.described import (  # noqa: PLC0415 -- loads pyarrow
+            described_variables,
+            read_description,
+        )
+
+        fields = [field.name for field in self.layout.fields]
+        return described_variables(self.own_variables, fields, read_description(self.metadata), str(self.metadata))
 
     @abstractmethod
     def estimate(self) -> int:

@@ -23,7 +23,7 @@ class Variable:
     Attributes
     ----------
     name : str
-        As rules, settings and results have it: see `masktron.sources.tables.names.xml_name`.
+        As rules, settings and results have it: see `masktron.sources.tables.column_names.xml_name`.
     column : str
         As the file has it.
     label : str

@@ -80,8 +80,8 @@ def described_output(path: Path) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Contract:
-    """What `check` needs of a manifest.
+class DescribedRelease:
+    """A masked file as its manifest describes it: what `check` and `assess` need.
 
     Attributes
     ----------
@@ -149,8 +149,8 @@ class Contract:
         return tuple(name for name, digest in self.documents.items() if digest == self.original)
 
 
-def read_contract(path: Path) -> Contract:
-    """Read the contract from a manifest.
+def read_manifest(path: Path) -> DescribedRelease:
+    """Read what a manifest says of the masked file.
 
     Raises
     ------
@@ -165,15 +165,15 @@ def read_contract(path: Path) -> Contract:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
         raise UsageError(f"the manifest is not JSON: {reason}", where=str(path), hint=hint) from error
     try:
-        return _contract(_table({"the manifest": content}, "the manifest"))
+        return _described(_table({"the manifest": content}, "the manifest"))
     except KeyError as error:
         raise UsageError(f"not a manifest of masktron: {error} is missing", where=str(path), hint=hint) from error
     except (ValueError, TypeError) as error:
         raise UsageError(f"not a manifest of masktron: {error}", where=str(path), hint=hint) from error
 
 
-def _contract(content: Mapping[str, Any]) -> Contract:
-    """Build the contract; KeyError for what is missing, TypeError for a wrong type, ValueError for nonsense."""
+def _described(content: Mapping[str, Any]) -> DescribedRelease:
+    """Build it; KeyError for what is missing, TypeError for a wrong type, ValueError for nonsense."""
     if content["manifest_version"] != MANIFEST_VERSION:
         raise ValueError(f"its manifest_version is {content['manifest_version']!r}, not {MANIFEST_VERSION}")
     plan, result = _table(content, "plan"), _table(content, "result")
@@ -193,7 +193,7 @@ def _contract(content: Mapping[str, Any]) -> Contract:
     order = None if content["order"] is None else tuple(_list(content, "order", int))
     if order is not None and sorted(order) != list(range(len(order))):
         raise ValueError("the order of the records is not a permutation")
-    return Contract(
+    return DescribedRelease(
         output=_text(_table(content, "output"), "sha256"),
         original=_text(_table(content, "original"), "sha256"),
         rules=_text(_table(content, "rules"), "sha256"),

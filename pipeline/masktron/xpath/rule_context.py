@@ -79,7 +79,7 @@ def last_name(token: Any) -> str | None:
     return name_test(axis_of(predicates_of(step)[0])[1])[0]
 
 
-def context_names(context: str, scope: Scope) -> tuple[str, ...]:
+def matched_names(context: str, scope: Scope) -> tuple[str, ...]:
     """Return the names of the elements that a context matches, the document's root element left out.
 
     Raises

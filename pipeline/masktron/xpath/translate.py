@@ -1,4 +1,4 @@
-"""Translation of XPath expressions to the tree of `xpath_ir`.
+"""Translation of XPath expressions to the tree of `masktron.xpath.ir`.
 
 The translation knows the node in focus: the record, one of its fields, the document root, or nodes of other records.
 A path is followed step by step from there; a step that leads where the tree cannot follow makes the whole path
@@ -57,6 +57,7 @@ from masktron.xpath.ir import (
     Unknown,
     Variable,
 )
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 from masktron.xpath.tokens import parse
 
 __all__ = ["ROOT", "Scope", "translate", "translate_token"]
@@ -170,11 +171,7 @@ def _prefixed(token: Any, scope: Scope) -> Expression | None:
         return Cast(inner.symbol, translate_token(inner[0], scope)) if len(inner) == 1 else None
     if isinstance(inner, XPathFunction):
         prefix = str(token[0].value)
-        name = (
-            inner.symbol
-            if inner.namespace == "http://www.w3.org/2005/xpath-functions"
-            else f"{prefix}:{inner.symbol}"
-        )
+        name = inner.symbol if inner.namespace == FUNCTIONS_NAMESPACE else f"{prefix}:{inner.symbol}"
         return _call(name, inner, scope)
     return _path(token, scope)
 

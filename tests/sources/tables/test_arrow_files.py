@@ -25,8 +25,8 @@ from masktron.config import Kind, load_config
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.source import Source
-from masktron.sources.tables.table import Release, Table
 from masktron.sources.tables.table_format import TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
 from paths import RULES, SAMPLES
 
@@ -57,7 +57,7 @@ def _written(path: Path, cells: pa.Table | None = None, rows: list[int] | None =
     if cells is None:
         cells = pa.table({name: table.cells[name].take(pa.array(taken)) for name in table.cells.column_names})
     out = path.with_name(f"out{path.suffix}")
-    form.write(out, Release(table, cells, taken))
+    form.write(out, TableRelease(table, cells, taken))
     return out
 
 
@@ -280,7 +280,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="parquet cannot hold this table"):
         _format(Path("x.parquet")).create(tmp_path / "out.parquet", table, {})
     with pytest.raises(UsageError, match="no column is left"):
-        _format(path).write(tmp_path / "out.feather", Release(table, pa.table({}), np.arange(1)))
+        _format(path).write(tmp_path / "out.feather", TableRelease(table, pa.table({}), np.arange(1)))
 
 
 @pytest.mark.parametrize("end", ENDS)

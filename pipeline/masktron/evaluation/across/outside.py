@@ -7,10 +7,10 @@ from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.evaluation.across.paths import Map, Spot, called
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.schema import Rule, Rulebook, ValueOf
 from masktron.xpath.context_match import parse_context
 from masktron.xpath.lexer import tokenize, variables
+from masktron.xpath.namespaces import with_standard
 from masktron.xpath.tokens import parse
 
 _WORDS = (
@@ -73,7 +73,7 @@ def _local(name: str | None) -> str:
 
 def _reads_nothing(expression: str, rulebook: Rulebook, lets: Mapping[str, str], map_: Map) -> bool:
     try:
-        token = parse(expression, {**STANDARD_NAMESPACES, **dict(rulebook.namespaces)})
+        token = parse(expression, with_standard(rulebook.namespaces))
     except RulebookError:
         return False
     if not _harmless(token, map_):

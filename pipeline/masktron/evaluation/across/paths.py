@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from masktron.rulebook.forbidden import FUNCTIONS_NAMESPACE
 from masktron.sources.records import Layout
 from masktron.xpath.lexer import tokenize
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 type PathOrigin = Literal["focus", "root", "current", "document", "variable"]
 _FORWARD = frozenset({"child", "attribute", "descendant", "descendant-or-self", "self"})

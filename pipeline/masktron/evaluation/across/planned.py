@@ -31,10 +31,10 @@ from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
 from masktron.evaluation.across.survey import AggregateSurvey
 from masktron.evaluation.stylesheet import needs_saxon
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook, ValueOf
 from masktron.sources.records import Layout
+from masktron.xpath.namespaces import STANDARD_NAMESPACES
 
 type ConstantValue = int | float | bool | None
 """Of an aggregate that is the same for all records; None is the empty sequence."""

@@ -13,9 +13,9 @@ from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import TextPlace
 from masktron.evaluation.across.selection import RecordSource
 from masktron.rulebook.analysis import context_of
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.xpath.context_match import ContextPath
+from masktron.xpath.namespaces import with_standard
 from masktron.xpath.tokens import parse, repair
 
 
@@ -36,7 +36,7 @@ class AggregateSurvey:
         self.bases: dict[tuple[int, int], Spot] = {}
         self.reasons: dict[TextPlace, str] = {}
         self._rulebook = rulebook
-        self._namespaces = {**STANDARD_NAMESPACES, **dict(rulebook.namespaces)}
+        self._namespaces = with_standard(rulebook.namespaces)
         self._map = maps["file"]
         around = Surroundings(
             rulebook.version,

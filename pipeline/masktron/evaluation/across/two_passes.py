@@ -12,10 +12,10 @@ from masktron.evaluation.across.engine import BatchJudge, ColumnJudge, EngineJud
 from masktron.evaluation.across.gathering import Across, plan_across
 from masktron.evaluation.across.selection import RecordSource
 from masktron.evaluation.deferral import DocumentFrame
-from masktron.evaluation.engines import Documents
 from masktron.evaluation.exact import BatchEvaluator, report_whole
 from masktron.evaluation.findings import HandedBack
 from masktron.evaluation.outcome_cache import OutcomeCache
+from masktron.evaluation.programs import Documents
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.runner import Runner, runs_of, usual_engine
 from masktron.evaluation.stylesheet import EngineName

@@ -35,8 +35,6 @@ from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.string_items import at_most_one, atomized
 from masktron.evaluation.columns.xpath2_positions import at_position, backwards, from_position, inserted, without
 
-FUNCTION_NAMESPACE = "http://www.w3.org/2005/xpath-functions"
-
 
 @dataclass(frozen=True, slots=True)
 class Function:

@@ -9,13 +9,10 @@ from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.xpath2_expressions import evaluate
+from masktron.xpath.namespaces import STANDARD_NAMESPACES
 from masktron.xpath.tokens import parse
 
-_STANDARD = (
-    ("xs", "http://www.w3.org/2001/XMLSchema"),
-    ("fn", "http://www.w3.org/2005/xpath-functions"),
-    ("math", "http://www.w3.org/2005/xpath-functions/math"),
-)
+_STANDARD = tuple((prefix, STANDARD_NAMESPACES[prefix]) for prefix in ("xs", "fn", "math"))
 
 
 def _parsed(source: str, scope: ColumnScope) -> Any:

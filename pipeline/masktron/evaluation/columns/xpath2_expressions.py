@@ -21,7 +21,7 @@ from masktron.evaluation.columns.comparisons import (
     general,
     holding,
 )
-from masktron.evaluation.columns.function_table import FUNCTION_NAMESPACE, call
+from masktron.evaluation.columns.function_table import call
 from masktron.evaluation.columns.items import (
     NO,
     Bools,
@@ -64,9 +64,10 @@ from masktron.evaluation.columns.xpath2_steps import (
     self_node,
     text_node,
 )
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
 
-_SCHEMA = "http://www.w3.org/2001/XMLSchema"
-_MATH = f"{FUNCTION_NAMESPACE}/math"
+_SCHEMA = STANDARD_NAMESPACES["xs"]
+_MATH = f"{FUNCTIONS_NAMESPACE}/math"
 _MAX_STEPS = 256
 _MAX_RANGE = 1024
 _KIND_TESTS = ("text", "node", "element", "attribute", "comment", "processing-instruction", "document-node")
@@ -121,7 +122,7 @@ def _prefixed(token: Any, state: State) -> Items:
         return children(rest.value, uri, state, attribute=False)
     if uri == _SCHEMA and "constructor" in str(rest.label) and len(rest) == 1:
         return cast(evaluate(rest[0], state), rest.symbol, state.source, optional=True)
-    if uri == FUNCTION_NAMESPACE and "function" in str(rest.label):
+    if uri == FUNCTIONS_NAMESPACE and "function" in str(rest.label):
         return _function(rest.symbol, list(rest), state)
     if uri == _MATH and rest.symbol == "sqrt" and len(rest) == 1:
         return square_root(evaluate(rest[0], state), state.source)
@@ -337,7 +338,7 @@ def _concatenated(token: Any, state: State) -> Items:
 
 def _arrow(token: Any, state: State) -> Items:
     function = token[1]
-    if function.symbol == ":" and namespace_of(str(function[0].value), state.scope) == FUNCTION_NAMESPACE:
+    if function.symbol == ":" and namespace_of(str(function[0].value), state.scope) == FUNCTIONS_NAMESPACE:
         function = function[1]
     if "function" not in str(function.label) or function.symbol == "current" or len(token) != 3:
         raise NotColumnar("an arrow to what is no function of the standard")

@@ -20,7 +20,7 @@ from masktron.evaluation.columns.items import (
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.state import State, node_at
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES
+from masktron.xpath.namespaces import STANDARD_NAMESPACES
 
 
 def namespace_of(prefix: str, scope: ColumnScope) -> str | None:

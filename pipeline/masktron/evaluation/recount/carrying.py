@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import PREFIX, fraction_of
-from masktron.evaluation.engines import Guard
+from masktron.evaluation.programs import Guard
 from masktron.evaluation.recount.aggregates import Recounted
 from masktron.evaluation.recount.field_values import PrefixedNames
 from masktron.evaluation.worker_pool import RefusedError

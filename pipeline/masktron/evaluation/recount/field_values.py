@@ -13,16 +13,16 @@ import numpy as np
 from lxml import etree
 
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, RecordSource
-from masktron.evaluation.engines import Guard, Program, compile_program
 from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.programs import Guard, Program, compile_program
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook, XPathVersion
-from masktron.rulebook.schematron.expressions import XSL
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, framed_test
+from masktron.xpath.namespaces import XSL
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
 type ReadAs = Literal["text", "normal", "number", "there"]

@@ -16,9 +16,9 @@ from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.recognise import Hole
 from masktron.evaluation.across.rewrite import TextPlace, filled
 from masktron.evaluation.across.selection import Aggregate, RecordSource
-from masktron.evaluation.engines import Documents, Original, compile_program
 from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.programs import Documents, Original, compile_program
 from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
 from masktron.evaluation.recount.field_values import FieldValues, Reader, Wanted, program_of, wanted_of

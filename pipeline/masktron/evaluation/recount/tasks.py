@@ -11,9 +11,9 @@ from typing import Any
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.selection import RecordSource
-from masktron.evaluation.engines import EngineError, NotFramedError, Program
 from masktron.evaluation.events import Events
 from masktron.evaluation.parallel import EngineCounts, Sum
+from masktron.evaluation.programs import EngineError, NotFramedError, Program
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.recount.sample import Kin, Tried, proved

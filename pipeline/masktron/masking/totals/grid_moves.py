@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from masktron.constraints import Atom, Form, Linear, Monomial, Polynomial, Product
-from masktron.masking.totals.step_counts import common_measure
-from masktron.settle.grid import LONG, Grid
+from masktron.settle.grid import LONG, Grid, common_measure
 from masktron.settle.system import Equality, Recipe
 from masktron.sources.records import Column
 

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from masktron.settle.grid import common_measure
+
 REPEATED = 8
 """Steps of one kind that are taken at a time."""
 MULTIPLES = 700
@@ -213,17 +215,6 @@ def even_steps(steps: Sequence[StepKind], wanted: Sequence[ShiftRange]) -> list[
     if found.x is None:
         return None
     return [math.floor(x + 1e-9) for x in found.x[:-1]]
-
-
-def common_measure(numbers: Sequence[Fraction]) -> Fraction:
-    """Return the largest number of which all are whole multiples; 0 if all are 0.
-
-    Theorem: whole multiples of the numbers add up to a total if and only if it is a multiple of this one. Proof: on
-    a common denominator the numbers are integers, and their integer combinations are the multiples of their greatest
-    common divisor (Bezout).
-    """
-    denominator = math.lcm(*(number.denominator for number in numbers))
-    return Fraction(math.gcd(*(int(number * denominator) for number in numbers)), denominator)
 
 
 def _unit(steps: Sequence[StepKind], interval: ShiftRange, at: int) -> Fraction:

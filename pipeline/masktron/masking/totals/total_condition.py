@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.constraints import Relation, Tally
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.totals.step_counts import common_measure
-from masktron.settle.grid import LONG
+from masktron.settle.grid import LONG, common_measure
 from masktron.sources.lexical import parse_number
 
 type TextColumns = Mapping[str, NDArray[np.object_]]

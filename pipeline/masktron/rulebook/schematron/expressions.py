@@ -13,13 +13,13 @@ from lxml import etree
 
 from masktron.config import did_you_mean
 from masktron.engines.saxon import SaxonError, Stylesheet
-from masktron.rulebook.forbidden import STANDARD_NAMESPACES, expanded, screen, syntax_error
+from masktron.rulebook.forbidden import screen, syntax_error
 from masktron.rulebook.functions import FUNCTIONS, how_to_declare, in_version, since
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
 from masktron.xpath.advice import advice
 from masktron.xpath.lexer import calls, rename_variables, tokenize, variables
+from masktron.xpath.namespaces import XSL, declarations, expanded
 
-XSL = "http://www.w3.org/1999/XSL/Transform"
 _FUNCTIONS_1 = frozenset(name for name, first in FUNCTIONS.items() if first == "1.0")
 _KEYWORDS_1 = frozenset({"and", "or", "div", "mod", "node", "text", "comment", "processing-instruction"})
 
@@ -200,12 +200,6 @@ def _function_hint(name: str) -> str:
         return f'{said}: put queryBinding="xslt2" on the schema'
     close = did_you_mean(name, sorted(_FUNCTIONS_1))
     return close if close.endswith("?") else "check the spelling"
-
-
-def declarations(namespaces: Collection[tuple[str, str]]) -> str:
-    """Return the namespace declarations for expressions of a rulebook."""
-    bound = {**STANDARD_NAMESPACES, **dict(namespaces)}
-    return " ".join(f"xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in sorted(bound.items()))
 
 
 def _compile_2(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str, str], ...]) -> None:

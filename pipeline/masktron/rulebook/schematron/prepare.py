@@ -8,7 +8,7 @@ from lxml import etree
 
 from masktron.rulebook.schematron.inclusions import ISO, MARK, iso_children
 from masktron.rulebook.schematron.notes import FPI, WORD, Templates, longest
-from masktron.rulebook.schematron.structure import is_true, name_of
+from masktron.rulebook.schematron.structure import is_abstract, name_of
 
 GROUP = "{urn:masktron:origin}group"
 """Attribute of a pattern that was written as a group."""
@@ -31,14 +31,14 @@ def prepare(schema: etree._Element) -> Templates:
         if element.get("fpi") is not None:
             element.set(FPI, element.get("fpi", ""))
         element.set("fpi", element.get(MARK, ""))
-        if is_true(element, "abstract"):
+        if is_abstract(element):
             element.set("abstract", "true")
         for scope in ("diagnostics", "properties"):
             if element.get(scope) is not None:
                 element.set(scope, " ".join(element.get(scope, "").split()))
     templates = Templates()
     for abstract in iso_children(schema, "pattern"):
-        if not is_true(abstract, "abstract"):
+        if not is_abstract(abstract):
             continue
         instances = [p for p in iso_children(schema, "pattern") if p.get("is-a") == abstract.get("id")]
         _give_defaults(abstract, instances)

@@ -76,7 +76,7 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
         patterns=patterns,
         notes=tuple(sources.notes),
         about=about,
-        schema=resolved,
+        pyschematron_schema=resolved,
     )
     compile_all(rulebook)
     return replace(rulebook, documents=tuple(dict.fromkeys(call.uri for call in _documents(rulebook))))

@@ -37,9 +37,9 @@ def name_of(element: etree._Element) -> str:
     return etree.QName(element).localname
 
 
-def is_true(element: etree._Element, attribute: str) -> bool:
-    """Return whether a boolean attribute is set."""
-    return element.get(attribute, "").strip() in ("true", "1")
+def is_abstract(element: etree._Element) -> bool:
+    """Return whether a pattern or a rule is declared as abstract."""
+    return element.get("abstract", "").strip() in ("true", "1")
 
 
 def check_structure(schema: etree._Element, sources: IncludedFiles) -> None:
@@ -74,7 +74,7 @@ def _check_active(active: etree._Element, schema: etree._Element, sources: Inclu
     named = next((p for p in iso_children(schema, *SETS) if p.get("id") == wanted), None)
     if named is None:
         raise RulebookError(f"no pattern has the id {wanted!r}", where=str(sources.origin(active)))
-    if is_true(named, "abstract"):
+    if is_abstract(named):
         raise RulebookError(
             f"the {name_of(named)} {wanted!r} is abstract and cannot be active",
             where=str(sources.origin(active)),
@@ -97,7 +97,7 @@ def _check_notes(
 
 
 def _check_shared_rule(rule: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
-    if not is_true(rule, "abstract"):
+    if not is_abstract(rule):
         raise RulebookError(
             "a rule in <rules> is not abstract", where=str(sources.origin(rule)), hint='write abstract="true"'
         )
@@ -172,14 +172,14 @@ def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: Inc
     where = str(sources.origin(pattern))
     target = pattern.get("is-a")
     _check_parameters(pattern, sources)
-    if is_true(pattern, "abstract"):
+    if is_abstract(pattern):
         if not pattern.get("id"):
             raise RulebookError(f"an abstract {name_of(pattern)} has no id", where=where)
         if target is not None:
             raise RulebookError(f"a {name_of(pattern)} is abstract and an instance (is-a) at once", where=where)
     if target is not None:
         _check_instance(pattern, target, schema, sources)
-    elif next(iso_children(pattern, "param"), None) is not None and not is_true(pattern, "abstract"):
+    elif next(iso_children(pattern, "param"), None) is not None and not is_abstract(pattern):
         raise RulebookError("<param> without is-a", where=where, hint="parameters belong to an instance")
     for rule in iso_children(pattern, "rule"):
         _check_rule(rule, schema, sources)
@@ -192,7 +192,7 @@ def _check_parameters(pattern: etree._Element, sources: IncludedFiles) -> None:
         if name in names:
             raise RulebookError(f"the parameter {name!r} is given twice", where=str(sources.origin(param)))
         names.add(name)
-    for let in pattern.iter(f"{{{ISO}}}let") if is_true(pattern, "abstract") else ():
+    for let in pattern.iter(f"{{{ISO}}}let") if is_abstract(pattern) else ():
         if let.get("name", "").strip() in names:
             raise RulebookError(
                 f"${let.get('name')} is a variable and a parameter of one {name_of(pattern)}",
@@ -204,7 +204,7 @@ def _check_parameters(pattern: etree._Element, sources: IncludedFiles) -> None:
 def _check_instance(pattern: etree._Element, target: str, schema: etree._Element, sources: IncludedFiles) -> None:
     where = str(sources.origin(pattern))
     name = name_of(pattern)
-    abstract = {p.get("id", ""): p for p in iso_children(schema, name) if is_true(p, "abstract")}
+    abstract = {p.get("id", ""): p for p in iso_children(schema, name) if is_abstract(p)}
     if target not in abstract:
         raise RulebookError(
             f"is-a names no abstract {name}: {target!r}",
@@ -244,7 +244,7 @@ def _check_given(pattern: etree._Element, abstract: etree._Element, sources: Inc
 def _check_rule(rule: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     where = str(sources.origin(rule))
     context = rule.get("context")
-    if is_true(rule, "abstract"):
+    if is_abstract(rule):
         if context is not None:
             raise RulebookError("an abstract rule has a context", where=where)
         if not rule.get("id"):
@@ -299,7 +299,7 @@ def expanded(
 
 def _abstract_rule(extends: etree._Element, schema: etree._Element, sources: IncludedFiles) -> etree._Element:
     wanted = extends.get("rule")
-    rules = [r for r in schema.iter(f"{{{ISO}}}rule") if is_true(r, "abstract")]
+    rules = [r for r in schema.iter(f"{{{ISO}}}rule") if is_abstract(r)]
     for rule in rules:
         if rule.get("id") == wanted:
             return rule

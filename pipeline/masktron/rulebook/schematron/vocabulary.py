@@ -21,9 +21,10 @@ from masktron.rulebook.schematron.terms import (
     OLDER,
     Term,
 )
+from masktron.xpath.namespaces import XSL
 
 _XML = "http://www.w3.org/XML/1998/namespace"
-_PROGRAMS = frozenset({"http://www.w3.org/1999/XSL/Transform", "http://www.w3.org/2012/xquery"})
+_PROGRAMS = frozenset({XSL, "http://www.w3.org/2012/xquery"})
 """What is foreign and would change what rules mean."""
 _REFUSED = frozenset({("pattern", "documents"), ("group", "documents"), ("let", "as")})
 """Attributes that are refused wherever they stand; the others are refused where they are read."""

@@ -27,9 +27,9 @@ from masktron.sources.tables.arrow_lexemes import (
     values_of,
 )
 from masktron.sources.tables.arrow_objects import object_rows
-from masktron.sources.tables.names import xml_names
-from masktron.sources.tables.table import Release, Table
-from masktron.sources.tables.table_format import Options, Row, SecondReading, TableFormat
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _ROWS = 1 << 14
@@ -101,7 +101,7 @@ class _ArrowTyped(TableFormat):
         found = table_of(values, where, ArrowCarried(values, way))
         return replace(found, notes=(*found.notes, *_metadata_notes(values.schema)))
 
-    def write(self, target: Path, release: Release) -> None:
+    def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
         carried: ArrowCarried = release.original.carried
         if not release.cells.num_columns:
@@ -168,7 +168,7 @@ class ParquetFormat(_ArrowTyped):
         """Read the file row group by row group, as objects of Python."""
         del table
 
-        def rows() -> Iterator[Row]:
+        def rows() -> Iterator[LexemeRow]:
             with pq.ParquetFile(path) as again:
                 for batch in again.iter_batches(_ROWS):
                     yield from object_rows(batch)
@@ -214,7 +214,7 @@ class ArrowFormat(_ArrowTyped):
         with _opened(path) as reader:
             names = tuple(reader.schema.names)
 
-        def rows() -> Iterator[Row]:
+        def rows() -> Iterator[LexemeRow]:
             with _opened(path) as again:
                 for batch in _batches(again):
                     for start in range(0, batch.num_rows, _ROWS):
@@ -377,7 +377,7 @@ def _counted(index: dict[str, Any], rows: int) -> dict[str, Any]:
     return index if size == rows else {**index, "stop": index.get("start", 0) + rows * step}
 
 
-def released_values(release: Release, values: pa.Table) -> pa.Table:
+def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
     """Return the typed columns that are released: a cell that has not changed keeps its very value.
 
     Raises

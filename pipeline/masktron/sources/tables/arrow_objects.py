@@ -15,14 +15,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from masktron.sources.tables.table_format import Row
+from masktron.sources.tables.table_format import LexemeRow
 
 _LONGEST = 40
 _FORMATS = {16: ("e", 5), 32: ("f", 9)}
 """How `struct` packs a binary fraction, and the most digits that tell it from any other, by its bits."""
 
 
-def object_rows(batch: pa.RecordBatch) -> Iterator[Row]:
+def object_rows(batch: pa.RecordBatch) -> Iterator[LexemeRow]:
     """Write the values of a batch, row by row; None where one is missing."""
     return zip(*map(_column, batch.columns), strict=True)
 

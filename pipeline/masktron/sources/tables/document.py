@@ -6,7 +6,6 @@ record and the elements are called, the rules say where they say it: `twin_names
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,9 +14,8 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import DocumentError
-from masktron.scratch import create_private
 from masktron.sources.names import ContextNames, NameStep
-from masktron.sources.tables.names import xml_name
+from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.table_format import SecondReading
 
 ROOT, RECORD = "Data", "Record"
@@ -73,25 +71,27 @@ def twin_names(columns: Collection[str], record: str | None, contexts: ContextNa
             path.pop()
         if path and not (rooted and len(path) == 1) and local in (None, path[-1][1]):
             found[tuple(path)] += 1
-    children = {child for (_, child), _ in contexts.parents}
     named: Counter[NameStep] = Counter()
     for named_path, times in found.items():
         named[named_path[-1]] += times
+    # what has a record for a child stands above it
+    records = {step[1] for step in named} | {RECORD}
+    for (parent, child), _ in contexts.parents:
+        if child in records and child not in (parent, *columns):
+            named = Counter({step: times for step, times in named.items() if step[1] != parent})
     if not named:
-        return TwinNames(record=local or RECORD, space=space)
+        above = tuple(parent for (parent, child), _ in contexts.parents if child == (local or RECORD))[:1]
+        return TwinNames(above or (ROOT,), local or RECORD, space)
     chosen = next((step for step in named if step[1] == RECORD), max(named, key=named.__getitem__))
     above = tuple(local for path in found if path[-1] == chosen for _, local in path[:-1])
     if not above:
-        # what the paths of the rules have above it, or a context of its own that is below nothing
-        above = tuple(parent for (parent, child), _ in contexts.parents if child == chosen[1])[:1]
-    if not above:
-        others = [local for _, local in named if local != chosen[1] and local not in children]
-        above = tuple(others[:1])
+        parents = [parent for (parent, child), _ in contexts.parents if child == chosen[1]]
+        above = tuple(parents[:1])
     return TwinNames(above or (ROOT,), chosen[1], chosen[0])
 
 
 def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:
-    """Write the document, for its owner alone.
+    """Write the document.
 
     Raises
     ------
@@ -99,7 +99,6 @@ def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str)
         A cell holds a character that XML forbids, or a row has not one cell for each column.
     """
     tags = [xml_name(column) for column in reading.columns]
-    os.close(create_private(path))
     space = f" xmlns={quoteattr(names.space)}" if names.space else ""
     head = "".join(f"<{name}{space if at == 0 else ''}>" for at, name in enumerate(names.above))
     tail = "".join(f"</{name}>" for name in reversed(names.above))

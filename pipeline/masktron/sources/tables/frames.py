@@ -12,7 +12,7 @@ import pyarrow.ipc
 from masktron.errors import UsageError, ViolationError
 from masktron.scratch import create_private
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of
-from masktron.sources.tables.names import xml_name
+from masktron.sources.tables.column_names import xml_name
 
 
 @runtime_checkable

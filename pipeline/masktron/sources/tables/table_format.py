@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import ClassVar
 
 from masktron.errors import UsageError
-from masktron.sources.tables.table import Release, Table
+from masktron.sources.tables.table_model import Table, TableRelease
 
-type Row = Sequence[str | None]
+type LexemeRow = Sequence[str | None]
 """Lexemes of a record, None where it has no value."""
 type Options = Mapping[str, str]
 """What a user says of a file, by the name of the option."""
@@ -31,7 +31,7 @@ class SecondReading:
     """
 
     columns: tuple[str, ...]
-    rows: Iterator[Row]
+    rows: Iterator[LexemeRow]
 
 
 class TableFormat(ABC):
@@ -81,7 +81,7 @@ class TableFormat(ABC):
         """
 
     @abstractmethod
-    def write(self, target: Path, release: Release) -> None:
+    def write(self, target: Path, release: TableRelease) -> None:
         """Write a file like the original, in which cells that have not changed are as they were.
 
         Raises
@@ -102,22 +102,32 @@ class TableFormat(ABC):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what of a table `create` does not write, in sentences; a value is never among it."""
-        if table.title:
-            yield "the title of the file"
-        for what, lost in (
-            ("labels of variables", [v.column for v in table.variables if v.label]),
-            ("labels of values", [v.column for v in table.variables if v.labels]),
-            ("which codes mean 'missing'", [v.column for v in table.variables if v.missing]),
-            ("which variable is the weight", [v.column for v in table.variables if v.weight]),
-            ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
-        ):
-            if lost:
-                yield f"{what}: {', '.join(lost)}"
+        yield from described_by(table)
+
+    def misnamed(self, data: Path, out: Path) -> str:
+        """Say why a file like `data` is not to be named `out`, though that is a name of this format; or nothing."""
+        del data, out
+        return ""
 
     def line_of(self, table: Table, record: int) -> int:
         """Return the line or row, from 1, in which a record stands as a user sees it in the file."""
         del table
         return record + 1
+
+
+def described_by(table: Table) -> Iterator[str]:
+    """Name what is said of the variables of a table beside their values."""
+    if table.title:
+        yield "the title of the file"
+    for what, lost in (
+        ("labels of variables", [v.column for v in table.variables if v.label]),
+        ("labels of values", [v.column for v in table.variables if v.labels]),
+        ("which codes mean 'missing'", [v.column for v in table.variables if v.missing]),
+        ("which variable is the weight", [v.column for v in table.variables if v.weight]),
+        ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
+    ):
+        if lost:
+            yield f"{what}: {', '.join(lost)}"
 
 
 def library(module: str, extra: str, what: str) -> ModuleType:

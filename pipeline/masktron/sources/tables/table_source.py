@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import weakref
 from collections.abc import Collection, Generator, Mapping
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import private_folder
+from masktron.scratch import create_private, private_folder
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.sources.tables.document import FIRST_LINE, TwinNames, twin_names, write_twin
-from masktron.sources.tables.table import Release, Table
 from masktron.sources.tables.table_format import Options, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 from masktron.sources.xml.xml_source import XmlSource
 
@@ -72,7 +73,7 @@ class TableSource(Source):
         return self.format.read(self.path, self._options)
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def own_variables(self) -> tuple[Variable, ...]:
         """What the file says of its columns."""
         return self.table.variables
 
@@ -86,6 +87,7 @@ class TableSource(Source):
         table = self.table
         folder = self._held.enter_context(private_folder())
         path = folder / "document.xml"
+        os.close(create_private(path))
         write_twin(path, self.format.read_again(self.path, table), self.twin, str(self.path))
         document = XmlSource(path, record=self.twin.record, progress=self._progress)
         with self._naming_the_file(path):
@@ -204,7 +206,7 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        self.format.write(target, Release(self.table, pa.table(cells), rows))
+        self.format.write(target, TableRelease(self.table, pa.table(cells), rows))
         told(size, size)
         return len(rows)
 

@@ -1,4 +1,4 @@
-"""The two engines that decide: a stylesheet compiled once, run on many documents."""
+"""The two engines that decide: a stylesheet becomes a program once, which is run on many documents."""
 
 from __future__ import annotations
 

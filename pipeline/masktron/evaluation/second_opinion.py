@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
 from masktron.evaluation.deviations import Deviation, explanations
-from masktron.evaluation.engines import Guard
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.not_compared import not_compared, without
+from masktron.evaluation.programs import Guard
 from masktron.evaluation.pyschematron_validator import PyschematronValidator
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.traits import Oddity, ParsedCheck, names, oddities_of, oddity, read
@@ -171,7 +171,7 @@ def evaluate_with_pyschematron(
         If the file cannot be read.
     """
     path, rulebook, layout = request.path, request.rulebook, request.layout
-    if rulebook.schema is None:
+    if rulebook.pyschematron_schema is None:
         raise RulebookError(
             "the rulebook carries no schema for pyschematron",
             where=str(rulebook.path),
@@ -245,7 +245,9 @@ def evaluate_cut(
 
 
 def _schema(rulebook: Rulebook) -> Any:
-    return without(rulebook.schema, not_compared(rulebook)).with_updated(query_binding=_BINDINGS[rulebook.version])
+    return without(rulebook.pyschematron_schema, not_compared(rulebook)).with_updated(
+        query_binding=_BINDINGS[rulebook.version]
+    )
 
 
 def _judge(request: EvaluationRequest) -> PyschematronValidator:

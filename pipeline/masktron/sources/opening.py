@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, Reading, did_you_mean
+from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
@@ -17,7 +17,7 @@ type EarlyReader = WellFormedness
 """Who has begun to read a file before it is opened: libxml2, of a file in XML."""
 
 
-def format_of(path: Path, reading: Reading) -> str:
+def format_of(path: Path, reading: ReadOptions) -> str:
     """Return the name of the format of a file: as the user says, else as its own name says, else XML.
 
     Raises
@@ -36,7 +36,7 @@ def format_of(path: Path, reading: Reading) -> str:
 def open_source(
     path: Path,
     *,
-    reading: Reading = AS_IT_SAYS,
+    reading: ReadOptions = AS_IT_SAYS,
     contexts: ContextNames = NO_CONTEXTS,
     progress: Progress | None = None,
     judge: EarlyReader | None = None,
@@ -46,7 +46,7 @@ def open_source(
     Parameters
     ----------
     path : Path
-    reading : Reading
+    reading : ReadOptions
         What the user says of it.
     contexts : ContextNames
         What rules call elements: in XML one of them is the record, most likely; a table takes its names from them.
@@ -60,6 +60,14 @@ def open_source(
     UsageError
         There is no such format, or it has no such option.
     """
+    source = _opened(path, reading, contexts, progress, judge)
+    source.metadata = reading.metadata
+    return source
+
+
+def _opened(
+    path: Path, reading: ReadOptions, contexts: ContextNames, progress: Progress | None, judge: EarlyReader | None
+) -> Source:
     name = format_of(path, reading)
     if name == XML:
         if reading.options:

@@ -14,11 +14,12 @@ from lxml import etree
 from pyschematron.direct_mode.xml_validation.results.validation_results import FiredRuleResult
 from pyschematron.direct_mode.xml_validation.validators import SimpleSchematronXMLValidator
 
+from examples import examples
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.oracle import Opinion, compare, evaluate_with_pyschematron
 from masktron.evaluation.pyschematron_validator import CRASHES, PyschematronValidator
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinion import Opinion, compare, evaluate_with_pyschematron
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
@@ -114,6 +115,7 @@ TESTS = [
 ]
 
 
+@examples(20, full=100)
 @given(
     rules=st.lists(
         st.lists(
@@ -160,7 +162,7 @@ def test_the_decisions_are_those_of_the_untouched_validator(
     )
     document = etree.ElementTree(etree.fromstring(f"<Data>{shown}</Data>"))
     try:
-        result = SimpleSchematronXMLValidator(book.schema).validate_xml(document)
+        result = SimpleSchematronXMLValidator(book.pyschematron_schema).validate_xml(document)
     except CRASHES:
         return
     expected = [
@@ -175,7 +177,7 @@ def test_the_decisions_are_those_of_the_untouched_validator(
         if isinstance(rule, FiredRuleResult)
         for c in rule.check_results
     ]
-    decided = list(PyschematronValidator(book.schema).decide(document))
+    decided = list(PyschematronValidator(book.pyschematron_schema).decide(document))
     assert [(index, verdict) for _, index, verdict, _ in decided] == [(i, v) for _, i, v in expected]
     assert [node.path for node, *_ in decided] == [place for place, *_ in expected]
 
@@ -251,8 +253,11 @@ def test_a_message_can_make_attributes_visible(tmp_path: Path) -> None:
         <pattern><rule context="@a"><assert test=". = 2">m</assert></rule></pattern>"""
     book = rulebook(tmp_path, inside, "xslt2")
     document = etree.ElementTree(etree.fromstring('<Data><Record a="1"><V1/></Record></Data>'))
-    assert [(i, v) for _, i, v, _ in PyschematronValidator(book.schema).decide(document)] == [(0, 1), (1, 2)]
-    assert SimpleSchematronXMLValidator(book.schema).validate_xml(document).has_failed_asserts()
+    assert [(i, v) for _, i, v, _ in PyschematronValidator(book.pyschematron_schema).decide(document)] == [
+        (0, 1),
+        (1, 2),
+    ]
+    assert SimpleSchematronXMLValidator(book.pyschematron_schema).validate_xml(document).has_failed_asserts()
 
 
 def test_a_fired_report_fails_and_the_first_rule_decides(tmp_path: Path) -> None:

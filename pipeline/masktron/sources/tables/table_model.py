@@ -54,7 +54,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release:
+class TableRelease:
     """What is to be written of a table.
 
     Attributes

@@ -1,0 +1,101 @@
+"""Convert a file of microdata into another format, and see that it says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.errors import UsageError, ViolationError
+from masktron.files import refuse_outputs
+from masktron.progress import Progress, no_progress
+from masktron.results import ConvertResult
+from masktron.sources.known_formats import XML, format_of_name, table_format
+from masktron.sources.opening import format_of, open_source
+from masktron.write.atomic import atomic_path, blamed
+
+
+def run_convert(
+    data: Path,
+    out: Path,
+    *,
+    reading: ReadOptions = AS_IT_SAYS,
+    writing: ReadOptions = AS_IT_SAYS,
+    progress: Progress = no_progress,
+) -> ConvertResult:
+    """Write the records of a file in another format, read them back, and compare every cell.
+
+    Parameters
+    ----------
+    data, out : Path
+    reading, writing : ReadOptions
+        What the user says of the one and of the other; the record element of `writing` is that of XML.
+
+    Raises
+    ------
+    UsageError
+        The target cannot hold a value or a name.
+    DocumentError
+        A file cannot be read or written.
+    ViolationError
+        What was written does not read back as it was; nothing is published.
+    """
+    from masktron.sources.tables.conversion import (  # noqa: PLC0415 -- loads pyarrow
+        create_xml,
+        differences,
+        table_of_source,
+        with_types,
+    )
+    from masktron.sources.tables.table_format import described_by  # noqa: PLC0415 -- loads pyarrow
+
+    if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
+        raise UsageError(
+            f"{out.name!r} does not say its format", where=str(out), hint="name it in --to, or end it with .csv"
+        )
+    target = format_of(out, writing)
+    refuse_outputs({"the output": out}, {"the data": data})
+    progress(f"reading {data.name}", 0)
+    source = open_source(data, reading=reading, progress=progress)
+    table = table_of_source(source)
+    losses = list(table.notes)
+    progress(f"writing {out.name}", 0)
+    with atomic_path(out) as temporary:
+        with blamed(out):
+            if target == XML:
+                create_xml(temporary, table, writing.record)
+                losses += described_by(table)
+            else:
+                made = table_format(target)
+                made.create(temporary, with_types(table), writing.options)
+                losses += made.losses(table)
+        progress("comparing both files", 0)
+        if len(table):
+            how = ReadOptions(writing.record, target, _understood(target, writing.options))
+            again = table_of_source(open_source(temporary, reading=how, progress=progress))
+            if len(again) != len(table):
+                raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
+            for name, count, first, blank in differences(table, again):
+                if not blank:
+                    raise UsageError(
+                        f"{target} cannot hold {count:,} values of {name!r} as they are, the first in record "
+                        f"{first + 1}; nothing is written",
+                        where=str(out),
+                        hint="choose another format",
+                    )
+                losses.append(f"which of {count:,} values of {name} are empty texts and which are missing")
+    columns = tuple(variable.column for variable in table.variables)
+    return ConvertResult(
+        data=str(data),
+        output=str(out),
+        source_format=format_of(data, reading),
+        target_format=target,
+        records=len(table),
+        columns=columns,
+        losses=tuple(losses),
+    )
+
+
+def _understood(target: str, options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options of a format that reading knows, too."""
+    known = () if target == XML else table_format(target).options
+    return {name: value for name, value in options.items() if name in known}

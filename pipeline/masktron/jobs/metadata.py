@@ -1,0 +1,61 @@
+"""Write what is known of the variables of a file, for whoever receives it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
+from masktron.errors import UsageError
+from masktron.files import refuse_outputs
+from masktron.progress import Progress, no_progress
+from masktron.results import MetadataResult
+from masktron.sources.opening import open_source
+from masktron.write.atomic import atomic_path, blamed
+
+STANDARDS = ("ddi", "tableschema")
+
+
+def run_metadata(
+    data: Path,
+    out: Path,
+    *,
+    to: str,
+    reading: ReadOptions = AS_IT_SAYS,
+    progress: Progress = no_progress,
+) -> MetadataResult:
+    """Write the names, labels, kinds and missing codes of the fields of a file; no value of a record.
+
+    Parameters
+    ----------
+    data, out : Path
+    to : str
+        ``ddi`` for DDI-Codebook 2.5, ``tableschema`` for Table Schema.
+    reading : ReadOptions
+        How the file is read; its metadata are written again, for the fields that the file has.
+
+    Raises
+    ------
+    UsageError
+        There is no such standard, or the output would overwrite an input.
+    DocumentError
+        A file cannot be read or written.
+    """
+    from masktron.sources.metadata.described import WRITERS  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.metadata.description import Description  # noqa: PLC0415
+    from masktron.sources.tables.column_names import column_name  # noqa: PLC0415
+    from masktron.sources.variables import Variable  # noqa: PLC0415
+
+    if to not in STANDARDS:
+        raise UsageError(f"there is no standard {to!r} of metadata", hint=did_you_mean(to, STANDARDS))
+    refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
+    progress(f"surveying {data.name}", 0)
+    source = open_source(data, reading=reading, progress=progress)
+    known = {variable.name: variable for variable in source.variables}
+    fields = [field.name for field in source.layout.fields]
+    variables = tuple(known.get(name, Variable(name, column_name(name))) for name in fields)
+    with atomic_path(out) as temporary, blamed(out):
+        WRITERS[to](temporary, Description(variables, data.name))
+    said = [one for one in variables if one.label or one.labels or one.missing or one.kind or one.weight]
+    return MetadataResult(
+        data=str(data), output=str(out), standard=to, fields=len(fields), described=tuple(one.name for one in said)
+    )

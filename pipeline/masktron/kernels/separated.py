@@ -1,0 +1,265 @@
+"""Records and cells in bytes that delimiters separate (CSV): where they are, and putting them together again.
+
+The bytes are UTF-8 without a byte order mark; delimiter, quote and escape are ASCII. Strict: what two readers of CSV
+could take differently is an error here, with its place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.kernels.compiling import kernel, part
+from masktron.kernels.scanner import Bytes
+
+type Places = NDArray[np.int64]
+
+# Where `survey` puts what it finds
+RECORDS, COLUMNS, LONGEST, BREAKS, ENDING, BODY, STOP, CLOSED, ERROR, AT, LINE, CELL = range(12)
+FACTS = 12
+
+# Line ends
+LF, CRLF, CR = 1, 2, 3
+
+# Why the survey stopped
+SOUND = 0
+RAGGED = 1
+"""A record has another number of cells than the first one."""
+OPEN = 2
+"""A quote is never closed."""
+INSIDE = 3
+"""A quote stands in a cell that does not begin with one."""
+AFTER = 4
+"""Something stands between a closing quote and the delimiter."""
+CONTROL = 5
+"""A control character."""
+MIXED = 6
+"""A line ends otherwise than the first one."""
+BLANK = 7
+"""An empty line stands between records, or is the first one."""
+ESCAPED = 8
+"""The escape character stands before the end of a line, or of the file."""
+
+_TAB, _LINE_FEED, _RETURN, _SPACE = 9, 10, 13, 32
+
+
+@kernel
+def survey(
+    data: Bytes, delimiter: int, quote: int, escape: int, facts: Places, starts: Places, lines: Places
+) -> None:
+    """Find the records, and what is wrong with them.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    delimiter, quote, escape : int
+        Bytes; -1 for no quotes, or for no escape: then quotes in a quoted cell are doubled.
+    facts : ndarray of int64, shape (FACTS,)
+        Written. Number of records and of the cells in the first one; bytes of the longest record, its line end among
+        them; line ends inside quotes; how lines end, 0 where no line ends; where the first and the last record end,
+        their line ends among them; whether the last has one; `SOUND`, or what is wrong: the byte, the line and the
+        cell, from 1, which is the last one of a record with too many or too few.
+    starts : ndarray of int64, shape (0,) or (records,)
+        Written: where each record begins. Not written when empty.
+    lines : ndarray of int64, shape (0,) or (records,)
+        Written: the line of each, from 1. Not written when empty.
+    """
+    size = len(data)
+    at, line, blank = 0, 1, 0
+    records, columns, longest, breaks, ending, body, stop, closed = 0, 0, 0, 0, 0, 0, 0, 0
+    error, cell = SOUND, 0
+    while at < size and error == SOUND:
+        start, first = at, line
+        empty = data[at] == _LINE_FEED or data[at] == _RETURN
+        if empty and columns != 1:
+            if records == 0:
+                error = BLANK
+                break
+            if blank == 0:
+                blank = line
+        elif blank != 0:
+            error, line = BLANK, blank
+            break
+        cell = 0
+        while True:
+            cell += 1
+            if at < size and data[at] == quote:
+                opened, opened_at = line, at
+                at += 1
+                while True:
+                    if at >= size:
+                        error, line, at = OPEN, opened, opened_at
+                        break
+                    byte = data[at]
+                    if byte == quote:
+                        if escape < 0 and at + 1 < size and data[at + 1] == quote:
+                            at += 2
+                            continue
+                        at += 1
+                        break
+                    if byte == escape:
+                        if at + 1 >= size or data[at + 1] == _LINE_FEED or data[at + 1] == _RETURN:
+                            error = ESCAPED
+                            break
+                        at += 1
+                        byte = data[at]
+                    if byte < _SPACE and byte != _TAB:
+                        if byte == _LINE_FEED:
+                            line += 1
+                            breaks += 1
+                        elif byte == _RETURN:
+                            if at + 1 >= size or data[at + 1] != _LINE_FEED:
+                                line += 1
+                                breaks += 1
+                        else:
+                            error = CONTROL
+                            break
+                    at += 1
+                if error == SOUND and at < size:
+                    byte = data[at]
+                    if byte != delimiter and byte != _LINE_FEED and byte != _RETURN:
+                        error = AFTER
+            else:
+                while at < size:
+                    byte = data[at]
+                    if byte == delimiter or byte == _LINE_FEED or byte == _RETURN:
+                        break
+                    if byte == quote:
+                        error = INSIDE
+                        break
+                    if byte == escape:
+                        if at + 1 >= size or data[at + 1] == _LINE_FEED or data[at + 1] == _RETURN:
+                            error = ESCAPED
+                            break
+                        at += 1
+                        byte = data[at]
+                    if byte < _SPACE and byte != _TAB:
+                        error = CONTROL
+                        break
+                    at += 1
+            if error != SOUND or at >= size or data[at] != delimiter:
+                break
+            at += 1
+        if error != SOUND:
+            break
+        if blank == 0:
+            if columns == 0:
+                columns = cell
+            elif cell != columns:
+                error, line, at = RAGGED, first, start
+                break
+        if at < size:
+            found = LF
+            if data[at] == _RETURN:
+                found = CRLF if at + 1 < size and data[at + 1] == _LINE_FEED else CR
+            if ending == 0:
+                ending = found
+            elif found != ending:
+                error = MIXED
+                break
+            at += 2 if found == CRLF else 1
+            line += 1
+            closed = 1
+        else:
+            closed = 0
+        if blank == 0:
+            if len(starts) > 0:
+                starts[records] = start
+            if len(lines) > 0:
+                lines[records] = first
+            records += 1
+            longest = max(longest, at - start)
+            stop = at
+            if records == 1:
+                body = at
+    facts[RECORDS], facts[COLUMNS], facts[LONGEST], facts[BREAKS] = records, columns, longest, breaks
+    facts[ENDING], facts[BODY], facts[STOP], facts[CLOSED] = ending, body, stop, closed
+    facts[ERROR], facts[AT], facts[LINE], facts[CELL] = error, at, line, cell
+
+
+@part
+def _cell_end(data: Bytes, at: int, delimiter: int, quote: int, escape: int) -> int:
+    """Return where a cell ends that begins at a place, in bytes that a survey found sound."""
+    size = len(data)
+    if at < size and data[at] == quote:
+        at += 1
+        while True:
+            if data[at] == escape:
+                at += 2
+            elif data[at] != quote:
+                at += 1
+            elif escape < 0 and at + 1 < size and data[at + 1] == quote:
+                at += 2
+            else:
+                return at + 1
+    while at < size and data[at] != delimiter and data[at] != _LINE_FEED and data[at] != _RETURN:
+        at += 2 if data[at] == escape else 1
+    return at
+
+
+@kernel
+def join_records(
+    data: Bytes,
+    delimiter: int,
+    quote: int,
+    escape: int,
+    starts: Places,
+    slots: Places,
+    codes: NDArray[np.int64],
+    offsets: Places,
+    texts: Bytes,
+    ending: Bytes,
+    out: Bytes,
+) -> int:
+    """Write records, in which cells keep their bytes or get others.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        Sound; see `survey`.
+    delimiter, quote, escape : int
+    starts : ndarray of int64, shape (n,)
+        Where the records begin that are written, in the order in which they are.
+    slots : ndarray of int64, shape (columns,)
+        What is done with each column: -2 to leave it out, -1 to keep it, else its column in `codes`.
+    codes : ndarray of int64, shape (n, changed columns)
+        Which text a cell gets; -1 to keep its bytes.
+    offsets, texts : ndarray
+        Text i is ``texts[offsets[i]:offsets[i + 1]]``.
+    ending : ndarray of uint8
+        Behind each record.
+    out : ndarray of uint8
+        Written; long enough.
+
+    Returns
+    -------
+    int
+        How many bytes are written.
+    """
+    to = 0
+    for row in range(len(starts)):
+        at, begun = starts[row], False
+        for column in range(len(slots)):
+            stop = _cell_end(data, at, delimiter, quote, escape)
+            slot = slots[column]
+            if slot > -2:
+                if begun:
+                    out[to] = delimiter
+                    to += 1
+                begun = True
+                code = -1
+                if slot >= 0:
+                    code = codes[row, slot]
+                if code < 0:
+                    for place in range(at, stop):
+                        out[to] = data[place]
+                        to += 1
+                else:
+                    for place in range(offsets[code], offsets[code + 1]):
+                        out[to] = texts[place]
+                        to += 1
+            at = stop + 1
+        for byte in ending:
+            out[to] = byte
+            to += 1
+    return to

@@ -1,0 +1,15 @@
+"""A description of variables for the eye."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+
+from masktron.report.text import plain
+from masktron.results import MetadataResult
+
+
+def tables(result: MetadataResult) -> list[RenderableType]:
+    """What was written, and what little is known."""
+    less = result.fields - len(result.described)
+    lines = [f"note: of {less:,} fields nothing but the name is known; --metadata FILE tells more"] if less else []
+    return [*lines, f"{plain(result.output)}: {result.fields:,} fields, in {result.standard}"]

@@ -1,0 +1,34 @@
+"""What `metadata` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from masktron.results.result import JobResult
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MetadataResult(JobResult):
+    """A description of the variables of a file.
+
+    Attributes
+    ----------
+    data, output : str
+        The files.
+    standard : str
+        ``ddi`` or ``tableschema``.
+    fields : int
+        All fields of the file.
+    described : tuple of str
+        Those of which more is known than the name.
+    """
+
+    JOB: ClassVar = "metadata"
+    KEYS: ClassVar = "data output standard fields described"
+
+    data: str
+    output: str
+    standard: str
+    fields: int
+    described: tuple[str, ...]

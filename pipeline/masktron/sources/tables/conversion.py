@@ -1,0 +1,120 @@
+"""Any format into any other: the table of a source, types that can store its texts, and XML as a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from masktron.errors import UsageError
+from masktron.sources.source import Source
+from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, values_of
+from masktron.sources.tables.column_names import column_name
+from masktron.sources.tables.document import TwinNames, write_twin
+from masktron.sources.tables.table_format import SecondReading
+from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_source import TableSource
+from masktron.sources.variables import Variable
+
+_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+
+def table_of_source(source: Source) -> Table:
+    """Return the records of a file of any format, and what it says of its variables.
+
+    Raises
+    ------
+    UsageError
+        A file in XML is no plain table.
+    """
+    if isinstance(source, TableSource):
+        return source.table
+    if not source.shape.flat:
+        raise UsageError(
+            f"only a plain table can be converted: {source.shape.reason}",
+            where=f"{source.path}:{source.shape.line}",
+            hint="records with single fields that hold text only",
+        )
+    records = source.records()
+    cells = {name: pa.array(column.lexemes.tolist(), pa.string()) for name, column in records.columns.items()}
+    variables = tuple(Variable(name, column_name(name)) for name in records.columns)
+    around = [tag.rpartition("}")[2] for tag in source.layout.record_path]
+    notes = [f"the names of the elements around the fields: {'/'.join(around)}"]
+    if spaces := sorted({tag[1:].partition("}")[0] for tag in source.layout.record_path if tag.startswith("{")}):
+        notes.append(f"namespaces: {', '.join(spaces)}")
+    if left := source.left_out():
+        notes.extend(source.outline_notes(left))
+    return Table(variables, pa.table(cells), notes=tuple(notes))
+
+
+def with_types(table: Table) -> Table:
+    """Return a table in which texts have a type where every one of them comes back from it as it is written.
+
+    Only for variables without a type: integers of at most 18 digits, numbers that a double writes alike, and dates.
+    ``007``, ``1.50`` and ``1e3`` stay texts.
+    """
+    variables = tuple(
+        variable if variable.stored is not None else replace(variable, stored=_type_of(table.cells[variable.name]))
+        for variable in table.variables
+    )
+    return replace(table, variables=variables)
+
+
+def _type_of(lexemes: pa.ChunkedArray) -> pa.DataType:
+    distinct = pc.unique(lexemes).drop_null()
+    if not len(distinct):
+        return pa.string()
+    if pc.all(pc.match_substring_regex(distinct, _INTEGER)).as_py():
+        return pa.int64()
+    for kind, pattern in ((pa.float64(), r"^-?[0-9]+(\.[0-9]+)?$"), (pa.date32(), _DATE)):
+        if pc.all(pc.match_substring_regex(distinct, pattern)).as_py() and _holds(distinct, kind):
+            return kind
+    return pa.string()
+
+
+def _holds(distinct: pa.Array, kind: pa.DataType) -> bool:
+    texts = pa.chunked_array([distinct])
+    try:
+        back = lexemes_of(values_of(texts, kind), "", "")
+    except UnfitError:
+        return False
+    return bool(pc.all(pc.equal(texts, back)).as_py())
+
+
+def create_xml(target: Path, table: Table, record: str | None) -> None:
+    """Write a table as XML: ``/Data/Record``, or with another name of the record element."""
+    rows = (list(row.values()) for batch in table.cells.to_batches(1 << 14) for row in batch.to_pylist())
+    columns = tuple(variable.column for variable in table.variables)
+    names = TwinNames(record=record) if record else TwinNames()
+    write_twin(target, SecondReading(columns, rows), names, str(target))
+
+
+def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int, bool]]:
+    """Yield the variables that a second file has otherwise.
+
+    Yields
+    ------
+    str
+        Name of the variable.
+    int
+        Cells that differ.
+    int
+        Position of the first of them.
+    bool
+        Whether all of them are texts without a character that have become missing.
+    """
+    for variable in before.variables:
+        own = before.cells[variable.name]
+        if variable.name in after.cells.column_names:
+            other = after.cells[variable.name]
+        else:
+            other = pa.chunked_array([pa.nulls(len(own), pa.string())])
+        same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
+        unlike = pc.indices_nonzero(pc.invert(same))
+        if len(unlike):
+            blank = pc.and_(pc.equal(own.take(unlike), ""), pc.is_null(other.take(unlike)))
+            yield variable.name, len(unlike), unlike[0].as_py(), bool(pc.all(pc.fill_null(blank, False)).as_py())

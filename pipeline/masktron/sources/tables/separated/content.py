@@ -1,0 +1,173 @@
+"""The bytes of a file in CSV: unpacked and as UTF-8 without a byte order mark, and back."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from masktron.errors import DocumentError
+from masktron.files import refuse_special
+from masktron.sources.other_formats import magic_of
+from masktron.sources.tables.separated.dialect import Dialect
+from masktron.sources.tables.table_format import library
+
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks, a longer one before that with which it begins."""
+_LITTLE = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file holds.
+
+    Attributes
+    ----------
+    data : bytes
+        UTF-8, without a byte order mark.
+    dialect : Dialect
+        With the encoding, the mark and the compression of the file.
+    digest : bytes
+        Of its unpacked bytes.
+    """
+
+    data: bytes
+    dialect: Dialect
+    digest: bytes
+
+
+def content_of(path: Path, said: Dialect) -> Content:
+    """Read a file.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be read or unpacked, is empty, is no text, or not in its encoding.
+    UsageError
+        It is packed with Zstandard, and the library that reads it a second time is not installed.
+    """
+    raw, compression = _unpacked(path)
+    where = str(path)
+    other = magic_of(raw[:64], path)
+    if other is not None or raw.startswith(b"<?xml"):
+        raise DocumentError(
+            f"this is {other or 'XML'}, not CSV", where=where, hint="give the file the end of a name that says so"
+        )
+    mark, codec = _encoding(raw, said.codec)
+    body = raw[len(mark) :] if mark else raw
+    if not body:
+        raise DocumentError("the file is empty", where=where, hint="it needs a first line with the names of columns")
+    try:
+        text = body.decode(codec)
+        same = codec == "utf-8" or text.encode(codec) == body
+    except UnicodeError as error:
+        raise _undecodable(body, codec, getattr(error, "start", 0), said, where) from None
+    if not same:
+        raise DocumentError(
+            f"the file does not come back when it is written in {codec} again",
+            where=where,
+            hint="convert it to UTF-8",
+        )
+    data = body if codec == "utf-8" else text.encode()
+    dialect = replace(said, codec=codec, mark=mark, compression=compression)
+    return Content(data, dialect, hashlib.sha256(raw).digest())
+
+
+class Sink:
+    """Where UTF-8 is written in the encoding and the compression of a dialect; knows the digest of what it wrote."""
+
+    def __init__(self, stream: IO[bytes], dialect: Dialect) -> None:
+        self._stream, self._hash = stream, hashlib.sha256()
+        self._encoder = None if dialect.codec in ("", "utf-8") else codecs.getincrementalencoder(dialect.codec)()
+        self._put(dialect.mark)
+
+    def write(self, data: Any) -> None:
+        """Write whole characters.
+
+        Raises
+        ------
+        UnicodeEncodeError
+            The encoding does not have one.
+        """
+        self._put(data if self._encoder is None else self._encoder.encode(bytes(data).decode()))
+
+    def digest(self) -> bytes:
+        """Return the digest of all that was written."""
+        if self._encoder is not None:
+            self._put(self._encoder.encode("", final=True))
+        return self._hash.digest()
+
+    def _put(self, data: Any) -> None:
+        self._hash.update(data)
+        self._stream.write(data)
+
+
+@contextmanager
+def sink(target: Path, dialect: Dialect) -> Iterator[Sink]:
+    """Open a file to be written in a dialect. The same content gives the same bytes at any time, under any name."""
+    with ExitStack() as stack:
+        stream: Any = stack.enter_context(target.open("wb"))
+        if dialect.compression == "gzip":
+            stream = stack.enter_context(
+                gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=_LEVEL, mtime=0)
+            )
+        elif dialect.compression == "zstd":
+            stream = stack.enter_context(pa.CompressedOutputStream(stream, "zstd"))
+        yield Sink(stream, dialect)
+
+
+def _unpacked(path: Path) -> tuple[bytes, str]:
+    refuse_special(path, DocumentError)
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DocumentError("the file does not exist", where=str(path), hint="check the path") from None
+    except (OSError, ValueError) as problem:
+        code = getattr(problem, "errno", None)
+        reason = os.strerror(code) if code else str(problem)
+        raise DocumentError(f"the file cannot be read: {reason}", where=str(path), hint="check the path") from None
+    compression = next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
+    if not compression:
+        return raw, ""
+    if compression == "zstd":
+        library("zstandard", "zstd", "CSV that is packed with Zstandard")
+    try:
+        unpacked: bytes = pa.CompressedInputStream(pa.BufferReader(raw), compression).read()
+    except (OSError, pa.ArrowException) as error:
+        raise DocumentError(
+            f"the file cannot be unpacked with {compression}: {error}", where=str(path), hint="it is damaged"
+        ) from None
+    return unpacked, compression
+
+
+def _encoding(raw: bytes, said: str) -> tuple[bytes, str]:
+    """Return the byte order mark and the encoding of the rest."""
+    for mark, codec in _MARKS:
+        if raw.startswith(mark) and said in ("", codec, codec[:6]):
+            return mark, codec
+    return b"", _LITTLE.get(said, said) or "utf-8"
+
+
+def _undecodable(body: bytes, codec: str, start: int, said: Dialect, where: str) -> DocumentError:
+    before = body[:start].decode(codec, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    line, place = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    hint = "say which encoding it has: --format-option encoding=NAME"
+    if not said.codec:
+        hint = "of most files from Windows and Excel it is cp1252: --format-option encoding=cp1252"
+    return DocumentError(f"character {place} of this line is not {codec.upper()}", where=f"{where}:{line}", hint=hint)

@@ -1,0 +1,131 @@
+"""CSV, TSV and whatever else is text with delimiters, packed or not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.tables.arrow_lexemes import is_text
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.separated import dialect as said
+from masktron.sources.tables.separated.again import second_reading
+from masktron.sources.tables.separated.cells import cells_of
+from masktron.sources.tables.separated.content import content_of
+from masktron.sources.tables.separated.dialect import OPTIONS, said_dialect
+from masktron.sources.tables.separated.notes import notes_of, only_numbers, refuse_a_record, refuse_ambiguous
+from masktron.sources.tables.separated.numbers import has_groups, to_lexemes
+from masktron.sources.tables.separated.outline import Outline, outline_of
+from masktron.sources.tables.separated.writing import write_like, write_new
+from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import Variable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CsvCarried:
+    """What is needed to write a file like one that was read.
+
+    Attributes
+    ----------
+    path : Path
+        The file itself: it is read again when it is written.
+    digest : bytes
+        Of its unpacked bytes.
+    outline : Outline
+    groups : frozenset of str
+        Variables whose numbers have groups of digits.
+    """
+
+    path: Path
+    digest: bytes
+    outline: Outline
+    groups: frozenset[str]
+
+
+class CsvFormat(TableFormat):
+    """Text in which delimiters separate cells, as RFC 4180 describes it, in many dialects."""
+
+    name: ClassVar[str] = "csv"
+    options: ClassVar[Mapping[str, str]] = OPTIONS
+
+    def read(self, path: Path, options: Options) -> Table:
+        """Read a file."""
+        content = content_of(path, said_dialect(options))
+        outline = outline_of(content.data, content.dialect, said.suffix_delimiter(path), str(path))
+        dialect, where = outline.dialect, str(path)
+        names = xml_names(outline.columns, f"{where}:1")
+        body = memoryview(content.data)[outline.begin : outline.stop]
+        try:
+            table = cells_of(
+                body, dialect, len(names), outline.longest, breaks=outline.breaks, null=dialect.null
+            ).rename_columns(names)
+        except pa.ArrowException as error:
+            raise DocumentError("pyarrow cannot read this as CSV", where=where, hint="convert it to UTF-8") from error
+        if len(table) != outline.records:
+            raise DocumentError("two readers count different numbers of records", where=where)
+        refuse_a_record(table, outline, where)
+        notes = tuple(notes_of(table, outline))
+        groups: frozenset[str] = frozenset()
+        if dialect.own_numbers:
+            refuse_ambiguous(table, outline, where)
+            groups = frozenset(name for name in names if has_groups(table[name], dialect))
+            table = pa.table({name: to_lexemes(table[name], dialect) for name in names})
+        variables = tuple(map(Variable, names, outline.columns))
+        return Table(variables, table, carried=CsvCarried(path, content.digest, outline, groups), notes=notes)
+
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        """Read a file with the standard library."""
+        outline: Outline = table.carried.outline
+        return second_reading(path, outline.dialect, outline.longest)
+
+    def write(self, target: Path, release: TableRelease) -> None:
+        """Write a file in the dialect of the original; where nothing has changed, it is the original."""
+        carried: CsvCarried = release.original.carried
+        content = content_of(carried.path, carried.outline.dialect)
+        if content.digest != carried.digest:
+            raise DocumentError("the file has changed while it was masked", where=str(carried.path))
+        same = write_like(target, content, carried.outline, release, carried.groups)
+        if same and content.dialect.compression:
+            shutil.copyfile(carried.path, target)
+
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        """Write a new file: UTF-8, a line of names, quotes where there have to be, unless options say otherwise."""
+        dialect = said_dialect(options)
+        dialect = replace(
+            dialect,
+            delimiter=dialect.delimiter or said.suffix_delimiter(target) or ",",
+            codec=dialect.codec or "utf-8",
+            compression=said.suffix_compression(target),
+        )
+        if dialect.header is None and table.variables and only_numbers([v.column for v in table.variables]):
+            raise UsageError(
+                "all names of columns are numbers: the first line would read as a record",
+                hint="rename one, or say --format-option header=yes here and where the file is read",
+            )
+        write_new(target, table, dialect)
+
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what of a table `create` does not write."""
+        yield from super().losses(table)
+        typed = [v.column for v in table.variables if v.stored is not None and not is_text(v.stored)]
+        if typed:
+            yield f"types of columns: {', '.join(typed)}"
+
+    def misnamed(self, data: Path, out: Path) -> str:
+        """Say that a name stands for another delimiter, or another compression, than the file will have."""
+        if said.suffix_compression(data) != said.suffix_compression(out):
+            return "a masked file is packed as the original is"
+        if said.suffix_delimiter(out) not in ("", said.suffix_delimiter(data)):
+            return "a masked file has the delimiter of the original"
+        return ""
+
+    def line_of(self, table: Table, record: int) -> int:
+        """Return the line in which a record begins."""
+        outline: Outline = table.carried.outline
+        return outline.line(record)

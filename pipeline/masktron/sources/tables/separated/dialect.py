@@ -1,0 +1,202 @@
+"""How a file in CSV is written: what the user says of it, and what is found."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from masktron.errors import UsageError
+from masktron.scratch import name_to_be
+from masktron.sources.tables.table_format import Options
+
+OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "delimiter": "what stands between cells: one character, or tab, comma, semicolon, bar, space; found",
+        "quote": 'what quotes cells, or none; "',
+        "escape": "what stands before a quote in a quoted cell; double: quotes are doubled; double",
+        "encoding": "such as cp1252 or utf-16; UTF-8, or what a byte order mark says",
+        "header": "yes or no: whether the first line has the names of columns, else they are V1, V2, ...; yes",
+        "null": "texts that mean that there is no value, with commas between, such as NA,NULL; the empty cell always",
+        "decimal": "the decimal point of numbers: point or comma; point",
+        "grouping": "what stands between groups of three digits: one character, or space, comma, point; none",
+    }
+)
+CANDIDATES = ",;\t|"
+"""What may be found to stand between cells."""
+ENDINGS = {1: "\n", 2: "\r\n", 3: "\r"}
+_SPELLED = {
+    "tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|", "space": " ", "point": ".",
+    "double": '"',
+}  # fmt: skip
+_NAMED = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank"}
+_BY_SUFFIX = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a file is written.
+
+    Attributes
+    ----------
+    delimiter : str
+        One character; empty where it has to be found.
+    quote : str
+        One character; empty where cells are never quoted.
+    escape : str
+        One character; empty where quotes are doubled.
+    codec : str
+        As Python calls it; empty where the file says it by its first bytes, and else is in UTF-8.
+    mark : bytes
+        The byte order mark.
+    compression : str
+        ``gzip``, ``zstd`` or empty.
+    header : bool or None
+        Whether the first record has names; None where nobody says so.
+    null : tuple of str
+        Texts that mean that there is no value, beside the empty one; the first is written.
+    decimal, grouping : str
+        What numbers have where a lexeme has a point, and between groups of three digits; empty for none.
+    ending : str
+        What ends lines.
+    """
+
+    delimiter: str = ""
+    quote: str = '"'
+    escape: str = ""
+    codec: str = ""
+    mark: bytes = b""
+    compression: str = ""
+    header: bool | None = None
+    null: tuple[str, ...] = ()
+    decimal: str = "."
+    grouping: str = ""
+    ending: str = "\n"
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the first record has names."""
+        return self.header is not False
+
+    @property
+    def no_value(self) -> str:
+        """What is written where there is no value."""
+        return self.null[0] if self.null else ""
+
+    @property
+    def own_numbers(self) -> bool:
+        """Whether numbers are written otherwise than lexemes are."""
+        return bool(self.decimal != "." or self.grouping)
+
+    @property
+    def codes(self) -> tuple[int, int, int]:
+        """Delimiter, quote and escape as the kernels have them."""
+        return ord(self.delimiter), _byte(self.quote), _byte(self.escape)
+
+
+def said_dialect(options: Options) -> Dialect:
+    """Return what the user says.
+
+    Raises
+    ------
+    UsageError
+        An option has no such value, or two contradict each other.
+    """
+    quote = "" if options.get("quote") == "none" else _mark(options, "quote", '"')
+    escape = "" if options.get("escape", "double") == "double" else _mark(options, "escape", "")
+    dialect = Dialect(
+        delimiter=_mark(options, "delimiter", ""),
+        quote=quote,
+        escape=escape,
+        codec=_codec(options.get("encoding", "")),
+        header=_header(options),
+        null=tuple(options["null"].split(",")) if "null" in options else (),
+        decimal=_point(options),
+        grouping=_group(options),
+    )
+    used = [mark for mark in (dialect.delimiter, dialect.quote, dialect.escape) if mark]
+    if len(used) != len(set(used)):
+        raise UsageError("delimiter, quote and escape are not three different characters")
+    if dialect.decimal == dialect.grouping:
+        raise UsageError(f"decimal and grouping are both {dialect.decimal!r}")
+    in_numbers = [mark for mark in (dialect.decimal, dialect.grouping) if mark]
+    if not (dialect.quote or dialect.escape) and dialect.delimiter in in_numbers:
+        raise UsageError(f"{dialect.delimiter!r} is the delimiter and stands in numbers, and no cell is quoted")
+    return dialect
+
+
+def suffix_delimiter(path: Path) -> str:
+    """Return what a name says of the delimiter; empty where it says nothing."""
+    return _BY_SUFFIX.get(_suffixes(path)[0], "")
+
+
+def suffix_compression(path: Path) -> str:
+    """Return what a name says of the compression; empty for none."""
+    return _COMPRESSED.get(_suffixes(path)[1], "")
+
+
+def named(mark: str) -> str:
+    """Return a delimiter as a sentence names it."""
+    return _NAMED.get(mark, repr(mark))
+
+
+def _suffixes(path: Path) -> tuple[str, str]:
+    name = name_to_be(path).lower()
+    packed = Path(name).suffix if Path(name).suffix in _COMPRESSED else ""
+    return Path(name.removesuffix(packed)).suffix, packed
+
+
+def _byte(mark: str) -> int:
+    return ord(mark) if mark else -1
+
+
+def _mark(options: Options, name: str, default: str) -> str:
+    if name not in options:
+        return default
+    mark = _SPELLED.get(options[name], options[name]) if name == "delimiter" else options[name]
+    wrong = len(mark) != 1 or not mark.isascii() or mark.isalnum() or not (mark.isprintable() or mark == "\t")
+    if wrong or (name != "delimiter" and mark in " \t"):
+        raise UsageError(
+            f"the option {name} is no ASCII character that may stand between values",
+            hint=f"{name}: {OPTIONS[name].rpartition(';')[0]}",
+        )
+    return mark
+
+
+def _header(options: Options) -> bool | None:
+    said = options.get("header")
+    if said not in (None, "yes", "no"):
+        raise UsageError(f"the option header is {said!r}", hint="it may be yes or no")
+    return None if said is None else said == "yes"
+
+
+def _point(options: Options) -> str:
+    said = options.get("decimal", ".")
+    mark = _SPELLED.get(said, said)
+    if mark not in (".", ","):
+        raise UsageError(f"the option decimal is {said!r}", hint="it may be point or comma")
+    return mark
+
+
+def _group(options: Options) -> str:
+    said = options.get("grouping", "")
+    mark = "" if said == "none" else _SPELLED.get(said, said)
+    if len(mark) > 1 or mark.isalnum() or mark in tuple('+-\r\n\t"') or (mark and ord(mark) < 32):
+        raise UsageError(
+            f"the option grouping is {said!r}", hint="it may be space, comma, point or one character that is no digit"
+        )
+    return mark
+
+
+def _codec(said: str) -> str:
+    if not said:
+        return ""
+    try:
+        name = codecs.lookup(said).name
+        "".encode(name)
+    except (LookupError, ValueError):
+        raise UsageError(f"there is no encoding {said!r}", hint="such as cp1252, iso8859-15 or utf-16") from None
+    return "utf-8" if name == "utf-8-sig" else name

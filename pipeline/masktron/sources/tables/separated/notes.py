@@ -1,0 +1,103 @@
+"""What of a file in CSV may be meant otherwise than it reads: refused where it is plain, else noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from masktron.errors import DocumentError
+from masktron.sources.lexical import parse_number
+from masktron.sources.tables.separated.numbers import ambiguous
+from masktron.sources.tables.separated.outline import Outline
+
+_TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
+_LOOKED_AT = 10_000
+"""Records in which numbers are looked for that have commas, or that stand beside a text for 'missing'."""
+_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
+_NOT_NAMES = "if it is a record, say --format-option header=no; if it has names, header=yes"
+
+
+def refuse_a_record(table: pa.Table, outline: Outline, where: str) -> None:
+    """Refuse a first line that seems to be a record, unless the user says that it has names.
+
+    That is so where all names are numbers, or values in their own columns.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if outline.dialect.header is not None:
+        return
+    if only_numbers(outline.columns):
+        raise DocumentError("the first line holds numbers, not names", where=f"{where}:1", hint=_NOT_NAMES)
+    if len(outline.columns) > 1 and len(table) and all(_like_values(table, outline.columns)):
+        raise DocumentError(
+            "the first line seems to be a record: all its cells are values of their columns, too, or numbers",
+            where=f"{where}:1",
+            hint=_NOT_NAMES,
+        )
+
+
+def only_numbers(names: Sequence[str]) -> bool:
+    """Whether all names are numbers."""
+    return all(not np.isnan(parse_number(name)) for name in names)
+
+
+def refuse_ambiguous(table: pa.Table, outline: Outline, where: str) -> None:
+    """Refuse numbers with a point where the decimal point is another.
+
+    Raises
+    ------
+    DocumentError
+    """
+    dialect = outline.dialect
+    if dialect.decimal == ".":
+        return
+    for name, column in zip(table.column_names, outline.columns, strict=True):
+        found = np.flatnonzero(ambiguous(table[name], dialect))
+        if found.size:
+            hint = "if it stands between groups of digits, say --format-option grouping=point"
+            raise DocumentError(
+                f"column {column!r} has a number with a point, though the decimal point is {dialect.decimal!r}",
+                where=f"{where}:{outline.line(int(found[0]))}",
+                hint=hint if not dialect.grouping else "write all numbers alike",
+            )
+
+
+def notes_of(table: pa.Table, outline: Outline) -> Iterator[str]:
+    """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
+    dialect = outline.dialect
+    tokens = pa.array([token for token in _TOKENS if token not in dialect.null], type=pa.string())
+    for name, column in zip(table.column_names, outline.columns, strict=True):
+        first = table[name].slice(0, _LOOKED_AT)
+        if not pc.any(pc.match_substring_regex(first, r"[0-9]")).as_py():
+            continue
+        values = first.drop_null()
+        if _has_numbers(values):
+            found = pc.unique(table[name].filter(pc.is_in(table[name], value_set=tokens))).to_pylist()
+            if found:
+                yield (
+                    f"column {column!r} has {' and '.join(map(repr, found))} beside numbers: a text like any other; "
+                    f"if it means that there is no value, say --format-option null={','.join(found)}"
+                )
+        if dialect.decimal == "." and not dialect.grouping and _has_commas(values):
+            yield (
+                f"column {column!r} has numbers with a comma: texts; if it is their decimal point, say "
+                "--format-option decimal=comma, if it stands between groups of digits, grouping=comma"
+            )
+
+
+def _like_values(table: pa.Table, columns: Sequence[str]) -> Iterator[bool]:
+    for name, column in zip(table.column_names, columns, strict=True):
+        yield not np.isnan(parse_number(column)) or bool(pc.any(pc.equal(table[name], column)).as_py())
+
+
+def _has_numbers(values: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.match_substring_regex(values, r"^[+-]?[0-9]*[.,]?[0-9]+$")).as_py())
+
+
+def _has_commas(values: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.match_substring_regex(values, _COMMA)).as_py())

@@ -1,0 +1,238 @@
+"""CSV, written: like the original, with the bytes of all cells that have not changed, or anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.kernels.separated import join_records
+from masktron.sources.tables.separated.content import Content, sink
+from masktron.sources.tables.separated.dialect import CANDIDATES, Dialect
+from masktron.sources.tables.separated.numbers import from_lexemes, to_lexemes
+from masktron.sources.tables.separated.outline import Outline, record_places
+from masktron.sources.tables.table_model import Table, TableRelease
+
+_ROWS = 1 << 17
+"""Records that are put together at once."""
+_CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replaced:
+    """Texts that some cells get.
+
+    Attributes
+    ----------
+    slots : ndarray of int64, shape (columns,)
+    codes : list of ndarray of int64
+        For each column that changes, the text of each record, -1 for none.
+    texts : list of pyarrow.Array
+        Of each column that changes; codes count through them all.
+    """
+
+    slots: NDArray[np.int64]
+    codes: list[NDArray[np.int64]]
+    texts: list[pa.Array]
+
+
+def write_like(
+    target: Path, content: Content, outline: Outline, release: TableRelease, groups: frozenset[str]
+) -> bool:
+    """Write a release in the dialect of the original.
+
+    Parameters
+    ----------
+    target : Path
+    content, outline : Content, Outline
+        The original.
+    release : TableRelease
+    groups : frozenset of str
+        Variables whose numbers have groups of digits.
+
+    Returns
+    -------
+    bool
+        Whether what was written is, unpacked, the original.
+
+    Raises
+    ------
+    UsageError
+        The dialect cannot hold a masked value; names the column.
+    """
+    dialect, header = outline.dialect, int(outline.dialect.has_names)
+    octets = np.frombuffer(content.data, dtype=np.uint8)
+    starts, _ = record_places(octets, dialect, outline.records + header)
+    sizes = np.diff(starts, append=len(octets))
+    replaced = _replaced(release, dialect, groups)
+    ending = np.frombuffer(dialect.ending.encode(), dtype=np.uint8)
+    offsets, texts = _joined(replaced.texts)
+    lengths = np.diff(offsets)
+    none = np.full((1, max(1, len(replaced.codes))), -1, dtype=np.int64)
+    try:
+        with sink(target, dialect) as out:
+            held = b""
+            for rows, codes in _blocks(release.rows, replaced.codes, none, header):
+                longest = int(sizes[rows].sum()) + len(rows) * len(ending)
+                longest += int(lengths[codes[codes >= 0]].sum())
+                buffer = np.empty(longest, dtype=np.uint8)
+                size = join_records(
+                    octets, *dialect.codes, starts[rows], replaced.slots, codes, offsets, texts, ending, buffer
+                )
+                out.write(held)
+                held = buffer[:size].tobytes()
+            out.write(held + content.data[outline.stop :] if outline.closed else held[: -len(ending)])
+            return out.digest() == content.digest
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"the encoding {dialect.codec} of the file cannot hold a masked value", hint="convert the file to UTF-8"
+        ) from None
+
+
+def write_new(target: Path, table: Table, dialect: Dialect) -> None:
+    """Write a table in a dialect.
+
+    Raises
+    ------
+    UsageError
+        The dialect cannot hold it; names the column.
+    """
+    if not table.variables:
+        raise UsageError("the table has no column, and a file in CSV has at least one")
+    names = pa.array([variable.column for variable in table.variables], type=pa.string())
+    single = len(names) == 1
+    try:
+        with sink(target, dialect) as out:
+            if dialect.has_names:
+                quoted = _quoted(names, dialect, "names of columns", others=CANDIDATES)
+                out.write((dialect.delimiter.join(quoted.to_pylist()) + dialect.ending).encode())
+            for at in range(0, len(table), _ROWS):
+                block = table.cells.slice(at, _ROWS)
+                columns = [
+                    _file_texts(_one(block[v.name]), dialect, v.column, groups=bool(dialect.grouping), single=single)
+                    for v in table.variables
+                ]
+                ended = pa.scalar(dialect.ending)
+                columns[-1] = pc.binary_join_element_wise(columns[-1], ended, "")
+                joined = columns[0]
+                if len(columns) > 1:
+                    joined = pc.binary_join_element_wise(*columns, dialect.delimiter)
+                out.write(_bytes_of(joined))
+            out.digest()
+    except UnicodeEncodeError:
+        raise UsageError(f"the encoding {dialect.codec} cannot hold all values", hint="write UTF-8") from None
+
+
+def _blocks(
+    rows: NDArray[np.intp], codes: list[NDArray[np.int64]], none: NDArray[np.int64], header: int
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int64]]]:
+    if header:
+        yield np.zeros(1, dtype=np.intp), none
+    for at in range(0, len(rows), _ROWS):
+        part = rows[at : at + _ROWS]
+        columns = [column[at : at + _ROWS] for column in codes]
+        changed = np.stack(columns, axis=1) if columns else np.full((len(part), 1), -1, dtype=np.int64)
+        yield part + header, np.ascontiguousarray(changed)
+
+
+def _replaced(release: TableRelease, dialect: Dialect, groups: frozenset[str]) -> Replaced:
+    released = {variable.name for variable in release.variables}
+    slots = np.full(len(release.original.variables), -2, dtype=np.int64)
+    codes: list[NDArray[np.int64]] = []
+    texts: list[pa.Array] = []
+    count = 0
+    for position, variable in enumerate(release.original.variables):
+        if variable.name not in released:
+            continue
+        slots[position] = -1
+        changed = release.changed(variable.name)
+        if not changed.any():
+            continue
+        slots[position] = len(codes)
+        new = _one(release.cells[variable.name].filter(pa.array(changed)))
+        encoded = pc.dictionary_encode(new, null_encoding="encode")
+        own = _file_texts(
+            encoded.dictionary, dialect, variable.column, groups=variable.name in groups, single=len(released) == 1
+        )
+        which = np.full(len(changed), -1, dtype=np.int64)
+        which[changed] = encoded.indices.to_numpy().astype(np.int64) + count
+        codes.append(which)
+        texts.append(own)
+        count += len(own)
+    return Replaced(slots, codes, texts)
+
+
+def _file_texts(lexemes: pa.Array, dialect: Dialect, column: str, *, groups: bool, single: bool) -> pa.Array:
+    """Return lexemes as a file has them, quoted where they have to be; what has no value as the file says so.
+
+    Raises
+    ------
+    UsageError
+        Read again, one would be another lexeme, or the dialect has no way to write it.
+    """
+    own = from_lexemes(lexemes, dialect, groups=groups)
+    back = to_lexemes(own, dialect)
+    lost = pc.is_in(own, value_set=pa.array(["", *dialect.null], type=pa.string()), skip_nulls=True)
+    if not pc.all(pc.fill_null(pc.equal(back, lexemes), True)).as_py() or pc.any(lost).as_py():
+        raise UsageError(
+            f"column {column!r} has a value that reads otherwise in this dialect: an empty text, a text that stands "
+            "for no value, or one that looks like a number",
+            hint="change the options null, decimal and grouping, or the value",
+        )
+    quoted = _quoted(own, dialect, f"column {column!r}")
+    nothing = dialect.no_value
+    if single and not nothing and dialect.quote:
+        nothing = dialect.quote * 2
+    return pc.fill_null(quoted, nothing)
+
+
+def _quoted(texts: pa.Array, dialect: Dialect, what: str, others: str = "") -> pa.Array:
+    """Quote those of some texts in which something stands that separates, ends lines or quotes."""
+    if pc.any(pc.match_substring_regex(texts, _CONTROLS)).as_py():
+        raise UsageError(f"{what}: a control character, which CSV cannot hold", hint="remove it")
+    special = {dialect.delimiter, "\r", "\n", *others}
+    special |= {mark for mark in (dialect.quote, dialect.escape) if mark}
+    found = pc.match_substring_regex(texts, f"[{re.escape(''.join(sorted(special)))}]")
+    if not pc.any(found).as_py():
+        return texts
+    if not dialect.quote:
+        raise UsageError(
+            f"{what}: a value holds the delimiter or the end of a line, and nothing is quoted in this dialect",
+            hint="say another delimiter, or a quote",
+        )
+    quote, escape = dialect.quote, dialect.escape
+    inner = texts
+    if escape:
+        inner = pc.replace_substring(inner, escape, escape * 2)
+    inner = pc.replace_substring(inner, quote, (escape or quote) + quote)
+    mark = pa.scalar(quote)
+    return pc.if_else(found, pc.binary_join_element_wise(mark, inner, mark, ""), texts)
+
+
+def _joined(texts: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return some arrays of strings as one array of bytes with offsets."""
+    if not texts:
+        return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8)
+    whole = pa.chunked_array([text.cast(pa.large_string()) for text in texts]).combine_chunks()
+    _, places, octets = whole.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    return offsets, np.frombuffer(octets or b"", dtype=np.uint8)
+
+
+def _bytes_of(texts: pa.Array) -> memoryview:
+    """Return all texts, one behind the other."""
+    whole = texts.cast(pa.large_string())
+    _, places, octets = whole.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)
+    return memoryview(octets or b"")[offsets[whole.offset] : offsets[whole.offset + len(whole)]]
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=pa.string())

@@ -1,0 +1,68 @@
+"""Any format into any other: every value comes back, and what is lost is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli_runner import Runner
+from masktron.errors import UsageError
+from masktron.jobs.convert import run_convert
+from masktron.sources.opening import open_source
+from masktron.sources.tables.table_source import TableSource
+from paths import ROOT
+
+XML = '<S><R a="1"><N>007</N><X>1.5</X><I>3</I><D>2020-02-29</D></R><R><N/><X>2</X><I>-4</I></R></S>'
+
+
+def lexemes(path: Path) -> dict[str, list[str | None]]:
+    return {name: column.lexemes.tolist() for name, column in open_source(path).records().columns.items()}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_there_and_back_every_value_is_the_same(suffix: str, tmp_path: Path) -> None:
+    data, table, back = tmp_path / "d.xml", tmp_path / f"d{suffix}", tmp_path / "b.xml"
+    data.write_text(XML)
+    done = run_convert(data, table)
+    assert done.records == 2
+    assert done.losses == ("the names of the elements around the fields: S/R",)
+    source = open_source(table)
+    assert isinstance(source, TableSource)
+    stored = {variable.column: str(variable.stored) for variable in source.variables}
+    assert stored == {"@a": "int64", "N": "string", "X": "double", "I": "int64", "D": "date32[day]"}
+    run_convert(table, back)
+    assert lexemes(back) == lexemes(table) == lexemes(data)
+
+
+@pytest.mark.parametrize("sample", ["household", "business"])
+def test_a_sample_obeys_its_rules_in_another_format(
+    sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, run = tmp_path / f"{sample}.parquet", Runner(capsys)
+    assert run("convert", ROOT / "sample_xml" / f"{sample}-invalid.xml", table).code == 0
+    rules = ROOT / "rules" / f"{sample}.sch"
+    counts = []
+    for data in (table, ROOT / "sample_xml" / f"{sample}-invalid.xml"):
+        original = ROOT / "sample_xml" / f"{sample}.xml"
+        done = run("validate", data, "--rules", rules, "--original", original, "--json", tmp_path / "v.json")
+        assert done.code == 1, done.err
+        told = json.loads((tmp_path / "v.json").read_text())
+        counts.append([(rule["id"], rule["fired"], rule["failed"], rule["errors"]) for rule in told["rules"]])
+    assert counts[0] == counts[1]
+
+
+def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
+    nested = tmp_path / "n.xml"
+    nested.write_text("<S><R><A><B>1</B></A></R><R><A><B>2</B></A></R></S>")
+    with pytest.raises(UsageError, match="only a plain table can be converted"):
+        run_convert(nested, tmp_path / "n.parquet")
+    pq.write_table(pa.table({"A": [1]}), tmp_path / "d.parquet")
+    with pytest.raises(UsageError, match=r"'d\.dat' does not say its format"):
+        run_convert(tmp_path / "d.parquet", tmp_path / "d.dat")
+    with pytest.raises(UsageError, match="would overwrite the data"):
+        run_convert(tmp_path / "d.parquet", tmp_path / "d.parquet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.parquet", "n.xml"]

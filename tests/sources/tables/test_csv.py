@@ -1,0 +1,583 @@
+"""CSV: what two readers make of it, what is refused, and every byte of a cell that nobody changed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+import masktron
+from cli_runner import Runner, numbers, write_rules
+from masktron.config import load_config
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.opening import open_source
+from masktron.sources.tables.separated.csv_format import CsvFormat
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import Variable
+from paths import RULES, SAMPLES
+
+CSV = CsvFormat()
+type Cells = list[list[str | None]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+def both(path: Path, options: Mapping[str, str] | None = None) -> tuple[Table, Cells]:
+    """Read a file twice, and see that both readings say the same."""
+    table = CSV.read(path, options or {})
+    again = CSV.read_again(path, table)
+    second = [list(row) for row in again.rows]
+    first: Cells = [list(row) for row in zip(*(column.to_pylist() for column in table.cells.columns), strict=True)]
+    assert first == second
+    assert again.columns == tuple(variable.column for variable in table.variables)
+    return table, first
+
+
+def release(
+    table: Table, changes: Mapping[str, Mapping[int, str | None]] | None = None, **said: object
+) -> TableRelease:
+    """What is written when some cells, by column and original row, get other lexemes."""
+    rows = np.array(said.get("rows", range(len(table))), dtype=np.intp)
+    names = [name for name in table.cells.column_names if name not in said.get("removed", ())]  # type: ignore[operator]
+    cells = {}
+    for name in names:
+        new = table.cells[name].to_pylist()
+        for row, lexeme in (changes or {}).get(name, {}).items():
+            new[row] = lexeme
+        cells[name] = pa.chunked_array([pa.array([new[row] for row in rows], type=pa.string())])
+    return TableRelease(table, pa.table(cells), rows)
+
+
+def written(path: Path, table: Table, *values: object, **said: object) -> bytes:
+    target = path.with_name(f".masktron-{path.name}.{'0' * 16}.part")
+    CSV.write(target, release(table, *values, **said))  # type: ignore[arg-type]
+    return target.read_bytes()
+
+
+def table_of(columns: Mapping[str, list[str | None]]) -> Table:
+    cells = pa.table({f"c{at}": pa.array(values, pa.string()) for at, values in enumerate(columns.values())})
+    return Table(tuple(Variable(f"c{at}", column) for at, column in enumerate(columns)), cells)
+
+
+# what a file means, and that it comes back
+
+MEANT: dict[str, tuple[bytes, dict[str, str], list[str], Cells]] = {
+    "plain": (b"A,B\n1,x\n2,\n", {}, ["A", "B"], [["1", "x"], ["2", None]]),
+    "lexemes": (b"A,B\n007,1.50\n1e3,x \n", {}, ["A", "B"], [["007", "1.50"], ["1e3", "x "]]),
+    "quotes": (b'"A",B\n"1",""\n"a ""b""",\'\n', {}, ["A", "B"], [["1", None], ['a "b"', "'"]]),
+    "semicolons and a decimal comma": (b"A;B\n1,5;2\n", {}, ["A", "B"], [["1,5", "2"]]),
+    "a comma in a name": (b"Income, net;Age\n5;2\n", {}, ["Income, net", "Age"], [["5", "2"]]),
+    "bars": (b"A|B\n1|2\n", {}, ["A", "B"], [["1", "2"]]),
+    "tabs": (b"A\tB\n1,2\t2\n", {}, ["A", "B"], [["1,2", "2"]]),
+    "blanks": (b"A B\n1 x\n", {"delimiter": "space"}, ["A", "B"], [["1", "x"]]),
+    "CRLF": (b'A,B\r\n1,"x\ny"\r\n2,z\r\n', {}, ["A", "B"], [["1", "x\ny"], ["2", "z"]]),
+    "CR": (b'A,B\r"1\r",2\r3,4', {}, ["A", "B"], [["1\r", "2"], ["3", "4"]]),
+    "the last line does not end": (b"A,B\n1,2", {}, ["A", "B"], [["1", "2"]]),
+    "the last cell is empty": (b"A,B\n1,", {}, ["A", "B"], [["1", None]]),
+    "empty lines at the end": (b"A,B\n1,2\n\n\n", {}, ["A", "B"], [["1", "2"]]),
+    "a mark": (b"\xef\xbb\xbfA,B\n1,2\n", {}, ["A", "B"], [["1", "2"]]),
+    "a mark and a quote": (b'\xef\xbb\xbf"A",B\n1,2\n', {}, ["A", "B"], [["1", "2"]]),
+    "UTF-16": ("A;B\r\n\u00e4;\u20ac\U0001f600\r\n".encode("utf-16"), {}, ["A", "B"], [["ä", "€😀"]]),
+    "UTF-16, big": (b"\xfe\xff" + "A,B\n1,2\n".encode("utf-16-be"), {}, ["A", "B"], [["1", "2"]]),
+    "UTF-16 without a mark": ("A,B\n1,2\n".encode("utf-16-le"), {"encoding": "utf-16"}, ["A", "B"], [["1", "2"]]),
+    "CP1252": ("Größe;€\n“1”;2\n".encode("cp1252"), {"encoding": "cp1252"}, ["Größe", "€"], [["“1”", "2"]]),
+    "another quote": (b"A,B\n'1,2','it''s'\n", {"quote": "'"}, ["A", "B"], [["1,2", "it's"]]),
+    "no quote": (b'A\tB\n5" pipe\t"x\n', {"quote": "none"}, ["A", "B"], [['5" pipe', '"x']]),
+    "an escape": (b'A,B\n"a\\"b\\\\",c\\,d\n', {"escape": "\\"}, ["A", "B"], [['a"b\\', "c,d"]]),
+    "no header": (b"1,2\n3,4\n", {"header": "no"}, ["V1", "V2"], [["1", "2"], ["3", "4"]]),
+    "names that are numbers": (b"2019,2020\n3,4\n", {"header": "yes"}, ["2019", "2020"], [["3", "4"]]),
+    "a column": (b"A\n1\n\n3\n", {}, ["A"], [["1"], [None], ["3"]]),
+    "a column that ends empty": (b'A\n\n""\n\n', {}, ["A"], [[None], [None], [None]]),
+    "no records": (b"A,B\r\n", {}, ["A", "B"], []),
+    "no records and no line end": (b"A,B", {}, ["A", "B"], []),
+    "a name over two lines": (b'"A\nB",C\n1,2\n', {}, ["A\nB", "C"], [["1", "2"]]),
+    "blanks are values": (b"A,B\n  , 1 \n", {}, ["A", "B"], [["  ", " 1 "]]),
+    "nulls": (b'A,B\nNA,.\n"NA",1\n,NAN\n', {"null": "NA,."}, ["A", "B"], [[None, None], [None, "1"], [None, "NAN"]]),
+    "a decimal comma": (
+        b'A;B;C\n1,5;-,5e3;1.5.2024\n7;"1,50 ";5,\n', {"decimal": ","}, ["A", "B", "C"],
+        [["1.5", "-.5e3", "1.5.2024"], ["7", "1.50 ", "5."]],
+    ),
+    "groups of digits": (
+        b"A;B\n1.234.567,50;-1.000\n12.34,5;999\n", {"decimal": "comma", "grouping": "point"}, ["A", "B"],
+        [["1234567.50", "-1000"], ["12.34,5", "999"]],
+    ),
+    "groups with commas": (b'A,B\n"1,234.5","1,23"\n', {"grouping": ","}, ["A", "B"], [["1234.5", "1,23"]]),
+    "groups with a narrow blank": ("A;B\n1\u202f234;x\u202fy\n".encode(), {"grouping": "\u202f"}, ["A", "B"],
+                                  [["1234", "x\u202fy"]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MEANT)
+def test_what_a_file_means_and_that_it_comes_back(case: str, tmp_path: Path) -> None:
+    content, options, columns, cells = MEANT[case]
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    table, found = both(path, options)
+    assert [variable.column for variable in table.variables] == columns
+    assert found == cells
+    assert written(path, table) == content
+
+
+@pytest.mark.parametrize("packed", ["gz", "zst"])
+def test_packed_files_are_written_packed_and_unchanged_ones_byte_for_byte(packed: str, tmp_path: Path) -> None:
+    pack, unpack = (gzip.compress, gzip.decompress)
+    if packed == "zst":
+        pack, unpack = (
+            zstandard.compress,
+            lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+        )
+    content = pack(b"A,B\n1,2\n") + pack(b"3,4\n")
+    path = tmp_path / f"t.tsv.{packed}"
+    path.write_bytes(pack(b"A\tB\n1,1\t2\n"))
+    table, found = both(path)
+    assert found == [["1,1", "2"]]
+    path = tmp_path / f"t.csv.{packed}"
+    path.write_bytes(content)
+    table, found = both(path)
+    assert found == [["1", "2"], ["3", "4"]]
+    assert written(path, table) == content
+    out = written(path, table, {"B": {1: "5"}})
+    assert out[:4] == content[:4]
+    assert unpack(out) == b"A,B\n1,2\n3,5\n"
+    assert written(path, table, {"B": {1: "5"}}) == out
+    path.write_bytes(content[:-6])
+    with pytest.raises(DocumentError, match="cannot be unpacked"):
+        CSV.read(path, {})
+
+
+def test_cells_that_nobody_changed_keep_their_bytes_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'\xef\xbb\xbf"A",B,C\r\n"007",1.50,"x, ""y"""\r\n2,1e3,\r\n"3\r\n",, z \r\n\r\n')
+    table, _ = both(path)
+    out = written(path, table, {"B": {0: "9", 1: 'a"b', 2: None}}, rows=[2, 0, 1], removed=["C"])
+    assert out == b'\xef\xbb\xbf"A",B\r\n"3\r\n",\r\n"007",9\r\n2,"a""b"\r\n\r\n'
+    assert written(path, table, {"C": {1: "a\nb"}}, rows=[1]) == b'\xef\xbb\xbf"A",B,C\r\n2,1e3,"a\nb"\r\n\r\n'
+    assert written(path, table, rows=[]) == b'\xef\xbb\xbf"A",B,C\r\n\r\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "change", "expected"),
+    [
+        (b"A;B\n1,5;x\n2;y", {"decimal": ","}, "1234.25", b"A;B\n1,5;x\n1234,25;y"),
+        (b"A;B\n1.001,5;x\n2;y\n", {"decimal": ",", "grouping": "."}, "-1234567.25", b"-1.234.567,25;y\n"),
+        (b"A;B\n1.001;x\n2;y\n", {"decimal": ",", "grouping": "."}, "12345e-3", b"\n12.345e-3;y\n"),
+        (b"A;B\n101;x\n2;y\n", {"decimal": ",", "grouping": "."}, "1234", b"\n1234;y\n"),
+        (b"A;B\n101;x\n2;y\n", {"null": "NA,."}, None, b"\nNA;y\n"),
+        (b"A;B\n101;x\n2;y\n", {"null": ",NA"}, None, b"\n;y\n"),
+        (b"A;B\n101;x\n2;y\n", {"escape": "\\"}, 'a"\\;', b'\n"a\\"\\\\;";y\n'),
+        (b"A\n101\n2\n", {}, None, b'A\n101\n""\n'),
+        ("A;B\n1;x\n2;ö\n".encode("utf-16"), {}, "ß", "A;B\n1;x\nß;ö\n".encode("utf-16")),
+        ("A;B\n1;x\n2;ö\n".encode("cp1252"), {"encoding": "cp1252"}, "€", "A;B\n1;x\n€;ö\n".encode("cp1252")),
+    ],
+)
+def test_changed_cells_are_written_in_the_dialect(
+    content: bytes, options: dict[str, str], change: str | None, expected: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    table, _ = both(path, options)
+    out = written(path, table, {"A": {1: change}})
+    assert expected in out
+    path.write_bytes(out)
+    assert both(path, options)[1][1][0] == change
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "change", "says"),
+    [
+        (b"A;B\n1;x\n", {}, "", "reads otherwise"),
+        (b"A;B\n1;x\n", {"null": "NA"}, "NA", "reads otherwise"),
+        (b"A;B\n1;x\n", {"decimal": ","}, "1,5", "reads otherwise"),
+        (b"A;B\n1;x\n", {"quote": "none"}, "a;b", "nothing is quoted"),
+        (b"A;B\n1;x\n", {}, "a\0", "control character"),
+        (b"A;B\n1;x\n", {"encoding": "cp1252"}, "\u0142", "cp1252 of the file cannot hold"),
+    ],
+)
+def test_a_value_that_the_dialect_cannot_hold_is_refused(
+    content: bytes, options: dict[str, str], change: str, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    table, _ = both(path, options)
+    with pytest.raises(UsageError, match=says):
+        written(path, table, {"A": {0: change}})
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"A,B\n1,2\n")
+    table, _ = both(path)
+    path.write_bytes(b"A,B\n1,3\n")
+    with pytest.raises(DocumentError, match="has changed"):
+        written(path, table)
+
+
+# lines
+
+
+def test_findings_and_errors_name_the_line(tmp_path: Path, run: Runner) -> None:
+    path, rules = tmp_path / "t.csv", write_rules(tmp_path / "r.sch", "A < 5")
+    path.write_bytes(b'A,B\r\n1,"x\r\n\r\ny"\r\n7,z\r\n')
+    table, _ = both(path)
+    assert [CSV.line_of(table, at) for at in range(2)] == [2, 5]
+    done = masktron.validate(path, rules)
+    assert [(finding.record, finding.line) for finding in done.findings] == [(2, 5)]
+    assert run("validate", path, "-r", rules, "--csv", tmp_path / "f.csv").code == 1
+    (finding,) = csv.DictReader(io.StringIO((tmp_path / "f.csv").read_text()))
+    assert "5" in finding.values()
+    path.write_bytes(b"3\n1\n")
+    table, _ = both(path, {"header": "no"})
+    assert [CSV.line_of(table, at) for at in range(2)] == [1, 2]
+
+
+# what is refused
+
+REFUSED: dict[str, tuple[bytes, dict[str, str], str, str]] = {
+    "empty": (b"", {}, "", "the file is empty"),
+    "only a mark": (b"\xef\xbb\xbf", {}, "", "the file is empty"),
+    "empty lines alone": (b"\n\n", {}, ":1", "the line is empty"),
+    "an empty first line": (b"\nA,B\n", {}, ":1", "the line is empty"),
+    "an empty line": (b"A,B\n1,2\n\n3,4\n", {}, ":3", "the line is empty"),
+    "a line of blanks": (b"A,B\n1,2\n  \n", {}, ":3", "cells: 1, columns: 2"),
+    "too few cells": (b"A,B\n1,2\n1\n", {}, ":3", "cells: 1, columns: 2, separated by comma"),
+    "too many cells": (b'A,B\n"1\n",2\n1,2,3\n', {}, ":4", "cells: 3, columns: 2"),
+    "row names of R": (b"A,B\nr,1,2\n", {}, ":2", "row.names = FALSE"),
+    "a decimal comma beside a comma": (b"A,B\n1,5,2,5\n", {}, ":2", "cells: 4, columns: 2"),
+    "a decimal comma in a column": (b"A\n1,5\n", {}, ":2", "cells: 2, columns: 1"),
+    "a quote left open": (b'A,B\n1,2\n3,"4\n5,6\n', {}, ":3", "a quote in column 'B' is never closed"),
+    "a quote in a cell": (b'A,B\n1,5" pipe\n', {}, ":2", "column 'B' stands behind the beginning"),
+    "a blank before a quote": (b'A,B\n1, "2"\n', {}, ":2", "remove the blank"),
+    "text behind a quote": (b'A,B\n1,"2"3\n', {}, ":2", "behind the closing quote of column 'B'"),
+    "a quote in names": (b'A,B"\n1,2\n', {}, ":1", "a quote in column 2"),
+    "NUL": (b"A,B\n1,2\n1,\0\n", {}, ":3", "column 'B' holds a NUL byte"),
+    "NUL in quotes": (b'A,B\n"\n\0",2\n', {}, ":3", "column 'A' holds a NUL byte"),
+    "UTF-16 that nobody tells": ("A,B\n1,2\n".encode("utf-16-le"), {}, ":1", "encoding=utf-16-le"),
+    "a control character": (b"A,B\n1,\x1b\n", {}, ":2", "column 'B' holds a control character"),
+    "CRLF and LF": (b"A,B\r\n1,2\n", {}, ":2", "does not end with CRLF"),
+    "LF and CR": (b"A,B\n1,2\n3,4\r5,6\n", {}, ":3", "does not end with LF"),
+    "CP1252": ("A,B\n1,2\n1,ö\n".encode("cp1252"), {}, ":3", "character 3 of this line is not UTF-8\n.*=cp1252"),
+    "not CP1252": (b"A,B\n\x81,2\n", {"encoding": "cp1252"}, ":2", "character 1 of this line is not CP1252"),
+    "cut UTF-16": (b"\xff\xfeA\0,\0B", {}, ":1", "is not UTF-16-LE"),
+    "one name twice": (b"A,B,A\n1,2,3\n", {}, ":1", "columns 1 and 3 are both named 'A'"),
+    "no name": (b",A\n1,2\n", {}, ":1", "column 1 has no name"),
+    "numbers as names": (b"1,2.5\n3,4\n", {}, ":1", "holds numbers, not names"),
+    "a record as names": (b"M,1,NO\nF,2,NO\nM,3,SO\n", {}, ":1", "seems to be a record"),
+    "two delimiters": (b"A,B;C\n1,2;3\n", {}, "", "separated by comma or semicolon"),
+    "a line of Excel": (b"sep=;\nA;B\n", {}, ":1", "the first line is Excel's"),
+    "a workbook": (b"PK\x03\x04" + b"\0" * 30, {}, "", "this is a zip archive, not CSV"),
+    "XML": (b"<?xml version='1.0'?><D/>", {}, "", "this is XML, not CSV"),
+    "an escape at the end": (b"A,B\n1,2\\\n", {"escape": "\\"}, ":2", "before the end of a line"),
+    "two decimal points": (b"A;B\n1,5;x\n1.5;y\n", {"decimal": ","}, ":3", "'A' has a number with a point"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_unclear_file_is_one_error_with_its_line(case: str, tmp_path: Path, run: Runner) -> None:
+    content, options, line, says = REFUSED[case]
+    path, rules = tmp_path / "t.csv", write_rules(tmp_path / "r.sch", "A < 5")
+    path.write_bytes(content)
+    with pytest.raises(DocumentError, match=f"(?s){says}") as caught:
+        CSV.read(path, options)
+    assert caught.value.where == f"{path}{line}"
+    before = set(tmp_path.iterdir())
+    said = [word for name, value in options.items() for word in ("--format-option", f"{name}={value}")]
+    outcome = run("mask", path, "-r", rules, "-o", tmp_path / "m.csv", *said)
+    assert outcome.code == 4
+    assert f"{path}{line}: " in outcome.err
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"delimiter": ";;"}, "delimiter is no ASCII character"),
+        ({"delimiter": "x"}, "delimiter is no ASCII character"),
+        ({"delimiter": "§"}, "delimiter is no ASCII character"),
+        ({"quote": " "}, "quote is no ASCII character"),
+        ({"quote": ",", "delimiter": ","}, "not three different"),
+        ({"encoding": "latin-x"}, "there is no encoding 'latin-x'"),
+        ({"encoding": "base64"}, "there is no encoding 'base64'"),
+        ({"header": "maybe"}, "the option header is 'maybe'"),
+        ({"decimal": ";"}, "the option decimal is ';'"),
+        ({"grouping": "5"}, "the option grouping is '5'"),
+        ({"grouping": "."}, "decimal and grouping are both"),
+        ({"quote": "none", "delimiter": ",", "decimal": ","}, "is the delimiter and stands in numbers"),
+        ({"colour": "red"}, "csv has no option 'colour'"),
+    ],
+)
+def test_wrong_options_are_errors_of_usage(options: dict[str, str], says: str, tmp_path: Path, run: Runner) -> None:
+    path, rules = tmp_path / "t.csv", write_rules(tmp_path / "r.sch", "A < 5")
+    path.write_bytes(b"A,B\n1,2\n")
+    said = [word for name, value in options.items() for word in ("--format-option", f"{name}={value}")]
+    outcome = run("validate", path, "-r", rules, *said)
+    assert outcome.code == 2
+    assert says in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("t.tsv", b"A;B\n1;2\n", "there is a tab between cells, but it seems to be a semicolon"),
+        ("t.psv", b"A,B\n1,2\n", "there is a bar between cells, but it seems to be a comma"),
+    ],
+)
+def test_a_name_that_stands_for_another_delimiter_is_refused(
+    name: str, content: bytes, says: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DocumentError, match=says):
+        CSV.read(tmp_path / name, {})
+    assert both(tmp_path / name, {"delimiter": content.decode()[1]})[1] == [["1", "2"]]
+
+
+def test_a_name_decides_where_several_delimiters_would_do(tmp_path: Path) -> None:
+    for suffix, cells in ((".tsv", ["1,2", "3"]), (".psv", None)):
+        path = tmp_path / f"t{suffix}"
+        path.write_bytes(b"A,B\tC\n1,2\t3\n")
+        if cells is None:
+            with pytest.raises(DocumentError):
+                CSV.read(path, {})
+        else:
+            assert both(path)[1] == [cells]
+
+
+@pytest.mark.parametrize(
+    ("data", "out"), [("d.csv", "m.csv.gz"), ("d.csv.gz", "m.csv"), ("d.csv", "m.tsv"), ("d.tsv", "m.psv")]
+)
+def test_an_output_is_named_like_its_original(data: str, out: str, tmp_path: Path, run: Runner) -> None:
+    path, rules = tmp_path / data, write_rules(tmp_path / "r.sch", "A < 5")
+    path.write_bytes(b"A\tB\n1\t2\n")
+    before = set(tmp_path.iterdir())
+    outcome = run("mask", path, "-r", rules, "-o", tmp_path / out)
+    assert outcome.code == 2
+    assert f"name it like {data}" in outcome.err
+    assert set(tmp_path.iterdir()) == before
+
+
+# what is noted
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        (b"A,B\n1,NA\n2,3\n.,x\n", {}, ["column 'A' has '.'", "null=.", "column 'B' has 'NA'", "null=NA"]),
+        (b"A,B\n1,NA\n2,3\n", {"null": "NA"}, []),
+        (b"A,B\nx,NA\ny,z\n", {}, []),
+        (b"A;B\n1,5;x\n", {}, ["column 'A' has numbers with a comma", "decimal=comma"]),
+        (b"A;B\n1,5;x\n", {"decimal": ","}, []),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_noted(
+    content: bytes, options: dict[str, str], says: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    notes = "\n".join(CSV.read(path, options).notes)
+    assert all(words in notes for words in says)
+    assert bool(notes) == bool(says)
+
+
+# large
+
+
+def test_long_cells_and_many_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    long = "x" * (1 << 18) + '"\n' + "é" * (1 << 23)
+    path.write_text(f'A,B\n1,"{long.replace(chr(34), chr(34) * 2)}"\n2,y\n', encoding="utf-8", newline="")
+    table, found = both(path)
+    assert found == [["1", long], ["2", "y"]]
+    assert written(path, table) == path.read_bytes()
+    names = [f"V{at}" for at in range(16_384)]
+    path.write_text("\n".join(",".join(row) for row in (names, *([f"{at}"] * 16_384 for at in range(3)))) + "\n")
+    table, found = both(path)
+    assert [variable.column for variable in table.variables] == names
+    assert found == [[f"{at}"] * 16_384 for at in range(3)]
+    assert written(path, table) == path.read_bytes()
+
+
+# new files
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("n.csv", {}, 'A;B,"a ""b""\n",C D\n'.replace("A;B", '"A;B"') + '1,"x,y",\n,é,"z\n"\n'),
+        ("n.tsv", {}, '"A;B"\t"a ""b""\n"\tC D\n1\tx,y\t\n\té\t"z\n"\n'),
+        ("n.csv", {"header": "no", "null": "NA", "delimiter": ";"}, '1;x,y;NA\nNA;é;"z\n"\n'),
+    ],
+)
+def test_a_new_file(name: str, options: dict[str, str], expected: str, tmp_path: Path) -> None:
+    table = table_of({"A;B": ["1", None], 'a "b"\n': ["x,y", "é"], "C D": [None, "z\n"]})
+    CSV.create(tmp_path / name, table, options)
+    assert (tmp_path / name).read_text(encoding="utf-8") == expected
+    assert both(tmp_path / name, options)[1] == [["1", "x,y", None], [None, "é", "z\n"]]
+
+
+def test_a_new_file_may_be_packed_and_in_another_encoding_with_another_point(tmp_path: Path) -> None:
+    table = table_of({"A": ["1234.5", None], "B": ["é", "x"]})
+    said = {"encoding": "utf-16", "decimal": ",", "grouping": ".", "delimiter": ";"}
+    CSV.create(tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part", table, said)
+    packed = (tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part").read_bytes()
+    assert gzip.decompress(packed).decode("utf-16") == "A;B\n1.234,5;é\n;x\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "says"),
+    [
+        ({}, {}, "has no column"),
+        ({"1": ["x"], "2": ["y"]}, {}, "all names of columns are numbers"),
+        ({"A": ["a,b"]}, {"quote": "none"}, "nothing is quoted"),
+        ({"A": ["a\x02"]}, {}, "column 'A': a control character"),
+        ({"A": ["NA"]}, {"null": "NA"}, "column 'A' has a value that reads otherwise"),
+        ({"A": ["\u0142"]}, {"encoding": "cp1252"}, "cannot hold all values"),
+    ],
+)
+def test_what_a_new_file_cannot_hold_is_refused(
+    columns: dict[str, list[str | None]], options: dict[str, str], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        CSV.create(tmp_path / "n.csv", table_of(columns), options)
+
+
+# any bytes, any table
+
+PIECES = st.lists(
+    st.sampled_from(['"', '""', ",", ";", "\n", "\r\n", "\r", " ", "A", "B", "1", "2,5", "\t", "é", "\\"])
+)
+
+
+@given(PIECES.map("".join), st.sampled_from(["", "\n", "\r\n"]), st.sampled_from(["", "double", "\\", "none"]))
+def test_whatever_is_read_two_readers_read_alike_and_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, text: str, ending: str, how: str
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "t.csv"
+    content = f"A,B{ending}{text}".encode() if ending else text.encode()
+    path.write_bytes(content)
+    options = {} if not how else {"quote": "none"} if how == "none" else {"escape": how}
+    try:
+        table, _ = both(path, options)
+    except DocumentError as error:
+        assert error.where.startswith(str(path))
+        assert "csv module" not in str(error)
+        assert "pyarrow" not in str(error)
+        return
+    assert written(path, table) == content
+
+
+TEXTS = st.one_of(
+    st.none(),
+    st.sampled_from(["007", "1.50", "-1234567.25", "x ", 'a"b', "a;b,c", "l\nm", "\r", "é€", "NA", "'", "\\", "1e3"]),
+    st.text(st.characters(exclude_categories=["C"]), min_size=1),
+)
+
+
+@given(
+    st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(TEXTS, min_size=n, max_size=n), max_size=5)),
+    st.sampled_from(
+        [{}, {"delimiter": "tab"}, {"quote": "'"}, {"escape": "\\"}, {"encoding": "utf-16"}, {"null": ".,-"},
+         {"grouping": " "}]
+    ),
+)  # fmt: skip
+def test_any_table_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: Cells, options: dict[str, str]) -> None:
+    path = tmp_path_factory.mktemp("any") / "t.csv"
+    width = len(rows[0]) if rows else 1
+    table = table_of({f"N{at}": [row[at] for row in rows] for at in range(width)})
+    try:
+        CSV.create(path, table, options)
+    except UsageError as error:
+        assert "reads otherwise" in str(error)
+        return
+    back, found = both(path, {"delimiter": ",", "header": "yes"} | options)
+    assert found == rows
+    assert written(path, back, rows=list(reversed(range(len(back))))) != b""
+
+
+# whole runs
+
+
+def household(path: Path, source: Path, delimiter: str) -> None:
+    """Write a sample as CSV, with the standard library alone."""
+    records = list(etree.parse(source).getroot())
+    names = dict.fromkeys(str(field.tag) for field in max(records, key=len)) | dict.fromkeys(
+        str(field.tag) for record in records for field in record
+    )
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter)
+        writer.writerow(names)
+        writer.writerows([record.findtext(name) or "" for name in names] for record in records)
+
+
+def values(path: Path) -> list[dict[str, str]]:
+    if path.suffix == ".xml":
+        return [{str(field.tag): field.text for field in row if field.text} for row in etree.parse(path).getroot()]
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [{name: text for name, text in row.items() if text} for row in csv.DictReader(stream, delimiter=";")]
+
+
+def test_the_sample_says_in_csv_what_it_says_in_xml(tmp_path: Path) -> None:
+    rules, original = RULES / "household.sch", SAMPLES / "household.xml"
+    config = load_config(SAMPLES / "household.toml").updated(seed=7)
+    counts = []
+    invalid, table = tmp_path / "invalid.csv", tmp_path / "household.csv"
+    household(invalid, SAMPLES / "household-invalid.xml", ",")
+    household(table, original, ";")
+    for data in (invalid, SAMPLES / "household-invalid.xml"):
+        done = masktron.validate(data, rules, documents={"household.xml": original})
+        assert not done.valid
+        counts.append([(rule.id, rule.fired, rule.violations) for rule in done.rules])
+    assert counts[0] == counts[1]
+    for data, out in ((original, "mx.xml"), (table, "mc.csv")):
+        assert masktron.mask(data, rules, tmp_path / out, config=config).valid
+    assert values(tmp_path / "mc.csv") == values(tmp_path / "mx.xml")
+    proof = masktron.check(tmp_path / "mc.csv", rules, original=table, manifest=tmp_path / "mc.manifest.json")
+    assert proof.complies, proof.problems
+
+
+def test_a_decimal_comma_survives_masking(tmp_path: Path, run: Runner) -> None:
+    rules, data, out = write_rules(tmp_path / "r.sch", "A + B = T"), tmp_path / "d.txt", tmp_path / "m.csv"
+    rows = numbers(24)
+    with data.open("w", encoding="cp1252", newline="") as stream:
+        stream.write('"N";A;B;T\r\n')
+        for at, row in enumerate(rows):
+            cells = (f"{row[name]}".replace(".", ",") + ",50" for name in ("A", "B"))
+            total = f"{int(str(row['A'])) + int(str(row['B'])) + 1},00"
+            stream.write(f'"ö{at:03}";{";".join(cells)};{total}\r\n')
+    said = ["--format", "csv", "--format-option", "encoding=cp1252", "--format-option", "decimal=,"]
+    done = run("mask", data, "-r", rules, "-o", out, "--role", "N=untouched", "-k", "3", *said)
+    assert done.code == 0, done.err
+    lines = out.read_bytes().decode("cp1252").split("\r\n")
+    assert lines[0] == '"N";A;B;T'
+    assert sorted(line[:6] for line in lines[1:-1]) == sorted(f'"ö{at:03}"' for at in range(24))
+    for line in lines[1:-1]:
+        a, b, total = (float(cell.replace(",", ".")) for cell in line.split(";")[1:])
+        assert a + b == total
+        assert all(cell.partition(",")[2] for cell in line.split(";")[1:])
+    manifest = tmp_path / "m.manifest.json"
+    proof = run("check", out, "-r", rules, "--original", data, "--manifest", manifest, *said)
+    assert proof.code == 0, proof.out + proof.err
+
+
+def test_the_twin_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'annual income,@id\n"1\r\n2",\n,7\n')
+    source = open_source(path)
+    twin = etree.parse(source.document_path).getroot()
+    assert [(dict(row.attrib), [(field.tag, field.text) for field in row]) for row in twin] == [
+        ({}, [("annual_x0020_income", "1\r\n2")]),
+        ({"id": "7"}, []),
+    ]
+    assert json.loads(json.dumps(source.records().lines.tolist())) == [2, 4]

@@ -1,0 +1,52 @@
+"""What processes of a pool are given to do: a module that loads little, since each of them imports it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from masktron.evaluation.worker_pool import RefusedError
+
+
+@dataclass(frozen=True)
+class Order:
+    """A task: what to do, and with what."""
+
+    what: str
+    number: int = 0
+    lane: int = 0
+
+
+def _work(task: Order) -> Iterator[Any]:
+    match task.what:
+        case "square":
+            yield "begun"
+            yield task.number**2
+        case "print":
+            os.write(1, b"a library prints\n")
+            yield task.number
+        case "refuse":
+            raise RefusedError("not so")
+        case "fail":
+            raise ZeroDivisionError("by nothing")
+        case "die":
+            os._exit(3)
+        case "pid":
+            yield os.getpid()
+            time.sleep(2)
+
+
+def opening() -> Callable[[Order], Iterator[Any]]:
+    return _work
+
+
+class Lane:
+    lane = 0
+
+
+def sleeper() -> object:
+    time.sleep(60)
+    return None
