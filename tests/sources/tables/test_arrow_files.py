@@ -298,18 +298,21 @@ def test_tables_without_records(end: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ENDS)
 def test_the_sample_is_judged_and_masked_as_its_twin(end: str, tmp_path: Path) -> None:
     rules, config = RULES / "household.sch", load_config(SAMPLES / "household.toml")
-    path = write_typed(tmp_path / f"in{end}", household())
+    sample = household() if end == ".parquet" else household().slice(0, 150)
+    path = write_typed(tmp_path / f"in{end}", sample)
     twin = write_xml(tmp_path / "twin.xml", _read(path).cells)
     counts = [
         [
             (rule.id, rule.fired, rule.failed)
-            for rule in masktron.validate(one, rules, original=one, documents={"household.xml": one}).rules
+            for rule in masktron.validate(
+                one, rules, original=one, documents={"household.xml": one}, allow_unfired=["*"]
+            ).rules
         ]
         for one in (path, twin)
     ]
     assert counts[0] == counts[1]
     assert len(counts[0]) > 10
-    write_typed(path, household().slice(0, 300))
+    write_typed(path, household().slice(0, 150))
     write_xml(twin, _read(path).cells)
     typed, plain = tmp_path / f"out{end}", tmp_path / "plain.xml"
     results = [
