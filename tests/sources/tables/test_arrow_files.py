@@ -28,6 +28,7 @@ from masktron.sources.source import Source
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
+from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
 
 ENDS = [".parquet", ".feather"]
@@ -183,6 +184,9 @@ def test_ordered_categories_are_ordinal_in_their_order(end: str, tmp_path: Path)
     new = tmp_path / f"new{end}"
     _format(new).create(new, _read(path), {})
     assert _read(new).variable("Region").order == ("low", "mid", "never", "high")
+    assert not list(_format(new).losses(_read(path)))
+    texts = Table((Variable("Region", "Region", kind=Kind.NOMINAL, label="where"),), cells)
+    assert list(_format(new).losses(texts)) == ["labels of variables: Region", "kinds of variables: Region"]
 
 
 def test_the_metadata_of_pandas_follow_what_is_released(tmp_path: Path) -> None:

@@ -120,6 +120,13 @@ class _ArrowTyped(TableFormat):
                 raise
             raise UsageError(f"{self.name} cannot hold this table: {_first_line(error)}") from None
 
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what a file does not hold: the kind of a variable is in a type of truths or categories alone."""
+        variables = tuple(
+            replace(variable, kind=None) if _tells_kind(variable) else variable for variable in table.variables
+        )
+        yield from super().losses(replace(table, variables=variables))
+
     def _require_kind(self, path: Path) -> None:
         """Refuse, by its name, a file that libraries would only call invalid."""
 
@@ -321,6 +328,15 @@ def _kind_of(column: pa.ChunkedArray) -> tuple[Kind | None, tuple[str, ...]]:
             return Kind.NOMINAL, ()
         return Kind.ORDINAL, categories_of(column)
     return (Kind.NOMINAL if pa.types.is_boolean(column.type) else None), ()
+
+
+def _tells_kind(variable: Variable) -> bool:
+    """Whether the type in which a variable is stored says its kind."""
+    kind = variable.stored
+    if kind is None or not (pa.types.is_dictionary(kind) or pa.types.is_boolean(kind)):
+        return False
+    ordered = pa.types.is_dictionary(kind) and kind.ordered
+    return variable.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
 
 
 def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
