@@ -33,6 +33,13 @@ def _column(column: pa.Array) -> list[str | None]:
         return [None if code is None else categories[code] for code in column.indices.to_pylist()]
     if pa.types.is_null(column.type):
         return [None] * len(column)
+    if pa.types.is_integer(column.type):
+        return [None if value is None else str(value) for value in column.to_pylist()]
+    if pa.types.is_float64(column.type):
+        return [None if value is None else _double(value) for value in column.to_pylist()]
+    if not (pa.types.is_primitive(column.type) or pa.types.is_decimal(column.type)):
+        found: list[str | None] = column.to_pylist()
+        return found
     write, objects = _writer(column)
     known: dict[object, str | None] = {}
     texts: list[str | None] = []
@@ -49,15 +56,12 @@ def _column(column: pa.Array) -> list[str | None]:
 
 def _writer(column: pa.Array) -> tuple[Callable[[Any], str | None], list[Any]]:
     kind = column.type
-    if not pa.types.is_temporal(kind):
-        write: Callable[[Any], str | None] = str
-        if pa.types.is_boolean(kind):
-            write = _truth
-        elif pa.types.is_floating(kind):
-            write = partial(_float, bits=kind.bit_width)
-        elif pa.types.is_decimal(kind):
-            write = _decimal
-        return write, column.to_pylist()
+    if pa.types.is_boolean(kind):
+        return _truth, column.to_pylist()
+    if pa.types.is_decimal(kind):
+        return _decimal, column.to_pylist()
+    if pa.types.is_floating(kind):
+        return partial(_narrow, bits=kind.bit_width), column.to_pylist()
     counts = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
     if pa.types.is_date(kind):
         return partial(_date, per_day=1 if pa.types.is_date32(kind) else 86_400_000), counts
@@ -75,11 +79,17 @@ def _decimal(value: Decimal) -> str:
     return _digits(*value.as_tuple())
 
 
-def _float(value: float, bits: int) -> str | None:
+def _double(value: float) -> str | None:
+    text = repr(value)
+    if "e" not in text and "n" not in text:
+        return text.removesuffix(".0")
+    return None if value != value else _digits(*Decimal(text).as_tuple())  # noqa: PLR0124 -- NaN
+
+
+def _narrow(value: float, bits: int) -> str | None:
     if value != value:  # noqa: PLR0124 -- NaN
         return None
-    exact = Decimal(repr(value)) if bits == 64 else _shortest(value, *_FORMATS[bits])
-    return _digits(*exact.as_tuple())
+    return _digits(*_shortest(value, *_FORMATS[bits]).as_tuple())
 
 
 def _shortest(value: float, form: str, most: int) -> Decimal:
