@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -32,10 +32,18 @@ from masktron.settings import FieldSettings, Settings, takes
 from masktron.sources.frame import field_names, write_frame
 from masktron.sources.frame_back import Restored, require_one_type, restored, types_of
 from masktron.sources.frame_kinds import with_kinds
+from masktron.sources.tables.frames import (
+    ArrowFrame,
+    is_arrow_frame,
+    read_arrow_frame,
+    renamed,
+    write_arrow_frame,
+)
 from masktron.thresholds import thresholds
 
-type Microdata = str | PathLike[str] | pd.DataFrame
-"""A microdata file, or a data frame with one row per record."""
+type Microdata = str | PathLike[str] | pd.DataFrame | ArrowFrame
+"""A microdata file, or a frame with one row per record: of pandas, polars, pyarrow, DuckDB, or another library that
+has the Arrow C stream."""
 
 INDEX = (
     "the index of the data frame is that of the original and leads every record back to it: drop it before a "
@@ -68,12 +76,13 @@ def validate(
 
     Parameters
     ----------
-    data : path or DataFrame
-        A data frame is seen as ``<Data><Record>`` with one element per column, named as `mask` says; missing values
-        are absent elements.
+    data : path or data frame
+        A frame of pandas, polars, pyarrow, DuckDB or another library that has the Arrow C stream. It is seen as
+        ``<Data><Record>``, or as the rules name it, with one element per column, named as `mask` says; missing
+        values are absent elements.
     rules : path
         Schematron rulebook.
-    original : path or DataFrame, optional
+    original : path or data frame, optional
         What ``document()`` in the rules means, where `documents` does not say so.
     documents : mapping of str to path, optional
         Other files that rules read, by what stands in their ``document()`` or ``doc()``.
@@ -123,6 +132,7 @@ def validate(
     ):
         raise UsageError(f"max_findings must be an integer of at least 0, or None for all, not {max_findings!r}")
     _switch(release_safe, "release_safe")
+    _no_format(format, data, original)
     bounds = thresholds({} if max_failures is None else max_failures)
     patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
     with _file(data, "data") as path, _optional_file(original, "original") as source, patience:
@@ -140,7 +150,8 @@ def validate(
             allow_empty=_switch(allow_empty, "allow_empty"),
             release_safe=release_safe,
         )
-    return replace(result, data=_shown(data, result.data))
+    notes = _told(result.notes, (data, path), (original, source))
+    return replace(result, data=_shown(data, result.data), notes=notes)
 
 
 @takes(Settings)
@@ -157,7 +168,7 @@ def explain(
     Parameters
     ----------
     rules : path
-    data, original : path or DataFrame, optional
+    data, original : path or data frame, optional
     config : Config, optional
         Settings that those given by name override.
 
@@ -171,15 +182,25 @@ def explain(
     """
     with _optional_file(data, "data") as path, _optional_file(original, "original") as source:
         settled = _config(config, settings)
+        _no_format(settled.format, data, original)
         if not isinstance(data, pd.DataFrame):
             with rules_within(settled.rule_timeout):
-                return run_explain(_path(rules, "rules"), path, config=settled, original=source)
+                result = run_explain(_path(rules, "rules"), path, config=settled, original=source)
+            names = renamed(path) if path is not None and _is_frame(data) else ""
+            return _without_path(result, (data, path), (original, source), notes=(names,))
         settled = with_kinds(data, settled)
         types = types_of(data)
         with rules_within(settled.rule_timeout):
             result = run_explain(_path(rules, "rules"), path, config=settled, original=source, types=types)
-        obstacle = None if result.obstacle is None else result.obstacle.replace(str(path), FRAME)
-        return replace(result, obstacle=obstacle, notes=(*result.notes, *_renamed(data)))
+        return _without_path(result, (data, path), (original, source), notes=_renamed(data))
+
+
+def _without_path(
+    result: ExplainResult, *given: tuple[Microdata | None, Path | None], notes: Iterable[str]
+) -> ExplainResult:
+    """Return what was explained without names of the files that frames had, and with more notes."""
+    obstacle = None if result.obstacle is None else _told([result.obstacle], *given)[0]
+    return replace(result, obstacle=obstacle, notes=(*_told(result.notes, *given), *filter(None, notes)))
 
 
 @takes(Settings)
@@ -199,14 +220,17 @@ def mask(
     index links each row to the original: drop it before a release. Columns whose labels are no XML names have others
     in rules and settings, with ``_`` for what XML forbids: ``annual income`` is ``annual_income``, 2024 is ``_2024``.
     Booleans, and categorical columns of numbers, are masked as categories, those of texts when they have a role.
+    A frame of polars or pyarrow, or a relation of DuckDB, comes back as one of the same kind, with the types of its
+    columns; names that are no XML names have the escapes of SQL/XML in rules, as those of files have:
+    ``annual_x0020_income``.
 
     Parameters
     ----------
-    data : path or DataFrame
+    data : path or data frame
     rules : path
     out : path, optional
-        The masked file. May be left out for a data frame: then it is not kept on disk, and the masked records are
-        in ``result.data``.
+        The masked file: in XML of a pandas DataFrame, an Arrow file of any other frame. May be left out for a data
+        frame: then it is not kept on disk, and the masked records are in ``result.data``.
     config : Config, optional
         Settings that those given by name override, such as ``k=5``, ``roles={"NAME": "identifier"}``,
         ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
@@ -226,6 +250,9 @@ def mask(
     if isinstance(data, pd.DataFrame):
         with rules_within(settled.rule_timeout):
             return _mask_frame(data, _path(rules, "rules"), out, settled, manifest)
+    if is_arrow_frame(data):
+        with rules_within(settled.rule_timeout):
+            return _mask_arrow_frame(data, _path(rules, "rules"), out, settled, manifest)  # type: ignore[arg-type]
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
     with _file(data, "data") as path, rules_within(settled.rule_timeout):
@@ -246,6 +273,7 @@ def _mask_frame(
     manifest: str | PathLike[str] | None,
 ) -> MaskResult:
     """Mask a data frame by way of a file, and return what the file holds with the types of the frame."""
+    _no_format(config.format, frame)
     config = with_kinds(frame, config)
     removed = {name for name, role in config.roles.items() if role is Role.IDENTIFIER}
     unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
@@ -271,6 +299,33 @@ def _mask_frame(
         manifest="" if out is None and manifest is None else result.manifest,
         notes=(*result.notes, *_renamed(frame), INDEX),
     )
+
+
+def _mask_arrow_frame(
+    frame: ArrowFrame,
+    rules: Path,
+    out: str | PathLike[str] | None,
+    config: Config,
+    manifest: str | PathLike[str] | None,
+) -> MaskResult:
+    """Mask a frame by way of an Arrow file, and return the masked file as a frame of the same kind."""
+    _no_format(config.format, frame)
+    with _file(frame, "data") as path, private_folder() as folder:
+        target = folder / "masked.arrow" if out is None else _path(out, "out")
+        result = run_mask(
+            path,
+            rules,
+            target,
+            config=config,
+            manifest=None if manifest is None else _path(manifest, "manifest"),
+        )
+        return replace(
+            result,
+            data=read_arrow_frame(target, frame),
+            output="" if out is None else result.output,
+            manifest="" if out is None and manifest is None else result.manifest,
+            notes=(*result.notes, *filter(None, [renamed(path)])),
+        )
 
 
 def _require_rules(masked: Restored, result: MaskResult, rules: Path, original: Path, config: Config) -> None:
@@ -324,7 +379,7 @@ def check(
 
     Parameters
     ----------
-    masked, original : path or DataFrame
+    masked, original : path or data frame
         A data frame cannot be compared with a manifest byte by byte, so there the files are wanted.
     rules : path
     documents : mapping of str to path, optional
@@ -360,6 +415,7 @@ def check(
     _no_frames(manifest, masked, original)
     figures = limits_from({} if limits is None else limits)
     require_inputs(figures, original, manifest)
+    _no_format(format, masked, original)
     bounds = thresholds({} if max_failures is None else max_failures)
     patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
     with _file(masked, "masked") as path, _optional_file(original, "original") as source, patience:
@@ -377,7 +433,15 @@ def check(
             allow_empty=_switch(allow_empty, "allow_empty"),
             stated=_stated(masked, original, same_order),
         )
-    return replace(result, data=_shown(masked, result.data))
+    given = (masked, path), (original, source)
+    problems, not_checked = (_told(texts, *given) for texts in (result.problems, result.not_checked))
+    return replace(
+        result,
+        data=_shown(masked, result.data),
+        problems=problems,
+        not_checked=not_checked,
+        notes=_told(result.notes, *given),
+    )
 
 
 @takes(FieldSettings)
@@ -396,7 +460,7 @@ def assess(
 
     Parameters
     ----------
-    masked, original : path or DataFrame
+    masked, original : path or data frame
         Masked records may be in random order. Without a manifest, data frames are put together by their indices,
         unless that of the masked one simply counts from 0; and files by a field that differs in every record and has
         the same values in both, or has the role of a key. Else figures that compare record by record need
@@ -429,6 +493,7 @@ def assess(
     if not listed or not all(isinstance(name, str) for name in measures or ()):
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
     settled = _config(config, settings)
+    _no_format(settled.format, masked, original)
     if isinstance(original, pd.DataFrame):
         texts = [name for name, typed in types_of(original).items() if typed.text]
         settled = with_kinds(original, settled, texts=texts)
@@ -507,10 +572,19 @@ def combine(
 
 
 def _no_frames(manifest: object, *sources: Microdata | None) -> None:
-    if manifest is not None and any(isinstance(source, pd.DataFrame) for source in sources):
+    if manifest is not None and any(map(_is_frame, sources)):
         raise UsageError(
             "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
         )
+
+
+def _no_format(name: str | None, *sources: Microdata | None) -> None:
+    if name is not None and any(map(_is_frame, sources)):
+        raise UsageError(f"a data frame has no format {name!r}", hint="leave it out")
+
+
+def _is_frame(source: object) -> bool:
+    return isinstance(source, pd.DataFrame) or (not isinstance(source, str | PathLike) and is_arrow_frame(source))
 
 
 def _config(config: Config | None, settings: Mapping[str, object]) -> Config:
@@ -550,24 +624,36 @@ def _texts(**arguments: object) -> None:
 
 
 def _shown(source: Microdata, path: str) -> str:
-    return FRAME if isinstance(source, pd.DataFrame) else path
+    return FRAME if _is_frame(source) else path
+
+
+def _told(texts: Sequence[str], *given: tuple[Microdata | None, Path | None]) -> tuple[str, ...]:
+    """Return what is said of sources without the names of the files that frames had."""
+    for source, path in given:
+        if path is not None and _is_frame(source):
+            texts = [text.replace(path.as_posix(), FRAME).replace(str(path), FRAME) for text in texts]
+    return tuple(texts)
 
 
 @contextmanager
 def _file(source: Microdata, what: str) -> Iterator[Path]:
     """Give a source a path; a data frame gets a file in a temporary folder, whose name no message shows."""
-    if not isinstance(source, pd.DataFrame):
-        if not isinstance(source, str | PathLike):
-            raise UsageError(
-                f"{what} must be a path or a data frame, not of type {type(source).__name__}",
-                hint="give the name of a file, or a pandas DataFrame with one row per record",
-            )
+    if isinstance(source, str | PathLike):
         yield _path(source, what)
         return
+    if not _is_frame(source):
+        raise UsageError(
+            f"{what} must be a path or a data frame, not of type {type(source).__name__}",
+            hint="give the name of a file, or a data frame of pandas, polars, pyarrow or DuckDB with one row per "
+            "record; one of polars that is lazy after collect()",
+        )
     with private_folder() as folder:
-        path = folder / "frame.xml"
-        os.close(create_private(path))
-        write_frame(source, path)
+        path = folder / ("frame.xml" if isinstance(source, pd.DataFrame) else "frame.arrow")
+        if isinstance(source, pd.DataFrame):
+            os.close(create_private(path))
+            write_frame(source, path)
+        else:
+            write_arrow_frame(source, path, what)
         try:
             yield path
         except MasktronError as error:

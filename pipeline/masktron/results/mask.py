@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.results.block import BlockResult
 from masktron.results.draw import DrawResult
@@ -15,7 +15,6 @@ from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     from numpy.typing import NDArray
 
 INTERNAL = (
@@ -118,6 +117,8 @@ class MaskResult(JobResult):
         was and differs in every record.
     identifying : tuple of str
         Fields that are written as they were and differ in every record.
+    data : data frame or None
+        The masked records, of the kind of the data frame that was masked; None for a file.
     order : ndarray of intp, shape (records_out,), or None
         Written record i is record ``order[i]`` of those that were kept, in the order of the original; None where they
         stand in that order. A secret: it is in no output but the manifest.
@@ -160,7 +161,7 @@ class MaskResult(JobResult):
     unmasked: tuple[str, ...] = ()
     original_order: bool = False
     identifying: tuple[str, ...] = ()
-    data: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+    data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 
     @property

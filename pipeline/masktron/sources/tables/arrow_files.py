@@ -2,29 +2,61 @@
 
 from __future__ import annotations
 
-import datetime
+import json
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, replaced, typed_of, values_of
+from masktron.sources.tables.arrow_blocks import compression_of
+from masktron.sources.tables.arrow_lexemes import (
+    UnfitError,
+    categories_of,
+    lexemes_of,
+    replaced,
+    taken,
+    typed_of,
+    value_type,
+    values_of,
+)
+from masktron.sources.tables.arrow_objects import object_rows
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
-_PLAIN_DIGITS = 40
 _ROWS = 1 << 14
 """Rows that are Python objects at once."""
+_BLOCK = 1 << 16
+"""Rows of a block of a new Arrow file."""
+_PANDAS = b"pandas"
+_INDEX = "__index_level_"
+_FEATHER_1, _ENCRYPTED = b"FEA1", b"PARE"
+_DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+_OTHER_ENCODINGS = ("BYTE_STREAM_SPLIT", "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a file was written.
+
+    Attributes
+    ----------
+    blocks : tuple of int
+        Rows of each row group or record batch.
+    settings : mapping of str to value
+        Those of the writer.
+    """
+
+    blocks: tuple[int, ...] = ()
+    settings: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,12 +67,11 @@ class ArrowCarried:
     ----------
     values : pyarrow.Table
         With the schema of the file, its metadata among them.
-    written : mapping of str to value
-        How it was written: compression, rows of a group.
+    way : Way
     """
 
     values: pa.Table
-    written: dict[str, Any]
+    way: Way
 
 
 class _ArrowTyped(TableFormat):
@@ -51,29 +82,62 @@ class _ArrowTyped(TableFormat):
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
         del options
+        where = str(path)
         try:
-            values, written = self._load(path)
+            self._require_kind(path)
+            values, way = self._load(path)
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise DocumentError(f"cannot read this as {self.name}: {reason}", where=str(path)) from error
-        return table_of(values, str(path), ArrowCarried(values, written))
+            raise DocumentError(f"cannot read this as {self.name}: {reason}", where=where) from error
+        if not values.num_columns:
+            raise DocumentError("the table has no columns", where=where)
+        for name, column in zip(values.column_names, values.columns, strict=True):
+            try:
+                column.validate(full=True)
+            except pa.ArrowException:  # says values
+                raise DocumentError(
+                    f"column {name!r} holds what is not of its type {column.type}",
+                    where=where,
+                    hint="the file is damaged: write it anew",
+                ) from None
+        found = table_of(values, where, ArrowCarried(values, way))
+        return replace(found, notes=(*found.notes, *_metadata_notes(values.schema)))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
         carried: ArrowCarried = release.original.carried
-        self._save(target, released_values(release, carried.values), carried.written)
+        if not release.cells.num_columns:
+            raise UsageError("no column is left to write", hint="leave less columns out")
+        self._save(target, released_values(release, carried.values), carried.way)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file."""
         del options
-        self._save(target, typed_values(table), {})
+        if not table.variables:
+            raise UsageError(f"{self.name} has no table without columns")
+        try:
+            self._save(target, typed_values(table), Way())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise
+            raise UsageError(f"{self.name} cannot hold this table: {_first_line(error)}") from None
+
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what a file does not hold: the kind of a variable is in a type of truths or categories alone."""
+        variables = tuple(
+            replace(variable, kind=None) if _tells_kind(variable) else variable for variable in table.variables
+        )
+        yield from super().losses(replace(table, variables=variables))
+
+    def _require_kind(self, path: Path) -> None:
+        """Refuse, by its name, a file that libraries would only call invalid."""
 
     @abstractmethod
-    def _load(self, path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    def _load(self, path: Path) -> tuple[pa.Table, Way]:
         """Return the values, and how they were written."""
 
     @abstractmethod
-    def _save(self, target: Path, values: pa.Table, written: dict[str, Any]) -> None:
+    def _save(self, target: Path, values: pa.Table, way: Way) -> None:
         """Write values."""
 
 
@@ -82,29 +146,32 @@ class ParquetFormat(_ArrowTyped):
 
     name: ClassVar[str] = "parquet"
 
-    def _load(self, path: Path) -> tuple[pa.Table, dict[str, Any]]:
-        with pq.ParquetFile(path) as file:
-            values, meta = file.read(), file.metadata
-            written: dict[str, Any] = {}
-            if meta.num_row_groups:
-                group = meta.row_group(0)
-                written["row_group_size"] = max(1, group.num_rows)
-                if group.num_columns:
-                    written["compression"] = {
-                        group.column(at).path_in_schema: group.column(at).compression.lower()
-                        for at in range(group.num_columns)
-                    }
-        return values, written
+    def _require_kind(self, path: Path) -> None:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - 4))
+            if size >= 8 and stream.read(4) == _ENCRYPTED:
+                raise DocumentError(
+                    "the Parquet file is encrypted", where=str(path), hint="write it without encryption first"
+                )
 
-    def _save(self, target: Path, values: pa.Table, written: dict[str, Any]) -> None:
-        kept = dict(written)
-        if "compression" in kept:
-            kept["compression"] = {
-                name: "none" if how == "uncompressed" else how
-                for name, how in kept["compression"].items()
-                if name in values.column_names
-            }
-        pq.write_table(values, target, **kept)
+    def _load(self, path: Path) -> tuple[pa.Table, Way]:
+        with pq.ParquetFile(path) as file:
+            return file.read(), _parquet_way(file)
+
+    def _save(self, target: Path, values: pa.Table, way: Way) -> None:
+        settings = dict(way.settings or {})
+        for name in ("use_dictionary", "write_statistics"):
+            if name in settings:
+                settings[name] = [column for column in settings[name] if column in values.column_names]
+        for name in ("compression", "column_encoding"):
+            if name in settings:
+                settings[name] = {
+                    column: how for column, how in settings[name].items() if column in values.column_names
+                }
+        with pq.ParquetWriter(target, values.schema, **settings) as writer:
+            for block in _blocks(values, way.blocks):
+                writer.write_table(block, row_group_size=max(1, len(block)))
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file row group by row group, as objects of Python."""
@@ -113,7 +180,7 @@ class ParquetFormat(_ArrowTyped):
         def rows() -> Iterator[LexemeRow]:
             with pq.ParquetFile(path) as again:
                 for batch in again.iter_batches(_ROWS):
-                    yield from _object_rows(batch)
+                    yield from object_rows(batch)
 
         return SecondReading(tuple(pq.read_schema(path).names), rows())
 
@@ -123,15 +190,32 @@ class ArrowFormat(_ArrowTyped):
 
     name: ClassVar[str] = "arrow"
 
-    def _load(self, path: Path) -> tuple[pa.Table, dict[str, Any]]:
-        with _opened(path) as reader:
-            stream = isinstance(reader, pa.ipc.RecordBatchStreamReader)
-            return reader.read_all(), {"stream": stream}
+    def _require_kind(self, path: Path) -> None:
+        with path.open("rb") as stream:
+            if stream.read(4) == _FEATHER_1:
+                raise DocumentError(
+                    "this is Feather version 1, which is no Arrow file",
+                    where=str(path),
+                    hint="write it as version 2, for example with pyarrow.feather.write_feather(table, path)",
+                )
 
-    def _save(self, target: Path, values: pa.Table, written: dict[str, Any]) -> None:
-        opener = pa.ipc.new_stream if written.get("stream") else pa.ipc.new_file
-        with opener(str(target), values.schema) as writer:
-            writer.write_table(values, max_chunksize=1 << 16)
+    def _load(self, path: Path) -> tuple[pa.Table, Way]:
+        with path.open("rb") as stream:
+            codec = compression_of(stream)
+        with _opened(path) as reader:
+            batches = list(_batches(reader))
+            settings = {"stream": isinstance(reader, pa.ipc.RecordBatchStreamReader), "compression": codec}
+            values = pa.Table.from_batches(batches, reader.schema)
+        return values, Way(tuple(batch.num_rows for batch in batches), settings)
+
+    def _save(self, target: Path, values: pa.Table, way: Way) -> None:
+        settings = way.settings or {}
+        opener = pa.ipc.new_stream if settings.get("stream") else pa.ipc.new_file
+        options = pa.ipc.IpcWriteOptions(compression=settings.get("compression"))
+        with opener(str(target), values.schema, options=options) as writer:
+            for block in _blocks(values, way.blocks or (_BLOCK,)):
+                for batch in block.combine_chunks().to_batches():
+                    writer.write_batch(batch)
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file batch by batch, as objects of Python."""
@@ -141,18 +225,60 @@ class ArrowFormat(_ArrowTyped):
 
         def rows() -> Iterator[LexemeRow]:
             with _opened(path) as again:
-                if isinstance(again, pa.ipc.RecordBatchStreamReader):
-                    batches: Iterator[pa.RecordBatch] = iter(again)
-                else:
-                    batches = (again.get_batch(at) for at in range(again.num_record_batches))
-                for batch in batches:
-                    yield from _object_rows(batch)
+                for batch in _batches(again):
+                    for start in range(0, batch.num_rows, _ROWS):
+                        yield from object_rows(batch.slice(start, _ROWS))
 
         return SecondReading(names, rows())
 
 
+def _parquet_way(file: pq.ParquetFile) -> Way:
+    meta = file.metadata
+    groups = [meta.row_group(at) for at in range(meta.num_row_groups)]
+    settings: dict[str, Any] = {
+        "version": meta.format_version if meta.format_version in {"1.0", "2.4", "2.6"} else "2.6",
+        "store_schema": b"ARROW:schema" in (meta.metadata or {}),
+    }
+    if groups:
+        # of the largest group: an empty one tells nothing
+        first = max(groups, key=lambda group: group.num_rows)
+        columns = [first.column(at) for at in range(first.num_columns)]
+        settings["compression"] = {one.path_in_schema: _codec(one.compression) for one in columns}
+        settings["use_dictionary"] = [
+            one.path_in_schema for one in columns if _DICTIONARIES.intersection(one.encodings)
+        ]
+        settings["write_statistics"] = [one.path_in_schema for one in columns if one.is_stats_set]
+        settings["column_encoding"] = {
+            one.path_in_schema: how
+            for one in columns
+            if one.path_in_schema not in settings["use_dictionary"]
+            for how in _OTHER_ENCODINGS
+            if how in one.encodings
+        }
+        if any(one.physical_type == "INT96" for one in columns):
+            settings["use_deprecated_int96_timestamps"] = True
+    return Way(tuple(group.num_rows for group in groups), settings)
+
+
+def _codec(name: str) -> str:
+    return "none" if name == "UNCOMPRESSED" else name.removesuffix("_RAW").lower()
+
+
+def _blocks(values: pa.Table, sizes: tuple[int, ...]) -> Iterator[pa.Table]:
+    """Cut a table into blocks of these sizes, the last size again and again if there are more rows."""
+    start, at = 0, 0
+    while start < len(values):
+        size = sizes[min(at, len(sizes) - 1)] if sizes else len(values)
+        if size == 0 and at >= len(sizes):
+            size = max(sizes) or len(values)
+        yield values.slice(start, size)
+        start, at = start + size, at + 1
+    if not at:
+        yield values
+
+
 def _opened(path: Path) -> Any:
-    file = pa.memory_map(str(path)) if path.stat().st_size else pa.OSFile(str(path))
+    file = pa.OSFile(str(path))
     try:
         return pa.ipc.open_file(file)
     except pa.ArrowInvalid:
@@ -160,8 +286,17 @@ def _opened(path: Path) -> Any:
         return pa.ipc.open_stream(file)
 
 
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchStreamReader):
+        yield from reader
+    else:
+        yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
+
+
 def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
     """Return typed columns as a table.
+
+    Columns of truths and of categories are nominal, those of ordered categories ordinal in that order.
 
     Raises
     ------
@@ -169,11 +304,95 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
         Two columns have one name, or a type has no text form.
     """
     names = xml_names(values.column_names, where)
-    cells, variables = {}, []
-    for name, column, values_ in zip(names, values.column_names, values.columns, strict=True):
-        cells[name] = lexemes_of(values_, column, where)
-        variables.append(Variable(name, column, typed=typed_of(values_.type), stored=values_.type))
-    return Table(tuple(variables), pa.table(cells) if cells else _no_columns(len(values)), carried=carried)
+    cells, variables, coded = {}, [], []
+    for name, label, column in zip(names, values.column_names, values.columns, strict=True):
+        cells[name] = lexemes_of(column, label, where)
+        kind, order = _kind_of(column)
+        variables.append(
+            Variable(name, label, kind=kind, order=order, typed=typed_of(column.type), stored=column.type)
+        )
+        if pa.types.is_dictionary(column.type):
+            coded.append(label)
+    return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(_category_notes(coded)))
+
+
+def _category_notes(columns: list[str]) -> Iterator[str]:
+    if columns:
+        yield (
+            f"categories are part of the type of {', '.join(columns)}: the file has them all, also those that no "
+            "released record has"
+        )
+
+
+def _kind_of(column: pa.ChunkedArray) -> tuple[Kind | None, tuple[str, ...]]:
+    if pa.types.is_dictionary(column.type):
+        if not column.type.ordered:
+            return Kind.NOMINAL, ()
+        return Kind.ORDINAL, categories_of(column)
+    return (Kind.NOMINAL if pa.types.is_boolean(column.type) else None), ()
+
+
+def _tells_kind(variable: Variable) -> bool:
+    """Whether the type in which a variable is stored says its kind."""
+    kind = variable.stored
+    if kind is None or not (pa.types.is_dictionary(kind) or pa.types.is_boolean(kind)):
+        return False
+    ordered = pa.types.is_dictionary(kind) and kind.ordered
+    return variable.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
+
+
+def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
+    """Say what of the metadata of a file tells more than its columns do."""
+    if indexes := [name for name in schema.names if name in _pandas_indexes(schema)]:
+        yield (
+            f"{', '.join(indexes)} is the index of a data frame, stored as a column: untouched it leads every record "
+            f"back to its original; leave it out with --role {indexes[0]}=identifier, unless it says nothing"
+        )
+    if others := sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS):
+        yield f"what the file says of itself under {', '.join(others)} is copied as it is"
+
+
+def _pandas_indexes(schema: pa.Schema) -> set[str]:
+    described = _pandas_metadata(schema)
+    stored = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
+    return stored | {name for name in schema.names if name.startswith(_INDEX)}
+
+
+def _pandas_metadata(schema: pa.Schema) -> dict[str, Any]:
+    text = (schema.metadata or {}).get(_PANDAS)
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _released_metadata(schema: pa.Schema, names: list[str], rows: int) -> dict[bytes, bytes] | None:
+    """Return the metadata of a file with some of the columns, and that many records."""
+    described = _pandas_metadata(schema)
+    metadata: dict[bytes, bytes] | None = schema.metadata
+    if not described or metadata is None:
+        return metadata
+    gone = set(schema.names) - set(names)
+    kept = dict(described)
+    kept["columns"] = [
+        one for one in described.get("columns", ()) if one.get("field_name", one.get("name")) not in gone
+    ]
+    kept["index_columns"] = [
+        _counted(one, rows) if isinstance(one, dict) else one
+        for one in described.get("index_columns", ())
+        if isinstance(one, dict) or one not in gone
+    ]
+    if kept == described:
+        return metadata
+    return {**metadata, _PANDAS: json.dumps(kept).encode()}
+
+
+def _counted(index: dict[str, Any], rows: int) -> dict[str, Any]:
+    """Return the description of an index that only counts, for another number of records."""
+    step = index.get("step", 1)
+    size = len(range(index.get("start", 0), index.get("stop", 0), step))
+    return index if size == rows else {**index, "stop": index.get("start", 0) + rows * step}
 
 
 def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
@@ -184,14 +403,22 @@ def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
     UsageError
         A masked value does not fit the type of its column.
     """
-    taken = values.take(pa.array(release.rows))
+    rows = pa.array(release.rows)
     columns, kept = [], []
     for variable in release.variables:
         position = values.column_names.index(variable.column)
         changed = release.changed(variable.name)
-        columns.append(replaced(taken.column(position), changed, release.cells[variable.name], variable.column))
+        try:
+            own = taken(values.column(position), rows)
+        except UnfitError as problem:
+            raise UsageError(
+                f"column {variable.column!r} of type {values.column(position).type} cannot be written: {problem}",
+                hint="give its categories a wider type of index",
+            ) from None
+        columns.append(replaced(own, changed, release.cells[variable.name], variable.column))
         kept.append(values.schema.field(position))
-    return pa.Table.from_arrays(columns, schema=pa.schema(kept, values.schema.metadata))
+    metadata = _released_metadata(values.schema, [field.name for field in kept], len(release.rows))
+    return pa.Table.from_arrays(columns, schema=pa.schema(kept, metadata))
 
 
 def typed_values(table: Table) -> pa.Table:
@@ -206,46 +433,15 @@ def typed_values(table: Table) -> pa.Table:
     for variable in table.variables:
         kind = variable.stored or pa.string()
         try:
-            columns[variable.column] = values_of(table.cells[variable.name], kind)
+            columns[variable.column] = values_of(table.cells[variable.name], kind, _order(variable, kind))
         except UnfitError as problem:
             raise UsageError(f"column {variable.column!r} does not fit the type {kind}: {problem}") from None
-    return pa.table(columns) if columns else _no_columns(len(table))
+    return pa.table(columns)
 
 
-def _no_columns(rows: int) -> pa.Table:
-    return pa.table({"x": pa.nulls(rows)}).select([])
+def _order(variable: Variable, kind: pa.DataType) -> tuple[str, ...]:
+    return variable.order if pa.types.is_dictionary(kind) and not pa.types.is_null(value_type(kind)) else ()
 
 
-def _object_rows(batch: pa.RecordBatch) -> Iterator[LexemeRow]:
-    columns = [list(map(_object_text, _objects(column))) for column in batch.columns]
-    if not columns:
-        return iter([()] * batch.num_rows)
-    return zip(*columns, strict=True)
-
-
-def _objects(column: pa.Array) -> list[object]:
-    """Return the values of a column; those of low precision as decimals, as a double would show more digits."""
-    if pa.types.is_float16(column.type) or pa.types.is_float32(column.type):
-        kind = np.dtype(column.type.to_pandas_dtype()).type
-        return [None if v is None or v != v else Decimal(str(kind(v))) for v in column.to_pylist()]  # noqa: PLR0124
-    found: list[object] = column.to_pylist()
-    return found
-
-
-def _object_text(value: object) -> str | None:
-    """Write one object as text, by rules of its own: what the columns write is compared with this."""
-    if value is None or value != value:  # noqa: PLR0124 -- NaN
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float | Decimal):
-        number = Decimal(repr(value)) if isinstance(value, float) else value
-        whole = number.to_integral_value()
-        text = f"{whole:f}" if number == whole else f"{number.normalize():f}"
-        return text if len(text) <= _PLAIN_DIGITS else str(number)
-    if isinstance(value, datetime.datetime | datetime.time):
-        text = value.isoformat()
-        head, point, fraction = text.removesuffix("+00:00").partition(".")
-        text = f"{head}.{fraction.rstrip('0')}" if point and fraction.rstrip("0") else head
-        return f"{text}Z" if isinstance(value, datetime.datetime) and value.tzinfo else text
-    return str(value)
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,188 @@
+"""Frames of other libraries than pandas: what comes back is of the kind and the types that went in."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc
+import pytest
+
+import masktron
+from cli_runner import numbers, write_rules
+from masktron.errors import UsageError, ViolationError
+from masktron.jobs.originals import InvalidOriginalError
+from masktron.sources.tables.frames import read_arrow_frame, write_arrow_frame
+
+ROLES = {"day": "untouched", "kind": "untouched", "annual_x0020_income": "confidential", "name": "identifier"}
+
+
+def _records() -> pa.Table:
+    rows = pd.DataFrame(numbers())
+    n = len(rows)
+    days = [None, *(datetime.date(2024, 1, 1) + datetime.timedelta(days=at) for at in range(n - 1))]
+    return pa.table(
+        {
+            "A": pa.array(rows["A"], pa.int16()),
+            "B": pa.array(rows["B"], pa.int32()),
+            "T": pa.array(rows["T"], pa.int64()),
+            "name": [f"name {at}" for at in range(n)],
+            "annual income": pa.array([Decimal(at * 25 + 5).scaleb(-2) for at in range(n)], pa.decimal128(9, 2)),
+            "day": pa.array(days),
+            "kind": pa.array(["x", "y"] * (n // 2)),
+        }
+    )
+
+
+def _polars(records: pa.Table) -> Any:
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(records).with_columns(
+        polars.col("kind").cast(polars.Enum(["z", "y", "x"])), polars.col("day").cast(polars.Datetime("ms"))
+    )
+
+
+def _relation(records: pa.Table) -> Any:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("records", records)
+    connection.execute(
+        "CREATE TABLE kept AS SELECT * REPLACE (\"T\"::HUGEINT AS \"T\", kind::ENUM ('x', 'y') AS kind) FROM records"
+    )
+    return connection.table("kept")
+
+
+def _types(frame: Any) -> Any:
+    if isinstance(frame, pa.Table):
+        return frame.schema
+    return frame.schema if hasattr(frame, "schema") else dict(zip(frame.columns, frame.types, strict=True))
+
+
+FRAMES: list[Callable[[pa.Table], Any]] = [lambda records: records, _polars, _relation]
+IDS = ["pyarrow", "polars", "duckdb"]
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    return write_rules(tmp_path / "rules.sch", "A + B = T")
+
+
+@pytest.mark.parametrize("made", FRAMES, ids=IDS)
+def test_what_comes_back_is_of_the_kind_that_went_in(made: Any, rules: Path, tmp_path: Path) -> None:
+    frame = made(_records())
+    settings: Any = {"k": 4, "roles": ROLES, "order": "keep", "seed": 3}
+    result = masktron.mask(frame, rules, **settings)
+    assert type(result.data) is type(frame)
+    before, after = _types(frame), _types(result.data)
+    assert [name for name in ([*before.names] if isinstance(before, pa.Schema) else before) if name != "name"] == (
+        [*after.names] if isinstance(after, pa.Schema) else [*after]
+    )
+    for name in ("A", "T", "annual income", "day", "kind"):
+        one, other = (kinds.field(name) if isinstance(kinds, pa.Schema) else kinds[name] for kinds in (before, after))
+        assert one == other, name
+    old, new = pa.table(frame).to_pandas(), pa.table(result.data).to_pandas()
+    assert new["day"].equals(old["day"])
+    assert new["kind"].astype(str).tolist() == old["kind"].astype(str).tolist()
+    assert (new["A"] + new["B"] == new["T"].astype(int)).all()
+    assert not new["A"].equals(old["A"])
+    assert (new.groupby(list("AB")).size() >= 4).all()
+    assert masktron.validate(result.data, rules).valid
+    assert (result.output, result.manifest) == ("", "")
+    assert "'annual income' is annual_x0020_income" in " ".join(result.notes)
+    # a file of the same records is masked alike
+    path, out = tmp_path / "in.arrow", tmp_path / "out.arrow"
+    write_arrow_frame(frame, path, "data")
+    masktron.mask(path, rules, out, **settings)
+    with pa.ipc.open_file(str(out)) as reader:
+        assert reader.read_all().to_pandas()["A"].tolist() == new["A"].tolist()
+    kept = masktron.mask(frame, rules, tmp_path / "kept.arrow", **settings)
+    assert pa.table(kept.data).equals(pa.table(result.data))
+    assert (tmp_path / "kept.arrow").exists()
+
+
+@pytest.mark.parametrize("made", FRAMES, ids=IDS)
+def test_all_jobs_take_them_and_name_no_temporary_file(made: Any, rules: Path) -> None:
+    frame = made(_records())
+    masked = masktron.mask(frame, rules, k=4, roles=ROLES, order="keep").data
+    texts = [
+        repr(masktron.validate(frame, rules, original=frame)),
+        repr(masktron.explain(rules, frame, original=frame, k=4)),
+        repr(masktron.check(masked, rules, original=frame)),
+        repr(masktron.assess(masked, frame, measures=["unchanged"], same_order=True, roles=ROLES)),
+    ]
+    assert "data frame" in texts[0]
+    broken = pa.table(frame).set_column(0, "A", pa.array([1] * len(numbers()), pa.int16()))
+    with pytest.raises(InvalidOriginalError) as caught:
+        masktron.mask(broken, rules, k=4, roles=ROLES)
+    assert caught.value.result.data == "data frame"
+    texts.append(str(caught.value))
+    with pytest.raises(UsageError, match="the text field 'name' has no role") as unnamed:
+        masktron.mask(frame, rules, k=4, roles={"kind": "untouched", "day": "untouched"})
+    texts.append(str(unnamed.value))
+    assert not [text for text in texts if "frame.arrow" in text or "masktron-" in text]
+
+
+def test_frames_of_several_libraries_are_compared(rules: Path) -> None:
+    records = _records()
+    masked = masktron.mask(_polars(records), rules, k=4, roles=ROLES, order="keep").data
+    result = masktron.assess(masked, records, measures=["unchanged"], same_order=True, roles={"A": "confidential"})
+    assert 0 <= result["unchanged"] < 100
+
+
+def test_what_is_no_frame_is_refused(rules: Path) -> None:
+    polars = pytest.importorskip("polars")
+    for given, says in (
+        (polars.LazyFrame({"A": [1]}), "data must be a path or a data frame, not of type LazyFrame"),
+        (polars.Series([1]), "data, of type Series, cannot be read as a table"),
+        (polars.DataFrame({"A": polars.Series([1], dtype=polars.Int128)}), "data, of type DataFrame, cannot be read"),
+        (polars.DataFrame, "not of type type"),
+        (pa.table({"A": [[1]]}), "data frame: column 'A' is of type list"),
+        (pa.table({"A": [float("inf")]}), "data frame: column 'A' of record 1 holds an infinite number"),
+    ):
+        with pytest.raises(masktron.MasktronError) as caught:
+            masktron.validate(given, rules)
+        assert says in str(caught.value)
+    records = _records()
+    for call in (
+        lambda: masktron.validate(records, rules, format="csv"),
+        lambda: masktron.validate("d.xml", rules, original=records, format="csv"),
+        lambda: masktron.mask(pd.DataFrame(numbers()), rules, format="csv"),
+        lambda: masktron.mask(records, rules, format="csv"),
+        lambda: masktron.explain(rules, records, format="csv"),
+        lambda: masktron.check(records, rules, format="csv"),
+    ):
+        with pytest.raises(UsageError, match="a data frame has no format 'csv'"):
+            call()
+    with pytest.raises(UsageError, match="a manifest describes files"):
+        masktron.check(records, rules, manifest="m.json")
+    with pytest.raises(UsageError, match=r"name it m\.arrow"):
+        masktron.mask(records, rules, "m.xml")
+
+
+def test_a_library_that_holds_something_else_is_found_out(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+
+    class Rounding(polars.DataFrame):  # type: ignore[misc]
+        def __init__(self, given: Any) -> None:
+            super().__init__(given)
+            self._df = self.with_columns(polars.col("A").round(1))._df
+
+    Rounding.__module__ = "polars.rounding"
+    path = tmp_path / "in.arrow"
+    write_arrow_frame(pa.table({"A": [1.25, 2.0]}), path, "data")
+    with pytest.raises(ViolationError, match="Rounding does not hold the masked records as they were verified"):
+        read_arrow_frame(path, Rounding({"A": [1.0]}))
+    np.testing.assert_array_equal(read_arrow_frame(path, polars.DataFrame())["A"].to_numpy(), [1.25, 2.0])
+
+
+def test_readers_and_batches_come_back_as_tables(rules: Path) -> None:
+    records = _records()
+    reader = pa.RecordBatchReader.from_batches(records.schema, records.to_batches())
+    masked = masktron.mask(reader, rules, k=4, roles=ROLES, order="keep", seed=3).data
+    assert isinstance(masked, pa.Table)
+    assert masked.equals(masktron.mask(records, rules, k=4, roles=ROLES, order="keep", seed=3).data)
