@@ -52,6 +52,8 @@ _FORMATS: dict[str, Format] = {
     for one in (
         Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
+        Format("xlsx", (".xlsx",), "an Excel workbook", f"{_TABLES}.workbooks", "XlsxFormat"),
+        Format("ods", (".ods",), "an OpenDocument spreadsheet", f"{_TABLES}.workbooks", "OdsFormat"),
     )
 }
 
