@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
+import masktron
+from masktron.config import load_config
 from masktron.sources.formats import open_source
 from masktron.sources.tables.names import column_name
 from masktron.sources.tables.table import Table
+from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.variables import Variable
-from paths import SAMPLES
+from paths import RULES, SAMPLES
 
 
-def household(xml: Path = SAMPLES / "household.xml") -> Table:
-    """Read the sample from XML, with whole numbers as such, and all else as text."""
+def household(xml: Path = SAMPLES / "household.xml", limit: int = 400) -> Table:
+    """Read the first records of the sample from XML, as texts without a type."""
     records = open_source(xml).records()
     cells, variables = {}, []
     for name, column in records.columns.items():
-        texts = [None if text is None else str(text) for text in column.lexemes.tolist()]
+        texts = [None if text is None else str(text) for text in column.lexemes[:limit].tolist()]
         cells[name] = pa.array(texts, type=pa.string())
         variables.append(Variable(name, column_name(name)))
     return Table(tuple(variables), pa.table(cells))
+
+
+def require_masked_as_xml(folder: Path, made: TableFormat) -> None:
+    """Require that rules count alike in a format and in XML, that both are masked alike, and that `check` passes."""
+    data, twin = folder / f"household.{made.name}", folder / "household.xml"
+    made.create(data, household(), {})
+    source = open_source(data)
+    text = source.document_path.read_text().replace("Record>", "Household>").replace("Data>", "HouseholdSurvey>")
+    twin.write_text(text)
+    rules = RULES / "household.sch"
+    config = replace(load_config(SAMPLES / "household.toml"), seed=2**200 + 1, max_observed_share=100.0)
+    counts, values = [], []
+    for path in (data, twin):
+        judged = masktron.validate(path, rules, original=path).evaluation
+        counts.append((judged.fired.tolist(), judged.failed.tolist()))
+        out = path.with_name(f"masked-{path.suffix[1:]}{path.suffix}")
+        manifest = out.with_suffix(".json")
+        assert masktron.mask(path, rules, out, config=config, manifest=manifest).valid
+        released = open_source(out).records()
+        values.append({name: column.lexemes.tolist() for name, column in released.columns.items()})
+        verdict = masktron.check(out, rules, original=path, manifest=manifest, config=config)
+        assert verdict.complies, verdict.problems
+    assert sum(counts[0][0]) > 400
+    assert counts[0] == counts[1]
+    assert values[0] == values[1]

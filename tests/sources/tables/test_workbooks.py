@@ -6,21 +6,16 @@ import datetime
 import random
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import fastexcel
 import numpy as np
 import odfdo
 import pyarrow as pa
 import pytest
 import xlsxwriter
 
-import masktron
-from masktron.config import load_config
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.formats import open_source
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables import workbooks
 from masktron.sources.tables.names import xml_names
@@ -29,8 +24,7 @@ from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.tables.workbooks import OdsFormat, XlsxFormat
 from masktron.sources.variables import Variable
-from paths import RULES, SAMPLES
-from sample_tables import household
+from sample_tables import require_masked_as_xml
 
 FORMATS: list[TableFormat] = [XlsxFormat(), OdsFormat()]
 BOTH = pytest.mark.parametrize("made", FORMATS, ids=lambda made: made.name)
@@ -115,7 +109,7 @@ def test_two_readers_agree_on_any_moment(tmp_path: Path) -> None:
     chance = random.Random(7)
     for since_1904 in (False, True):
         serials = [chance.uniform(61, 60000) for _ in range(300)] + [chance.uniform(0, 1) for _ in range(50)]
-        serials += [1, 59, 59.5, 61, 2900000, 0.5]
+        serials += [1, 59, 59.5, 61, 2000000, 0.5]
         rows = [["x"], *([(one, "yyyy-mm-dd hh:mm:ss.000")] for one in serials)]
         table = read(workbook(tmp_path / "a.xlsx", rows, date_1904=since_1904))
         assert len(table) == len(serials)
@@ -127,7 +121,7 @@ def test_two_readers_agree_on_any_moment(tmp_path: Path) -> None:
                 "1900-02-28",
                 "1900-02-28T12:00:00",
                 "1900-03-01",
-                "9839-11-29",
+                (datetime.date(1899, 12, 30) + datetime.timedelta(2000000)).isoformat(),
                 "12:00:00",
             ]
 
@@ -397,22 +391,4 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @BOTH
 def test_the_sample_is_masked_as_its_twin_in_xml_is(tmp_path: Path, made: TableFormat) -> None:
-    rules, settings = RULES / "household.sch", SAMPLES / "household.toml"
-    data = tmp_path / f"data.{made.name}"
-    made.create(data, household(), {})
-    assert fastexcel.read_excel(data).sheet_names == ["Data"]
-    twin = tmp_path / "data.xml"
-    source = open_source(data)
-    twin.write_bytes(source.document_path.read_bytes())
-    counts, values = [], []
-    for path in (data, twin):
-        config = replace(load_config(settings), seed=2**200 + 1)
-        judged = masktron.validate(path, rules, original=path)
-        counts.append([(rule.id, rule.fired, rule.failed) for rule in judged.evaluation.rules])
-        out = path.with_name(f"masked{path.suffix}")
-        done = masktron.mask(path, rules, out, config=config)
-        assert done.valid
-        values.append({name: found.lexemes.tolist() for name, found in open_source(out).records().columns.items()})
-        assert masktron.check(out, rules, original=path, manifest=done.manifest).complies
-    assert counts[0] == counts[1]
-    assert values[0] == values[1]
+    require_masked_as_xml(tmp_path, made)
