@@ -17,7 +17,7 @@ from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
 
 
-def household(xml: Path = SAMPLES / "household.xml", limit: int = 400) -> Table:
+def household(xml: Path = SAMPLES / "household.xml", limit: int = 250) -> Table:
     """Read the first records of the sample from XML, as texts without a type."""
     records = open_source(xml).records()
     cells, variables = {}, []
@@ -46,8 +46,9 @@ def require_masked_as_xml(folder: Path, made: TableFormat) -> None:
         assert masktron.mask(path, rules, out, config=config, manifest=manifest).valid
         released = open_source(out).records()
         values.append({name: column.lexemes.tolist() for name, column in released.columns.items()})
-        verdict = masktron.check(out, rules, original=path, manifest=manifest, config=config)
+        verdict = masktron.check(out, rules, original=path, manifest=manifest)
         assert verdict.complies, verdict.problems
-    assert sum(counts[0][0]) > 400
+    assert sum(counts[0][0]) > 250
     assert counts[0] == counts[1]
-    assert values[0] == values[1]
+    for name in values[0].keys() | values[1].keys():
+        assert values[0].get(name) == values[1].get(name), name

@@ -6,14 +6,16 @@ import datetime
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
+from pathlib import Path
 
 import adbc_driver_postgresql.dbapi as adbc
 import pyarrow as pa
 import pytest
 
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.known_formats import table_format
 from masktron.sources.tables import addresses
-from masktron.sources.tables.addresses import fetch, is_address, parse_address, publish
+from masktron.sources.tables.addresses import fetch, is_address, local, parse_address, publish
 from postgres_server import server
 
 
@@ -171,3 +173,45 @@ def test_what_the_server_makes_of_values_is_compared_before_they_are_there(place
     finally:
         execute(place, "DROP EVENT TRIGGER spoiling")
     assert "spoilt" not in tables(place)
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_table_is_added_to_a_database_that_is_a_file(
+    tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / f"a.{scheme}"
+    some = values().select(["Big one", "f", "x", "s"])
+    first, second = (parse_address(f"{scheme}:{file}?table={name}") for name in ("one", "two"))
+    publish(first, some)
+    with pytest.raises(UsageError, match="there is such a table"):
+        publish(first, some.slice(0, 1))
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(addresses, "_require_rows", interrupted)
+    for address in (first, second):
+        with pytest.raises(KeyboardInterrupt):
+            publish(address, some.slice(0, 1), replace=True)
+    monkeypatch.undo()
+    path, name, options = local(first, tmp_path)
+    table = table_format(name).read(path, options)
+    assert len(table) == 2
+    assert table.cells.column("f").to_pylist() == ["0.1", "1E+300"]
+    with pytest.raises(UsageError, match="no table 'two'"):
+        table_format(name).read(path, {"table": "two"})
+    monkeypatch.setattr(addresses, "object_text", lambda value: "other")
+    with pytest.raises(DocumentError, match="what was written is not what is read"):
+        publish(second, some)
+    monkeypatch.undo()
+    publish(first, some.slice(0, 1), replace=True)
+    assert len(table_format(name).read(path, options)) == 1
+
+
+def test_a_table_of_a_server_becomes_a_file(place: str, tmp_path: Path) -> None:
+    address = parse_address(place.format(what="table=local"))
+    publish(address, values())
+    path, name, options = local(address, tmp_path)
+    table = table_format(name).read(path, options)
+    assert table.cells["n"].to_pylist() == ["12345678901234567890.123", None]
+    assert table.cells["z"].to_pylist() == ["2020-01-02T03:04:05.0006Z", None]

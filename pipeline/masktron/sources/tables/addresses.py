@@ -7,7 +7,8 @@ with every value that was meant, or not at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -15,16 +16,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.ipc
 
 from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.sources.tables.arrow_files import table_of
-from masktron.sources.tables.database_files import DuckdbFormat, SqliteFormat, quoted
+from masktron.sources.tables.database_files import fill_sqlite, new_column, object_text, quoted
+from masktron.sources.tables.table import Table
 from masktron.sources.tables.table_format import library
 
 SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):", re.IGNORECASE)
-_FILES = {"sqlite": SqliteFormat, "duckdb": DuckdbFormat}
+_FILES = ("sqlite", "duckdb")
 _OWN = ("table", "query")
 _NAMES = {
     "int2": pa.int16(),
@@ -144,7 +148,7 @@ def fetch(address: Address) -> pa.Table:
 
 
 def publish(address: Address, values: pa.Table, *, replace: bool = False) -> None:
-    """Write a new table of PostgreSQL, in one transaction, and read it back before that is committed.
+    """Write a new table in one transaction, and read it back before that is committed.
 
     Parameters
     ----------
@@ -157,12 +161,87 @@ def publish(address: Address, values: pa.Table, *, replace: bool = False) -> Non
     Raises
     ------
     UsageError
-        There is a table of this name, or PostgreSQL cannot hold a column.
+        There is a table of this name, or the database cannot hold a column.
     DocumentError
         What was written is not what is read.
     """
     if address.query:
         raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
+    how = {"sqlite": _publish_sqlite, "duckdb": _publish_duckdb, "postgresql": _publish_postgresql}
+    how[address.scheme](address, values, replace)
+
+
+def _publish_sqlite(address: Address, values: pa.Table, replace: bool) -> None:
+    meant = table_of(values, address.shown)
+    declared, columns = [], []
+    for variable in meant.variables:
+        kind, found = new_column(meant.cells[variable.name].to_pylist(), variable)
+        declared.append((variable.column, kind))
+        columns.append(found)
+    table = quoted(address.table)
+    try:
+        with closing(sqlite3.connect(address.connection, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if replace:
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            named = connection.execute("SELECT 1 FROM sqlite_schema WHERE lower(name) = lower(?)", (address.table,))
+            if named.fetchone() is not None:
+                raise _taken(address)
+            fill_sqlite(connection, address.table, declared, columns)
+            rows = connection.execute(f"SELECT * FROM {table}")  # noqa: S608 -- quoted
+            _require_rows(meant, rows, address)
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise UsageError(f"SQLite: {error}", where=address.shown, hint="check the address") from error
+
+
+def _publish_duckdb(address: Address, values: pa.Table, replace: bool) -> None:
+    duckdb = library("duckdb", "sql", "a DuckDB database")
+    meant = table_of(values, address.shown)
+    table = quoted(address.table)
+    singles = [pa.types.is_float32(field.type) for field in values.schema]
+    try:
+        with closing(duckdb.connect(address.connection)) as connection:
+            connection.register("masktron_released", values)
+            connection.execute("BEGIN")
+            if replace:
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            known = connection.execute(
+                "SELECT 1 FROM information_schema.tables "
+                "WHERE table_schema = 'main' AND lower(table_name) = lower(?)",
+                [address.table],
+            )
+            if known.fetchone() is not None:
+                raise _taken(address)
+            connection.execute(f"CREATE TABLE {table} AS SELECT * FROM masktron_released")  # noqa: S608 -- quoted
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- quoted
+            exact = (
+                [
+                    np.float32(one) if single and one is not None else one
+                    for one, single in zip(row, singles, strict=True)
+                ]
+                for row in rows
+            )
+            _require_rows(meant, exact, address)
+            connection.execute("COMMIT")
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"DuckDB: {reason}", where=address.shown, hint="check the address") from error
+
+
+def _taken(address: Address) -> UsageError:
+    return UsageError("there is such a table", where=address.shown, hint="name another, or say --replace")
+
+
+def _require_rows(meant: Table, rows: Iterable[Sequence[object]], address: Address) -> None:
+    """Refuse rows of Python's objects that are not what was to be written."""
+    found = [[object_text(value) for value in row] for row in rows]
+    wanted = list(map(list, zip(*(meant.cells[name].to_pylist() for name in meant.cells.column_names), strict=True)))
+    if found != wanted:
+        raise DocumentError("what was written is not what is read", where=address.shown)
+
+
+def _publish_postgresql(address: Address, values: pa.Table, replace: bool) -> None:
     listed = ", ".join(f"{quoted(one.name)} {_declared(one)}" for one in values.schema)
     table = _qualified(address.table)
     schema, _, name = address.table.rpartition(".")
@@ -171,7 +250,7 @@ def publish(address: Address, values: pa.Table, *, replace: bool = False) -> Non
             cursor.execute(f"DROP TABLE IF EXISTS {table}")
         cursor.execute("SELECT to_regclass($1)::text", (table,))
         if cursor.fetchone()[0] is not None:
-            raise UsageError("there is such a table", where=address.shown, hint="name another, or say --replace")
+            raise _taken(address)
         cursor.execute(f"CREATE TABLE {table} ({listed})")
         if values.num_columns and len(values):
             cursor.adbc_ingest(name, _for_ingest(values), mode="append", db_schema_name=schema or None)
@@ -355,14 +434,20 @@ def _require_same(meant: pa.Table, found: pa.Table, address: Address) -> None:
             raise DocumentError(f"what was written is not what is read, in column {name!r}", where=address.shown)
 
 
-def file_of(address: Address) -> Path:
-    """Return the file of a database that is one.
+def local(address: Address, folder: Path) -> tuple[Path, str, dict[str, str]]:
+    """Return a file with the table, its format, and the options with which that is read.
 
-    Raises
-    ------
-    UsageError
-        It is on a server.
+    Parameters
+    ----------
+    address : Address
+    folder : Path
+        A private one, in which a table of a server is written as an Arrow file.
     """
-    if not address.is_file:
-        raise UsageError("this database is no file", where=address.shown)
-    return Path(address.connection)
+    if address.is_file:
+        options = {"table": address.table} if address.table else {"query": address.query}
+        return Path(address.connection), address.scheme, options
+    path = folder / "table.arrow"
+    values = fetch(address)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, values.schema) as writer:
+        writer.write_table(values)
+    return path, "arrow", {}

@@ -148,7 +148,7 @@ class SqliteFormat(TableFormat):
         def rows() -> Iterator[Row]:
             with _sqlite(path) as again:
                 for row in again.execute(carried.query):
-                    yield [_object_text(value) for value in row]
+                    yield [object_text(value) for value in row]
 
         return SecondReading(columns, rows())
 
@@ -176,7 +176,7 @@ class SqliteFormat(TableFormat):
         columns, declared = [], []
         for variable in table.variables:
             texts = table.cells[variable.name].to_pylist()
-            kind, values = _column(texts, variable)
+            kind, values = new_column(texts, variable)
             columns.append(values)
             declared.append((variable.column, kind))
         _write_sqlite(target, options.get("table", "data"), declared, columns)
@@ -223,7 +223,7 @@ class DuckdbFormat(TableFormat):
                 while batch := found.fetchmany(_ROWS):
                     for row in batch:
                         yield [
-                            _object_text(np.float32(value) if single and value is not None else value)
+                            object_text(np.float32(value) if single and value is not None else value)
                             for value, single in zip(row, singles, strict=True)
                         ]
 
@@ -314,7 +314,7 @@ def _of_double(text: str, column: str, where: str) -> str:
     return plain(Decimal(repr(number))) if number or text[0] != "-" else "-0"
 
 
-def _object_text(value: Any) -> str | None:
+def object_text(value: Any) -> str | None:
     """Write one object as text, by rules of its own."""
     if value is None or value != value:  # noqa: PLR0124 -- NaN
         return None
@@ -371,7 +371,7 @@ def _masked(text: str | None, there: set[str], column: str) -> object:
     )
 
 
-def _column(texts: list[str | None], variable: Variable) -> tuple[str, list[object]]:
+def new_column(texts: list[str | None], variable: Variable) -> tuple[str, list[object]]:
     """Return the declared type and the values of a new column: numbers where they come back the same, else text."""
     stored = variable.stored
     there = [text for text in texts if text is not None]
@@ -389,20 +389,33 @@ def _write_sqlite(
     target: Path, table: str, declared: Sequence[tuple[str, str]], columns: Sequence[list[object]]
 ) -> None:
     """Write in one transaction; what is there is an empty file."""
-    listed = ", ".join(f"{quoted(name)} {_declared(kind)}".strip() for name, kind in declared)
     with closing(sqlite3.connect(target)) as connection:
         connection.execute("PRAGMA journal_mode = MEMORY")
-        try:
-            with connection:
-                connection.execute("BEGIN")
-                connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
-                marks = ", ".join("?" * len(declared))
-                connection.executemany(
-                    f"INSERT INTO {quoted(table)} VALUES ({marks})",  # noqa: S608 -- quoted
-                    zip(*columns, strict=True),
-                )
-        except sqlite3.OperationalError as error:
-            raise UsageError(f"SQLite cannot hold this table: {error}", hint="choose another format") from error
+        with connection:
+            connection.execute("BEGIN")
+            fill_sqlite(connection, table, declared, columns)
+
+
+def fill_sqlite(
+    connection: sqlite3.Connection, table: str, declared: Sequence[tuple[str, str]], columns: Sequence[list[object]]
+) -> None:
+    """Create a table with these rows, in the transaction that is open.
+
+    Raises
+    ------
+    UsageError
+        SQLite cannot hold it.
+    """
+    listed = ", ".join(f"{quoted(name)} {_declared(kind)}".strip() for name, kind in declared)
+    try:
+        connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
+        marks = ", ".join("?" * len(declared))
+        connection.executemany(
+            f"INSERT INTO {quoted(table)} VALUES ({marks})",  # noqa: S608 -- quoted
+            zip(*columns, strict=True),
+        )
+    except sqlite3.OperationalError as error:
+        raise UsageError(f"SQLite cannot hold this table: {error}", hint="choose another format") from error
 
 
 def _declared(kind: str) -> str:
