@@ -54,6 +54,16 @@ _FORMATS: dict[str, Format] = {
         Format("csv", _SEPARATED, "CSV", f"{_TABLES}.separated.csv_format", "CsvFormat"),
         Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
+        Format("xlsx", (".xlsx",), "an Excel workbook", f"{_TABLES}.workbooks", "XlsxFormat"),
+        Format("ods", (".ods",), "an OpenDocument spreadsheet", f"{_TABLES}.workbooks", "OdsFormat"),
+        Format(
+            "sqlite",
+            (".sqlite", ".sqlite3", ".db"),
+            "an SQLite database",
+            f"{_TABLES}.database_files",
+            "SqliteFormat",
+        ),
+        Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.database_files", "DuckdbFormat"),
     )
 }
 

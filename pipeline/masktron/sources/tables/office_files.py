@@ -1,0 +1,162 @@
+"""Packages of XML files, as workbooks are: zip archives that are opened with care, and what is found in a sheet."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from lxml import etree
+
+from masktron.errors import DocumentError, MasktronError
+from masktron.files import refuse_special
+
+LARGE = 64 << 20
+"""Bytes of a part from which on it is refused when it was packed more than `MOST_PACKED` to one."""
+MOST_PACKED = 200
+"""Sheets are packed 10 to 50 to one; an archive that is made to fill the memory, up to 1,000 to one."""
+_HARDENED: dict[str, Any] = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
+
+
+class XmlCell(NamedTuple):
+    """A cell as it stands in the XML of a sheet; positions from 0.
+
+    `kind` is ``n`` for numbers, ``t`` texts, ``b`` truths, ``d`` dates and times.
+    """
+
+    row: int
+    column: int
+    kind: str
+    text: str
+    style: str
+    formula: bool
+
+
+@dataclass(slots=True)
+class Beside:
+    """What a sheet has beside cells, counted while it is read."""
+
+    merged: int = 0
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SheetName:
+    """A sheet of a workbook, and where it is."""
+
+    name: str
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRange:
+    """A name for cells: of a sheet, if that is the only one that it leads to."""
+
+    name: str
+    sheet: str
+    cells: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a workbook says of itself.
+
+    Attributes
+    ----------
+    sheets : tuple of SheetName
+        In their order, sheets of cells alone.
+    names : tuple of NamedRange
+    since_1904 : bool
+        Its dates count from 1904.
+    formats : mapping of str to str
+        The number format of a style.
+    """
+
+    sheets: tuple[SheetName, ...]
+    names: tuple[NamedRange, ...]
+    since_1904: bool = False
+    formats: dict[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def package(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
+    """Open a workbook.
+
+    Raises
+    ------
+    DocumentError
+        It is not there, no zip archive, encrypted, or was made to fill the memory.
+    """
+    refuse_special(path, DocumentError)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for part in archive.infolist():
+                if part.flag_bits & 1:
+                    raise DocumentError(
+                        "the workbook is encrypted", where=str(path), hint="save it without a password"
+                    )
+                if part.file_size > LARGE and part.file_size > MOST_PACKED * max(1, part.compress_size):
+                    raise DocumentError(
+                        f"{part.filename!r} in it would unpack to {part.file_size:,} bytes, over {MOST_PACKED} times "
+                        "what is packed",
+                        where=str(path),
+                        hint="no table looks like that: ask where the file comes from",
+                    )
+            yield archive
+    except MasktronError:
+        raise
+    except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, IndexError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DocumentError(f"cannot read this as {what}: {reason}", where=str(path)) from error
+
+
+def part_of(archive: zipfile.ZipFile, name: str, where: str) -> IO[bytes]:
+    """Open a part of a workbook.
+
+    Raises
+    ------
+    DocumentError
+        There is none.
+    """
+    try:
+        return archive.open(name)
+    except KeyError:
+        raise DocumentError(f"there is no part {name!r} in the workbook: it is damaged", where=where) from None
+
+
+def elements(stream: IO[bytes], tags: Sequence[str], where: str) -> Iterator[etree._Element]:
+    """Give the elements with these names, in Clark notation, as they end; each is emptied afterwards.
+
+    Raises
+    ------
+    DocumentError
+        The XML is not well-formed, or has a document type.
+    """
+    try:
+        for at, (_, element) in enumerate(etree.iterparse(stream, events=("end",), tag=tags, **_HARDENED)):
+            if at == 0 and element.getroottree().docinfo.doctype:
+                raise DocumentError("a part of the workbook has a document type; none may", where=where)
+            yield element
+            element.clear()
+            parent = element.getparent()
+            while parent is not None and element.getprevious() is not None:
+                del parent[0]
+    except etree.XMLSyntaxError as error:
+        raise DocumentError(f"a part of the workbook is damaged: {error.msg}", where=where) from None
+
+
+def address(row: int, column: int) -> str:
+    """Return what a spreadsheet calls a cell: ``A1`` for (0, 0)."""
+    return f"{letters(column)}{row + 1}"
+
+
+def letters(column: int) -> str:
+    """Return what a spreadsheet calls a column: ``A`` for 0, ``AA`` for 26."""
+    text, column = "", column + 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        text = chr(65 + rest) + text
+    return text

@@ -1,0 +1,196 @@
+"""SQLite and DuckDB: what cells mean, what is kept of them, what is refused; and the jobs on them."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.records import UNTYPED, Typed
+from masktron.sources.tables.database_files import DuckdbFormat, SqliteFormat
+from masktron.sources.tables.table_format import TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_source import TableSource
+from masktron.sources.variables import Variable
+from sample_tables import require_masked_as_xml
+
+FORMATS: list[TableFormat] = [SqliteFormat(), DuckdbFormat()]
+BOTH = pytest.mark.parametrize("made", FORMATS, ids=lambda made: made.name)
+
+
+def sqlite(path: Path, *statements: str) -> Path:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+def duck(path: Path, *statements: str) -> Path:
+    with closing(duckdb.connect(str(path))) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+def read(path: Path, **options: str) -> Table:
+    """Read a file; the two readers are compared."""
+    made = next(one for one in FORMATS if path.suffix == f".{one.name}")
+    source = TableSource(path, made, options=options)
+    assert source.layout.fields
+    return source.table
+
+
+def test_each_cell_of_sqlite_has_its_type(tmp_path: Path) -> None:
+    path = sqlite(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE t(i INTEGER, n NUMERIC(10,2), x TEXT, a, r REAL, d DATE)",
+        "INSERT INTO t VALUES (9007199254740993, 1.5, '007', 'x', 0.30000000000000004, '2020-01-01')",
+        "INSERT INTO t VALUES (-9223372036854775808, 2, 'a b', 5, 1e300, NULL)",
+        "INSERT INTO t VALUES (NULL, 'abc', '', 2.5, 2, '')",
+    )
+    table = read(path)
+    assert table.cells.to_pydict() == {
+        "i": ["9007199254740993", "-9223372036854775808", None],
+        "n": ["1.5", "2", "abc"],
+        "x": ["007", "a b", ""],
+        "a": ["x", "5", "2.5"],
+        "r": ["0.30000000000000004", "1E+300", "2"],
+        "d": ["2020-01-01", None, ""],
+    }
+    assert [variable.typed.text for variable in table.variables] == [False, False, True, False, False, True]
+    out = tmp_path / "b.sqlite"
+    SqliteFormat().write(out, TableRelease(table, table.cells.take([2, 0, 1]), np.array([2, 0, 1])))
+    question = "SELECT typeof(i), typeof(n), typeof(x), typeof(a), typeof(r), typeof(d), i, n, x, a, r, d FROM t"
+    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(out)) as other:
+        before, after = one.execute(question).fetchall(), other.execute(question).fetchall()
+        declared = [
+            connection.execute("SELECT name, type FROM pragma_table_info('t')").fetchall()
+            for connection in (one, other)
+        ]
+    assert [before[2], before[0], before[1]] == after
+    assert declared[0] == declared[1]
+
+
+def test_columns_of_duckdb_have_types(tmp_path: Path) -> None:
+    path = duck(
+        tmp_path / "a.duckdb",
+        "CREATE TABLE t(i BIGINT, n DECIMAL(30,4), f FLOAT, d DATE, m TIMESTAMP, b BOOLEAN, x VARCHAR, "
+        "e ENUM('low', 'high'), u UBIGINT, h TIME)",
+        "INSERT INTO t VALUES (9007199254740993, 12345678901234567890.125, 0.1, '2020-02-29', "
+        "'2020-01-01 04:05:06.78', true, '007', 'low', 18446744073709551615, '04:05:06')",
+        "INSERT INTO t VALUES (NULL, NULL, 'NaN', NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+    )
+    table = read(path)
+    first = [column[0] for column in table.cells.to_pydict().values()]
+    assert first == [
+        "9007199254740993", "12345678901234567890.125", "0.1", "2020-02-29", "2020-01-01T04:05:06.78", "true", "007",
+        "low", "18446744073709551615", "04:05:06",
+    ]  # fmt: skip
+    assert [column[1] for column in table.cells.to_pydict().values()] == [None] * 10
+    out = tmp_path / "b.duckdb"
+    DuckdbFormat().write(out, TableRelease(table, table.cells.take([1, 0]), np.array([1, 0])))
+    with closing(duckdb.connect(str(out))) as connection:
+        types = connection.execute("DESCRIBE t").fetchall()
+    assert [one[1] for one in types] == [
+        "BIGINT", "DECIMAL(30,4)", "FLOAT", "DATE", "TIMESTAMP", "BOOLEAN", "VARCHAR", "ENUM('low', 'high')",
+        "UBIGINT", "TIME",
+    ]  # fmt: skip
+    assert read(out).cells.equals(table.cells.take([1, 0]))
+
+
+@BOTH
+def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
+    columns: dict[str, tuple[list[str | None], pa.DataType | None]] = {
+        "i": (["9007199254740993", None, "0"], pa.int64()),
+        "n": (["1.25", "-3", None], pa.float64()),
+        "t": (["1", "", "a\n'\"b"], pa.string()),
+        "codes": (["007", "1", None], None),
+        "d": (["1815-06-18", None, "2020-01-01"], pa.date32()),
+        "exact": (["12345678901234567.125", "1", None], pa.decimal128(30, 3)),
+    }
+    variables = tuple(
+        Variable(name, name, typed=Typed(text=True) if kind == pa.string() else UNTYPED, stored=kind)
+        for name, (_, kind) in columns.items()
+    )
+    table = Table(variables, pa.table({name: pa.array(texts, pa.string()) for name, (texts, _) in columns.items()}))
+    path = tmp_path / f"a.{made.name}"
+    made.create(path, table, {"table": "survey 'x\""})
+    back = read(path, table="survey 'x\"")
+    assert back.cells.equals(table.cells)
+
+
+@BOTH
+def test_a_table_is_chosen(tmp_path: Path, made: TableFormat) -> None:
+    write = {"sqlite": sqlite, "duckdb": duck}[made.name]
+    one, two = "CREATE TABLE one(a INTEGER)", "CREATE TABLE two(a INTEGER, b INTEGER)"
+    path = write(tmp_path / f"a.{made.name}", one, two, "INSERT INTO two VALUES (1, 2), (3, 4)")
+    with pytest.raises(UsageError, match=r"which table\? it has one, two"):
+        read(path)
+    with pytest.raises(UsageError, match="no table 'three'"):
+        read(path, table="three")
+    assert read(path, table="two").cells.to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
+    asked = read(path, query="SELECT a + b AS c FROM two ORDER BY a DESC;")
+    assert asked.cells.to_pydict() == {"c": ["7", "3"]}
+    with pytest.raises(UsageError, match="what a query returns is read, and not written again"):
+        made.write(tmp_path / "b", TableRelease(asked, asked.cells, np.arange(2)))
+    with pytest.raises(UsageError, match="a query begins with"):
+        read(path, query="DROP TABLE two")
+    # with two statements nothing of the second is carried out
+    with pytest.raises((DocumentError, UsageError)):
+        read(path, query="SELECT 1 AS a; DROP TABLE two")
+    assert len(read(path, table="two")) == 2
+
+
+@BOTH
+def test_files_that_are_no_databases_are_refused(tmp_path: Path, made: TableFormat) -> None:
+    path = tmp_path / f"a.{made.name}"
+    path.write_bytes(b"a,b\n1,2\n" * 1000)
+    for file in (path, tmp_path / f"none.{made.name}"):
+        with pytest.raises(DocumentError, match="cannot read this as"):
+            read(file)
+    assert not (tmp_path / f"none.{made.name}").exists()
+
+
+def test_what_has_no_text_form_is_refused(tmp_path: Path) -> None:
+    path = sqlite(tmp_path / "a.sqlite", "CREATE TABLE t(a)", "INSERT INTO t VALUES (1), (x'00')")
+    with pytest.raises(DocumentError, match="column 'a' of row 2 holds bytes"):
+        read(path)
+    path = duck(tmp_path / "a.duckdb", "CREATE TABLE t(a INTEGER[], h HUGEINT)")
+    with pytest.raises(DocumentError, match=r"column 'a' is of type INTEGER\[\]"):
+        read(path)
+    assert read(
+        duck(tmp_path / "b.duckdb", "CREATE TABLE t AS SELECT 1 AS a"), query="SELECT CAST(a AS VARCHAR) AS a FROM t"
+    )
+    path = sqlite(tmp_path / "b.sqlite", "CREATE TABLE t(a)", "INSERT INTO t VALUES (9e999)")
+    with pytest.raises(DocumentError, match="column 'a' holds an infinite number"):
+        read(path)
+
+
+def test_masked_values_fit_their_column(tmp_path: Path) -> None:
+    path = sqlite(
+        tmp_path / "a.sqlite", "CREATE TABLE t(a INTEGER, b REAL)", "INSERT INTO t VALUES (1, 2.5), (3, 4.5)"
+    )
+    table = read(path)
+    wrong = table.cells.set_column(0, "a", pa.chunked_array([["1.5", "3"]], pa.string()))
+    with pytest.raises(UsageError, match="column 'a' cannot hold a masked value: it has integer values alone"):
+        SqliteFormat().write(tmp_path / "b.sqlite", TableRelease(table, wrong, np.arange(2)))
+
+
+def test_no_extension_is_fetched(tmp_path: Path) -> None:
+    path = duck(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 1 AS a")
+    other = tmp_path / "b.csv"
+    other.write_text("a\n1\n")
+    with pytest.raises(UsageError, match="the query cannot be run"):
+        read(path, query=f"SELECT * FROM '{other}'")  # noqa: S608
+
+
+@BOTH
+def test_the_sample_is_masked_as_its_twin_in_xml_is(tmp_path: Path, made: TableFormat) -> None:
+    require_masked_as_xml(tmp_path, made)

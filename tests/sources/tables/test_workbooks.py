@@ -1,0 +1,394 @@
+"""Workbooks: what cells mean, what is kept of them, what is refused; and the jobs on them."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import odfdo
+import pyarrow as pa
+import pytest
+import xlsxwriter
+
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.records import UNTYPED, Typed
+from masktron.sources.tables import workbooks
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.table_format import TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.workbooks import OdsFormat, XlsxFormat
+from masktron.sources.variables import Variable
+from sample_tables import require_masked_as_xml
+
+FORMATS: list[TableFormat] = [XlsxFormat(), OdsFormat()]
+BOTH = pytest.mark.parametrize("made", FORMATS, ids=lambda made: made.name)
+type Cells = Sequence[Sequence[object]]
+
+
+def workbook(path: Path, rows: Cells, *, top: int = 0, left: int = 0, **how: Any) -> Path:
+    """Write rows with XlsxWriter; dates and times get a format of their kind."""
+    with xlsxwriter.Workbook(path, how) as book:
+        sheet = book.add_worksheet("Survey")
+        fill(book, sheet, rows, top, left)
+    return path
+
+
+def fill(book: Any, sheet: Any, rows: Cells, top: int = 0, left: int = 0) -> None:
+    for at, row in enumerate(rows, start=top):
+        for beside, value in enumerate(row, start=left):
+            if isinstance(value, bool):
+                sheet.write_boolean(at, beside, value)
+            elif isinstance(value, datetime.datetime):
+                sheet.write_datetime(at, beside, value, book.add_format({"num_format": "dd.mm.yyyy hh:mm"}))
+            elif isinstance(value, datetime.date):
+                sheet.write_datetime(at, beside, value, book.add_format({"num_format": "dd.mm.yyyy"}))
+            elif isinstance(value, tuple):
+                sheet.write_number(at, beside, value[0], book.add_format({"num_format": value[1]}))
+            elif isinstance(value, int | float):
+                sheet.write_number(at, beside, value)
+            elif value is not None:
+                sheet.write_string(at, beside, str(value))
+
+
+def read(path: Path, **options: str) -> Table:
+    """Read a file; the two readers are compared."""
+    made = next(one for one in FORMATS if path.suffix == f".{one.name}")
+    source = TableSource(path, made, options=options)
+    assert source.layout.fields
+    return source.table
+
+
+def column(table: Table, name: str) -> list[str | None]:
+    found: list[str | None] = table.cells[name].to_pylist()
+    return found
+
+
+def table_of(**columns: tuple[list[str | None], pa.DataType | None]) -> Table:
+    names = xml_names(columns, "a test")
+    variables = tuple(
+        Variable(name, name, typed=Typed(text=True) if kind == pa.string() else UNTYPED, stored=kind)
+        for name, (_, kind) in columns.items()
+    )
+    cells = {
+        name: pa.array(texts, type=pa.string()) for name, (texts, _) in zip(names, columns.values(), strict=True)
+    }
+    return Table(variables, pa.table(cells))
+
+
+def test_cells_are_read_as_what_they_are(tmp_path: Path) -> None:
+    day, moment = datetime.date(2020, 2, 29), datetime.datetime(2020, 2, 3, 4, 5, 6)
+    rows = [
+        ["n", "t", "b", "d", "m", "w"],
+        [1.0, "1", True, day, moment, 7],
+        [0.1, "true", False, day, moment, "007"],
+        [1e15, "  a ", True, None, None, True],
+        [-2.5, "0", None, day, moment, "true"],
+        [12345678901234567890, "x\ny", True, day, moment, "1"],
+    ]
+    table = read(workbook(tmp_path / "a.xlsx", rows))
+    assert column(table, "n") == ["1", "0.1", "1000000000000000", "-2.5", "12345678901234570000"]
+    assert column(table, "t") == ["1", "true", "  a ", "0", "x\ny"]
+    assert column(table, "b") == ["true", "false", "true", None, "true"]
+    assert column(table, "d") == ["2020-02-29", "2020-02-29", None, "2020-02-29", "2020-02-29"]
+    assert column(table, "m")[0] == "2020-02-03T04:05:06"
+    assert column(table, "w") == ["7", "007", "true", "true", "1"]
+    assert table.carried.kinds["w"].tolist() == ["n", "t", "b", "t", "t"]
+    assert [variable.typed.text for variable in table.variables] == [False, True, False, False, False, False]
+    assert table.variable("n").typed.bits == 53
+    assert table.carried.formats == {("d", "d"): "dd.mm.yyyy", ("m", "d"): "dd.mm.yyyy hh:mm"}
+
+
+def test_two_readers_agree_on_any_moment(tmp_path: Path) -> None:
+    """Rounding to milliseconds, the day that never was, both systems of dates."""
+    chance = random.Random(7)
+    for since_1904 in (False, True):
+        serials = [chance.uniform(61, 60000) for _ in range(300)] + [chance.uniform(0, 1) for _ in range(50)]
+        serials += [1, 59, 59.5, 61, 2000000, 0.5]
+        rows = [["x"], *([(one, "yyyy-mm-dd hh:mm:ss.000")] for one in serials)]
+        table = read(workbook(tmp_path / "a.xlsx", rows, date_1904=since_1904))
+        assert len(table) == len(serials)
+        if since_1904:
+            assert column(table, "x")[-6] == "1904-01-02"
+        else:
+            assert column(table, "x")[-6:] == [
+                "1900-01-01",
+                "1900-02-28",
+                "1900-02-28T12:00:00",
+                "1900-03-01",
+                (datetime.date(1899, 12, 30) + datetime.timedelta(2000000)).isoformat(),
+                "12:00:00",
+            ]
+
+
+@BOTH
+def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
+    table = table_of(
+        n=(["0.30000000000000004", "-5", None], pa.float64()),
+        i=(["9007199254740991", "0", "7"], pa.int64()),
+        too_long=(["9007199254740993", "0", "7"], pa.int64()),
+        t=(["1", " a  b ", "_x0041_ <&>"], pa.string()),
+        codes=(["007", "1", None], None),
+        b=(["true", None, "false"], pa.bool_()),
+        d=(["1900-03-01", "9999-12-31", None], pa.date32()),
+        m=(["2020-01-01T23:59:59.999", "2020-01-01T00:00:01", None], pa.timestamp("ms")),
+        old=(["1815-06-18", None, "2020-01-01"], pa.date32()),
+    )
+    path = tmp_path / f"a.{made.name}"
+    made.create(path, table, {})
+    back = read(path)
+    assert back.cells.equals(table.cells)
+    kinds = {name: "".join(sorted(set(found.tolist()) - {""})) for name, found in back.carried.kinds.items()}
+    assert kinds == dict(zip(["n", "i", "too_long", "t", "codes", "b", "d", "m", "old"], "nntttbddt", strict=True))
+    assert list(made.losses(table)) == [
+        "the types of columns with values that no cell of that type can hold: too_long, old"
+    ]
+
+
+@BOTH
+def test_cells_that_are_not_changed_keep_their_type(tmp_path: Path, made: TableFormat) -> None:
+    table = table_of(a=(["1", "2", "3"], pa.int64()), b=(["2020-01-01", None, "2021-01-01"], pa.date32()))
+    path, out = tmp_path / f"a.{made.name}", tmp_path / f"b.{made.name}"
+    made.create(path, table, {})
+    original = read(path)
+    cells = original.cells.take([2, 0]).set_column(0, "a", pa.chunked_array([["3", "1.5"]], pa.string()))
+    made.write(out, TableRelease(original, cells, np.array([2, 0])))
+    back = read(out)
+    assert back.cells.equals(cells)
+    assert back.carried.kinds["a"].tolist() == ["n", "n"]
+    assert back.carried.kinds["b"].tolist() == ["d", "d"]
+    wrong = original.cells.set_column(0, "a", pa.chunked_array([["1", "2", "x"]], pa.string()))
+    with pytest.raises(UsageError, match="column 'a' cannot hold a masked value"):
+        made.write(out, TableRelease(original, wrong, np.arange(3)))
+
+
+def test_types_of_mixed_cells_and_number_formats_are_kept(tmp_path: Path) -> None:
+    day = datetime.date(2020, 2, 29)
+    rows = [["a", "b", "d"], [7, (1.5, "0.00"), day], ["7", (2.25, "0.00"), day], [True, 3, None]]
+    original = read(workbook(tmp_path / "a.xlsx", rows, date_1904=True))
+    out = tmp_path / "b.xlsx"
+    XlsxFormat().write(out, TableRelease(original, original.cells.take([1, 0, 2]), np.array([1, 0, 2])))
+    back = read(out)
+    assert back.carried.kinds["a"].tolist() == ["t", "n", "b"]
+    assert back.carried.formats == {("b", "n"): "0.00", ("d", "d"): "dd.mm.yyyy"}
+    assert column(back, "d") == ["2020-02-29", "2020-02-29", None]
+    assert back.carried.since_1904
+
+
+def test_number_formats_of_opendocument_are_kept(tmp_path: Path) -> None:
+    book = odfdo.Document("spreadsheet")
+    book.body.clear()
+    data = '<number:date-style style:name="N1"><number:day number:style="long"/><number:text>.</number:text>'
+    data += '<number:year number:style="long"/></number:date-style>'
+    book.insert_style(odfdo.Element.from_tag(data), automatic=True)
+    style = '<style:style style:name="c" style:family="table-cell" style:data-style-name="N1"/>'
+    book.insert_style(odfdo.Element.from_tag(style), automatic=True)
+    sheet = odfdo.Table("Survey")
+    for values in (["d"], [datetime.date(2020, 1, 2)]):
+        row = odfdo.Row()
+        for value in values:
+            row.append_cell(odfdo.Cell(value, style="c"))
+        sheet.append_row(row)
+    book.body.append(sheet)
+    book.save(tmp_path / "a.ods")
+    original = read(tmp_path / "a.ods")
+    OdsFormat().write(tmp_path / "b.ods", TableRelease(original, original.cells, np.arange(1)))
+    back = read(tmp_path / "b.ods")
+    assert "number:day" in back.carried.formats["d", "d"]
+    assert "number:day" in (original.carried.formats["d", "d"])
+
+
+def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        fill(book, book.add_worksheet("Notes"), [["read me"]])
+        sheet = book.add_worksheet("2019 Survey")
+        fill(book, sheet, [["a", "b"], [1, 2], [3, 4]], 3, 2)
+        fill(book, sheet, [["source: nobody"]], 8, 2)
+        book.define_name("Table", "='2019 Survey'!$C$4:$D$6")
+    with pytest.raises(DocumentError, match="row 7 is empty") as caught:
+        read(path, sheet="2019 Survey")
+    assert "range=C4:D6" in caught.value.hint
+    for options in (
+        {"sheet": "2", "range": "C4:D6"},
+        {"range": "Table"},
+        {"sheet": "2019 Survey", "range": "C1:D6", "header": "4"},
+    ):
+        table = read(path, **options)
+        assert column(table, "b") == ["2", "4"]
+        assert "other sheets are not written: Notes" in table.notes
+        assert XlsxFormat().line_of(table, 0) == 5
+        out = tmp_path / "b.xlsx"
+        XlsxFormat().write(out, TableRelease(table, table.cells.slice(0, 1), np.array([0])))
+        again = read(out, **options)
+        assert column(again, "b") == ["2"]
+    with pytest.raises(UsageError, match="no sheet 'Survey'"):
+        read(path, sheet="Survey")
+    with pytest.raises(UsageError, match="neither cells"):
+        read(path, range="Tabel")
+    with pytest.raises(UsageError, match="header is the number"):
+        read(path, header="first")
+
+
+def test_columns_without_names_are_called_by_their_letters(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [[1, 2], [3, 4]])
+    with pytest.raises(DocumentError, match="cell A1 should be the name of a column") as caught:
+        read(path)
+    assert "header=none" in caught.value.hint
+    table = read(path, header="none")
+    assert table.cells.to_pydict() == {"A": ["1", "3"], "B": ["2", "4"]}
+    XlsxFormat().write(tmp_path / "b.xlsx", TableRelease(table, table.cells, np.arange(2)))
+    assert read(tmp_path / "b.xlsx", header="none").cells.equals(table.cells)
+
+
+def test_what_is_beside_the_table_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("S")
+        fill(book, sheet, [["a", "b"], [1, 2], [3, 4]])
+        sheet.write_formula(1, 1, "=A2*2", None, 2)
+        sheet.set_row(2, None, None, {"hidden": True})
+        sheet.merge_range(3, 0, 3, 1, 5)
+        book.add_worksheet("T")
+    notes = " ".join(read(path).notes)
+    assert column(read(path), "a") == ["1", "3", "5"]
+    for part in ("other sheets are not written: T", "in columns B", "1 merged cells", "1 hidden rows"):
+        assert part in notes
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", None, "c"], [1, 2, 3]], "cell B1 is empty: its column has no name"),
+        ([["a", "a"], [1, 2]], "columns 1 and 2 are both named 'a'"),
+        ([["a"], [1], [None], [2]], "row 3 is empty"),
+        ([["a"], [(60, "yyyy-mm-dd")]], "cell A2 has a date format"),
+        ([["a"], [(-1, "yyyy-mm-dd")]], "cell A2 has a date format"),
+        ([["a"], [(1.25, "[h]:mm")]], "cell A2 holds an elapsed time"),
+        ([[]], "no cell with a value"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(tmp_path: Path, rows: Cells, message: str) -> None:
+    path = workbook(tmp_path / "a.xlsx", rows)
+    with pytest.raises(DocumentError, match=message) as caught:
+        read(path)
+    assert str(path) in caught.value.where
+
+
+def _formula(sheet: Any) -> None:
+    sheet.write_formula(1, 0, "=NA()", None, "#N/A")
+
+
+def _broken(sheet: Any) -> None:
+    sheet.write_formula(1, 0, "=1/0", None, "#DIV/0!")
+
+
+@pytest.mark.parametrize(("fault", "shown"), [(_formula, "#N/A"), (_broken, "#DIV/0!")])
+def test_errors_are_refused_with_their_address(tmp_path: Path, fault: Callable[[Any], None], shown: str) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("S")
+        fill(book, sheet, [["a"], [1]])
+        fault(sheet)
+    with pytest.raises(DocumentError, match=f"cell A2 holds the error {shown}") as caught:
+        read(path)
+    assert caught.value.where.endswith("sheet 'S'")
+
+
+@BOTH
+def test_what_no_sheet_can_hold_is_refused_before_anything_is_written(tmp_path: Path, made: TableFormat) -> None:
+    path = tmp_path / f"a.{made.name}"
+    for table, message in (
+        (
+            Table((Variable("a", "a"),), pa.table({"a": pa.array(["1"] * workbooks.MOST_ROWS)})),
+            "ends at row 1,048,576",
+        ),
+        (
+            Table(
+                tuple(Variable(f"v{at}", f"v{at}") for at in range(workbooks.MOST_COLUMNS + 1)),
+                pa.table({f"v{at}": pa.array(["1"]) for at in range(workbooks.MOST_COLUMNS + 1)}),
+            ),
+            "ends at column 16,384",
+        ),
+        (table_of(a=(["x" * 32768], None)), "record 1 in column A is longer than 32,767"),
+        (table_of(a=(["1", None, "2"], None)), "a record without any value"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            made.create(path, table, {})
+        assert not path.exists()
+
+
+def test_files_that_are_no_workbooks_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    for content in (b"", b"a,b\n1,2\n", b"PK\3\4 and nothing more"):
+        path.write_bytes(content)
+        with pytest.raises(DocumentError, match="cannot read this as an Excel workbook"):
+            read(path)
+    with pytest.raises(DocumentError, match="cannot read this as an Excel workbook"):
+        read(tmp_path / "none.xlsx")
+
+
+def replaced_part(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
+    out = path.with_name(f"changed{path.suffix}")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change(old.read(name)) if name == part else old.read(name))
+    return out
+
+
+@BOTH
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, made: TableFormat) -> None:
+    path = tmp_path / f"a.{made.name}"
+    made.create(path, table_of(a=(["1"], None)), {})
+    part = "xl/worksheets/sheet1.xml" if made.name == "xlsx" else "content.xml"
+    bomb = replaced_part(path, part, lambda text: text + b" " * (65 << 20))
+    with pytest.raises(DocumentError, match="would unpack to"):
+        read(bomb)
+    entities = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
+    declared = replaced_part(path, part, lambda text: text.replace(b"?>", b"?>" + entities, 1))
+    with pytest.raises(DocumentError, match="has a document type"):
+        read(declared)
+
+
+@BOTH
+def test_a_text_of_no_characters_is_no_value(tmp_path: Path, made: TableFormat) -> None:
+    table = table_of(a=(["1", ""], None), b=(["", "x"], pa.string()), c=(["1", "2"], None))
+    assert list(made.losses(table)) == ["that a text of no characters is more than no value: a, b"]
+    made.create(tmp_path / f"a.{made.name}", table, {})
+    assert read(tmp_path / f"a.{made.name}").cells.to_pydict() == {
+        "a": ["1", None],
+        "b": [None, "x"],
+        "c": ["1", "2"],
+    }
+
+
+def test_cells_that_are_repeated_are_no_way_to_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.ods"
+    OdsFormat().create(path, table_of(a=(["1"], None)), {})
+    many = replaced_part(
+        path,
+        "content.xml",
+        lambda text: text.replace(
+            b"<table:table-cell office", b'<table:table-cell table:number-columns-repeated="99999999" office', 1
+        ),
+    )
+    with pytest.raises(DocumentError, match="more than 16,384 columns"):
+        read(many)
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["a"], [1]])
+    monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
+    with pytest.raises(UsageError, match="an Excel workbook needs fastexcel") as caught:
+        read(path)
+    assert "masktron[excel]" in caught.value.hint
+
+
+@BOTH
+def test_the_sample_is_masked_as_its_twin_in_xml_is(tmp_path: Path, made: TableFormat) -> None:
+    require_masked_as_xml(tmp_path, made)
