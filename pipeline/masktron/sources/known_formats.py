@@ -52,6 +52,8 @@ _FORMATS: dict[str, Format] = {
     for one in (
         Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
+        Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat"),
+        Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat"),
     )
 }
 
