@@ -54,6 +54,8 @@ _FORMATS: dict[str, Format] = {
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
         Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat"),
         Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat"),
+        Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat"),
+        Format("sas7bdat", (".sas7bdat",), "a SAS data set", f"{_TABLES}.sas", "Sas7bdatFormat"),
     )
 }
 

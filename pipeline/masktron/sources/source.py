@@ -167,6 +167,11 @@ class Source(ABC):
         """Let errors name this file where they name the document that engines read."""
         yield
 
+    def written_as(self, out: Path) -> Source:
+        """Return the source that writes what a file of this name holds: itself, but for a format that is only read."""
+        del out
+        return self
+
     @abstractmethod
     def write(
         self,

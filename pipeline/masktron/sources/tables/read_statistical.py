@@ -39,6 +39,26 @@ def stata_clock(shown: str) -> ClockWords | None:
     return None
 
 
+_SAS_DATES = (
+    "DATE DDMMYY MMDDYY YYMMDD YYMON MONYY MMYY YYMM YEAR MONNAME WEEKDATE WEEKDATX WORDDATE WORDDATX JULIAN JULDAY "
+    "QTR QTRR YYQ YYQR DAY DOWNAME MONTH E8601DA B8601DA IS8601DA DDMMYYB DDMMYYC DDMMYYD DDMMYYN DDMMYYP DDMMYYS "
+    "MMDDYYB MMDDYYC MMDDYYD MMDDYYN MMDDYYP MMDDYYS YYMMDDB YYMMDDC YYMMDDD YYMMDDN YYMMDDP YYMMDDS NENGO"
+).split()
+_SAS_DATETIMES = "DATETIME DATEAMPM MDYAMPM DTDATE DTMONYY DTWKDATX DTYEAR DTYYQC E8601DT B8601DT B8601DN IS8601DT".split()
+_SAS_TIMES = "TIME TIMEAMPM HHMM HOUR MMSS TOD E8601TM B8601TM IS8601TM".split()
+_SAS_CLOCKS: Mapping[str, ClockWords] = {
+    **dict.fromkeys(_SAS_DATES, ("date", _SAS, "days")),
+    **dict.fromkeys(_SAS_DATETIMES, ("datetime", _SAS, "seconds")),
+    **dict.fromkeys(_SAS_TIMES, ("time", _SAS, "seconds")),
+}
+
+
+def sas_clock(shown: str | None) -> ClockWords | None:
+    """Return what a format of SAS, with its width or without, shows a number as."""
+    plain = (shown or "").upper()
+    return _SAS_CLOCKS.get(plain) or _SAS_CLOCKS.get(plain.partition(".")[0].rstrip("0123456789"))
+
+
 def rows_again(columns: Iterable[Sequence[object]], clocks: Sequence[ClockWords | None]) -> Iterator[Row]:
     """Yield rows of texts, from columns of objects."""
     texts = [[_text(value, clock) for value in column] for column, clock in zip(columns, clocks, strict=True)]
