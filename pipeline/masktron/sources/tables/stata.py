@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,7 +23,7 @@ from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.stata_sections import StataFile, stata_bytes, stata_file
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table import Release, Table
-from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import Options, Row, SecondReading, TableFormat
 from masktron.sources.variables import Variable
 
 _ORIGIN = datetime.date(1960, 1, 1)
@@ -111,27 +110,25 @@ class StataFormat(TableFormat):
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file with pandas, piece by piece."""
         del table
-        with _quiet(), pd.io.stata.StataReader(path) as head:
-            head.variable_labels()
-            formats = dict(zip(head._varlist, head._fmtlist, strict=True))
+        with pd.io.stata.StataReader(path) as head:
+            head.variable_labels()  # reads the header
+            names, formats, types = head._varlist, head._fmtlist, head._typlist  # noqa: SLF001 -- nothing else tells
+        clocks, single = [stata_clock(shown) for shown in formats], [kind == "f" for kind in types]
 
-        def rows() -> Iterator[Any]:
-            with (
-                _quiet(),
-                pd.read_stata(
-                    path,
-                    convert_dates=False,
-                    convert_categoricals=False,
-                    convert_missing=True,
-                    preserve_dtypes=True,
-                    chunksize=_ROWS,
-                ) as reader,
-            ):
+        def rows() -> Iterator[Row]:
+            with pd.read_stata(
+                path,
+                convert_dates=False,
+                convert_categoricals=False,
+                convert_missing=True,
+                preserve_dtypes=True,
+                chunksize=_ROWS,
+            ) as reader:
                 for piece in reader:
-                    columns = [_objects(piece.iloc[:, at]) for at in range(piece.shape[1])]
-                    yield from rows_again(columns, [stata_clock(formats[name]) for name in piece.columns])
+                    columns = [_objects(piece.iloc[:, at], single=low) for at, low in enumerate(single)]
+                    yield from rows_again(columns, clocks)
 
-        return SecondReading(tuple(formats), rows())
+        return SecondReading(tuple(names), rows())
 
     def write(self, target: Path, release: Release) -> None:
         """Write the sections of the original, with the rows that are released."""
@@ -327,13 +324,14 @@ def _series(column: StoredColumn) -> pd.Series[Any]:
     return pd.Series(mixed, dtype=object)
 
 
-def _quiet() -> Any:
-    found = warnings.catch_warnings()
-    return found
-
-
-def _objects(values: pd.Series[Any]) -> list[object]:
+def _objects(values: pd.Series[Any], *, single: bool) -> list[object]:
+    """Return the values of a piece of a column; pandas makes doubles of those of single precision beside a code."""
     missing = pd.io.stata.StataMissingValue
     return [
-        (None if value.string == "." else value.string) if isinstance(value, missing) else value for value in values
+        (None if value.string == "." else value.string)
+        if isinstance(value, missing)
+        else np.float32(value)
+        if single
+        else value
+        for value in values
     ]

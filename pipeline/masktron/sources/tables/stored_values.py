@@ -152,12 +152,20 @@ class StoredColumn:
         if self.text or (self.tags is not None and any(tag is not None for tag in self.tags)):
             return pa.string()
         if self.clock is not None:
-            return self.clock.arrow
+            return self._moment_type(self.clock)
         if self.values.dtype.kind == "f" and self.decimals == 0:
             held = self.values[~self.absent]
             if bool((held == np.floor(held)).all()) and bool((np.abs(held) <= 2.0**53).all()):
                 return pa.int64()
         return pa.from_numpy_dtype(self.values.dtype)
+
+    def _moment_type(self, clock: Clock) -> pa.DataType:
+        """Dates that have a time of the day are datetimes elsewhere, and times beyond a day are texts."""
+        held = self.values[~self.absent].astype(np.float64)
+        day = _DAY / float(clock.seconds)
+        if clock.what == "time":
+            return clock.arrow if bool(((held >= 0) & (held < day)).all()) else pa.string()
+        return pa.timestamp("us") if clock.what == "date" and (held % day).any() else clock.arrow
 
     def lexemes(self, where: str) -> pa.ChunkedArray:
         """Return its values as strings, null where one is absent.
