@@ -168,7 +168,7 @@ class Source(ABC):
         yield
 
     def written_as(self, out: Path) -> Source:
-        """Return the source that writes what a file of this name holds: itself, but for a format that is only read."""
+        """Return who writes a file of this name: this source, unless its own format can only be read."""
         del out
         return self
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 import masktron
+from cli_runner import write_rules
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.formats import open_source
 from masktron.sources.known_formats import table_format
@@ -22,10 +23,14 @@ from masktron.sources.output_names import refuse_other_names
 from masktron.sources.records import Coded
 from masktron.sources.tables.sas_transport import cells_of, numbers_of
 from masktron.sources.variables import Variable
-from cli_runner import write_rules
 from statistical_files import read_cells, table_of_texts, write_sas7bdat
 
-FRAME = {"x": [1.5, 2.0, np.nan, 0.1], "s": ["a", "bcd", "", "d"], "d": [0.0, 21_915.0, np.nan, -1.0], "n": [1, 2, 3, 4]}
+FRAME = {
+    "x": [1.5, 2.0, np.nan, 0.1],
+    "s": ["a", "bcd", "", "d"],
+    "d": [0.0, 21_915.0, np.nan, -1.0],
+    "n": [1, 2, 3, 4],
+}
 
 
 def write(path: Path, version: int = 8, **told: Any) -> Path:
@@ -69,7 +74,9 @@ def test_a_release_keeps_formats_labels_and_special_missing_values(tmp_path: Pat
         assert pd.read_sas(out)["n"].tolist() == [4, 2, 1, 3]  # pandas reads version 5 alone
 
 
-@hypothesis.given(st.lists(st.floats(-1e70, 1e70), min_size=1).filter(lambda some: all(v == 0 or abs(v) > 1e-70 for v in some)))
+@hypothesis.given(
+    st.lists(st.floats(-1e70, 1e70), min_size=1).filter(lambda some: all(v == 0 or abs(v) > 1e-70 for v in some))
+)
 def test_every_double_in_range_comes_back(values: list[float]) -> None:
     numbers = np.array(values)
     found, codes = numbers_of(cells_of(numbers, np.full(len(numbers), None, dtype=object), 8))
@@ -94,7 +101,9 @@ def test_short_numbers_keep_their_length(tmp_path: Path) -> None:
     begin = content.index(b"OBSV8") + 60
     rows = bytes(content[begin:])
     width = 8 + 3 + 8 + 8
-    path.write_bytes(bytes(content[:begin]) + b"".join(rows[row * width : row * width + width - 5] for row in range(4)))
+    path.write_bytes(
+        bytes(content[:begin]) + b"".join(rows[row * width : row * width + width - 5] for row in range(4))
+    )
     assert read_cells(path)["n"] == ["1", "2", "3", "4"]
     source = open_source(path)
     source.write(out, {"n": Coded(np.array(["4096"], dtype=object), np.zeros(4, dtype=np.intp))})

@@ -152,7 +152,12 @@ def test_what_cannot_be_carried_is_said(tmp_path: Path) -> None:
 
 def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
     table = table_of_texts(
-        {"n": ["1", "2", "9"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", ""], "f": ["1.50", "2", None]},
+        {
+            "n": ["1", "2", "9"],
+            "d": ["2020-02-29", None, "1600-01-01"],
+            "t": ["007", "1e3", ""],
+            "f": ["1.50", "2", None],
+        },
         n=Variable("n", "n", "A number", {"1": "one"}, {"9": "refused"}, Kind.ORDINAL, ("1", "2"), weight=True),
         d=Variable("d", "d", stored=pa.date32()),
     )

@@ -153,7 +153,12 @@ def test_long_texts_do_not_tell_where_they_stood(tmp_path: Path) -> None:
 
 def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
     table = table_of_texts(
-        {"n": ["1", "2", ".c"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", ""], "i": ["1", "2", "3"]},
+        {
+            "n": ["1", "2", ".c"],
+            "d": ["2020-02-29", None, "1600-01-01"],
+            "t": ["007", "1e3", ""],
+            "i": ["1", "2", "3"],
+        },
         n=Variable("n", "n", "A number", {"1": "one"}, {".c": "refused"}),
         d=Variable("d", "d", stored=pa.date32()),
     )

@@ -107,7 +107,11 @@ class XportFormat(TableFormat):
 
         # its function read_xport takes special missing values for ordinary ones
         found, meta = parser_entry_point(
-            str(path), "xport", encoding=table.carried.encoding, user_missing=True, disable_datetime_conversion=True,
+            str(path),
+            "xport",
+            encoding=table.carried.encoding,
+            user_missing=True,
+            disable_datetime_conversion=True,
             output_format="dict",
         )
         clocks = [sas_clock(meta.original_variable_types[name]) for name in found]
@@ -162,9 +166,7 @@ class XportFormat(TableFormat):
                 )
             label = variable.label.encode()[: _LONGEST_LABEL[version]].decode("utf-8", "ignore")
             name, width, decimals = shown.get(variable.name) or _new_format(column)
-            variables.append(
-                SasVariable(variable.column, label, column.text, length, name, width, decimals, 0, b"")
-            )
+            variables.append(SasVariable(variable.column, label, column.text, length, name, width, decimals, 0, b""))
             every = np.ones(len(table), dtype=np.bool_)
             columns.append(_bytes(column, every, length, "UTF-8"))
         title = table.title.encode()[:40].decode("utf-8", "ignore")
@@ -176,11 +178,15 @@ class XportFormat(TableFormat):
         """Say what SAS transport files cannot hold."""
         for what, lost in (
             ("blanks at the end of texts, and texts of nothing else", blanks_lost(table)),
-            ("which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
-             [v.column for v in table.variables if not TAGS.issuperset(v.missing)]),
+            (
+                "which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
+                [v.column for v in table.variables if not TAGS.issuperset(v.missing)],
+            ),
             ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
-            ("labels beyond 256 characters",
-             [v.column for v in table.variables if len(v.label.encode()) > _LONGEST_LABEL[8]]),
+            (
+                "labels beyond 256 characters",
+                [v.column for v in table.variables if len(v.label.encode()) > _LONGEST_LABEL[8]],
+            ),
             ("which variable is the weight", [v.column for v in table.variables if v.weight]),
             ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
         ):
@@ -217,8 +223,11 @@ class Sas7bdatFormat(TableFormat):
         encoding = options.get("encoding") or meta.file_encoding or "UTF-8"
         notes = ["a .sas7bdat cannot be written: what is released is a transport file (.xpt) or CSV"]
         return Table(
-            tuple(variables), _table_of(cells, size), title=meta.file_label or "",
-            carried=SasCarried(columns, shown, encoding), notes=tuple(notes),
+            tuple(variables),
+            _table_of(cells, size),
+            title=meta.file_label or "",
+            carried=SasCarried(columns, shown, encoding),
+            notes=tuple(notes),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:

@@ -163,8 +163,15 @@ def _variable(entry: bytes, version: int) -> SasVariable:
     (start,) = struct.unpack_from(">i", entry, 84)
     name = _text(entry[88:120]) if version == 8 else ""
     return SasVariable(
-        name or _text(entry[8:16]), _text(entry[16:56]), kind == 2, length, _text(entry[56:64]), width, decimals,
-        start, entry,
+        name or _text(entry[8:16]),
+        _text(entry[16:56]),
+        kind == 2,
+        length,
+        _text(entry[56:64]),
+        width,
+        decimals,
+        start,
+        entry,
     )
 
 

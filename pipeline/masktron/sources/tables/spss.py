@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -134,7 +134,7 @@ class SpssFormat(TableFormat):
                 widths=meta.variable_storage_width,
                 shown=meta.variable_display_width,
                 measures=meta.variable_measure,
-                formats=meta.original_variable_types,
+                formats=dict(meta.original_variable_types),
             ),
             dictionary.compression,
         )
@@ -169,18 +169,14 @@ class _Described:
     """What is said of a file and its columns, by their names, in pyreadstat's terms."""
 
     title: str = ""
-    notes: list[str] | None = None
-    labels: dict[str, str] | None = None
-    values: dict[str, dict[Any, str]] | None = None
-    missing: dict[str, list[Any]] | None = None
-    widths: dict[str, int] | None = None
-    shown: dict[str, int] | None = None
-    measures: dict[str, str] | None = None
-    formats: dict[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("labels", "values", "missing", "widths", "shown", "measures", "formats"):
-            setattr(self, name, dict(getattr(self, name) or {}))
+    notes: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    values: dict[str, dict[Any, str]] = field(default_factory=dict)
+    missing: dict[str, list[Any]] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
+    shown: dict[str, int] = field(default_factory=dict)
+    measures: dict[str, str] = field(default_factory=dict)
+    formats: dict[str, str] = field(default_factory=dict)
 
 
 def _name_of(shown: str | None) -> str:
@@ -226,8 +222,8 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
     kind = None if weight else _KINDS.get(meta.variable_measure.get(column, ""))
     order: tuple[str, ...] = ()
     if kind is Kind.ORDINAL:
-        held = {text for text in cells.unique().to_pylist() if text is not None} | labels.keys()
-        order = tuple(sorted(held - codes.keys(), key=str if stored.text or stored.clock else Decimal))
+        known = {text for text in cells.unique().to_pylist() if text is not None} | labels.keys()
+        order = tuple(sorted(known - codes.keys(), key=str if stored.text or stored.clock else Decimal))
     return Variable(
         name,
         column,
@@ -245,10 +241,6 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
 def _describe(described: _Described, variable: Variable, one: Created) -> None:
     """Add what is said of a variable of another format."""
     name, column = variable.column, one.column
-    assert described.values is not None
-    assert described.missing is not None
-    assert described.measures is not None
-    assert described.formats is not None
     labels = {
         one.value(code): label for code, label in (*variable.labels.items(), *variable.missing.items()) if label
     }
@@ -271,8 +263,6 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
 
 def _save(target: Path, columns: list[StoredColumn], described: _Described, compression: int) -> None:
     pyreadstat = pyreadstat_library()
-    assert described.formats is not None
-    assert described.widths is not None
     series = {}
     for column in columns:
         if column.text:
@@ -290,8 +280,8 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             series[column.name] = pd.Series(np.where(column.absent, np.nan, column.values.astype(np.float64)))
     names = set(series)
 
-    def of_these(said: dict[str, Any] | None) -> dict[str, Any]:
-        return {name: one for name, one in (said or {}).items() if name in names}
+    def of_these(said: dict[str, Any]) -> dict[str, Any]:
+        return {name: one for name, one in said.items() if name in names}
 
     try:
         pyreadstat.write_sav(

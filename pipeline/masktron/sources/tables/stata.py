@@ -88,7 +88,7 @@ class StataFormat(TableFormat):
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
-        # as lists: in arrays of integers, pyreadstat 1.3 leaves what is missing after a code such as .a as chance has it
+        # as lists: in arrays of integers, pyreadstat 1.3 leaves a missing value after a code as chance has it
         found, meta = read_file(
             path, "read_dta", user_missing=True, encoding=options.get("encoding"), output_format="dict"
         )
@@ -112,7 +112,7 @@ class StataFormat(TableFormat):
         del table
         with pd.io.stata.StataReader(path) as head:
             head.variable_labels()  # reads the header
-            names, formats, types = head._varlist, head._fmtlist, head._typlist  # noqa: SLF001 -- nothing else tells
+            names, formats, types = head._varlist, head._fmtlist, head._typlist
         clocks, single = [stata_clock(shown) for shown in formats], [kind == "f" for kind in types]
 
         def rows() -> Iterator[Row]:
