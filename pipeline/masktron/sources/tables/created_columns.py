@@ -100,7 +100,7 @@ def created_columns(
         texts = [text for text in cells.unique().to_pylist() if text is not None and text not in tags]
         moments = _clock(variable, clock)
         number = moments is not None or _holds_numbers(variable, texts)
-        kind = np.dtype(np.object_)
+        kind: np.dtype[Any] = np.dtype(np.object_)
         if number:
             double = np.dtype(np.float64)
             kind = double if moments is not None or kind_of is None else kind_of(variable, cells)

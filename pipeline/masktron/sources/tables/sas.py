@@ -103,7 +103,7 @@ class XportFormat(TableFormat):
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file with pyreadstat."""
         pyreadstat_library()
-        from pyreadstat.pyreadstat import parser_entry_point  # noqa: PLC0415
+        from pyreadstat._readstat_parser import parser_entry_point  # noqa: PLC0415
 
         # its function read_xport takes special missing values for ordinary ones
         found, meta = parser_entry_point(
@@ -234,8 +234,9 @@ class Sas7bdatFormat(TableFormat):
         """Read the file with pandas."""
         from pandas.io.sas.sas7bdat import SAS7BDATReader  # noqa: PLC0415 -- it alone leaves dates as they are
 
+        typeless: Any = SAS7BDATReader  # its types leave parameters out
         try:
-            with SAS7BDATReader(path, convert_dates=False, encoding=table.carried.encoding) as reader:
+            with typeless(path, convert_dates=False, encoding=table.carried.encoding) as reader:
                 frame = reader.read()
                 clocks = [sas_clock(column.format) for column in reader.columns]
         except (ValueError, LookupError, UnicodeDecodeError) as problem:
@@ -326,7 +327,8 @@ def _transported(file: SasFile, one: SasVariable, encoding: str, where: str) -> 
         return StoredColumn(one.name, found, np.array([not text.strip() for text in texts], dtype=np.bool_))
     numbers, codes = numbers_of(cells)
     absent = codes == "."
-    tags = np.where(absent, None, codes)
+    tags = codes.copy()
+    tags[absent] = None
     return _column(one.name, numbers, absent, tags, (one.shown, one.width, one.decimals))
 
 
@@ -343,10 +345,7 @@ def _bytes(column: StoredColumn, which: NDArray[np.bool_], length: int, encoding
     try:
         if column.text:
             texts = [b"" if gone else text.encode(encoding) for text, gone in zip(values, absent, strict=True)]
-            if max(map(len, texts), default=0) > length:
-                raise OverflowError(f"it has more than {length} bytes")
-            whole = b"".join(text.ljust(length) for text in texts)
-            return np.frombuffer(whole, np.uint8).reshape(len(texts), length)
+            return _side_by_side(texts, length)
         codes = np.full(len(values), None, dtype=np.object_) if column.tags is None else column.tags[which].copy()
         codes[absent] = "."
         return cells_of(np.where(absent, 0.0, values), codes, length)
@@ -356,6 +355,13 @@ def _bytes(column: StoredColumn, which: NDArray[np.bool_], length: int, encoding
             f"column {column.name!r} cannot hold a value: {what}",
             hint="make the column longer in SAS, or leave it out",
         ) from None
+
+
+def _side_by_side(texts: Sequence[bytes], length: int) -> NDArray[np.uint8]:
+    if max(map(len, texts), default=0) > length:
+        raise OverflowError(f"it has more than {length} bytes")
+    whole = b"".join(text.ljust(length) for text in texts)
+    return np.frombuffer(whole, np.uint8).reshape(len(texts), length)
 
 
 def _tagged(values: Sequence[Any], text: bool) -> list[object]:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 _HEAD = 176
 _WEIGHT = 76
@@ -92,10 +93,7 @@ def spss_dictionary(path: Path) -> SpssDictionary:
                         entries.append(number)
                         names.append(name.rstrip())
                 elif kind == 3:
-                    for _ in range(ints(1)[0]):
-                        stream.seek(8, 1)
-                        length = stream.read(1)[0]
-                        stream.seek((length + 8) // 8 * 8 - 1, 1)
+                    _skip_labels(stream, ints(1)[0])
                 elif kind == 4:
                     ints(ints(1)[0])
                 elif kind == 6:
@@ -119,6 +117,13 @@ def spss_dictionary(path: Path) -> SpssDictionary:
         found.alignments = [values[at * each + each - 1] for at in first]
         found.places = [place + 4 * (at * each + each - 1) for at in first]
     return found
+
+
+def _skip_labels(stream: BinaryIO, count: int) -> None:
+    for _ in range(count):
+        stream.seek(8, 1)
+        length = stream.read(1)[0]
+        stream.seek((length + 8) // 8 * 8 - 1, 1)
 
 
 def _first_segments(names: list[bytes], extensions: dict[int, tuple[int, int, bytes]]) -> Iterator[int]:

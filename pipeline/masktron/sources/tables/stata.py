@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.created_columns import blanks_lost, created_columns
@@ -25,6 +26,10 @@ from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table import Release, Table
 from masktron.sources.tables.table_format import Options, Row, SecondReading, TableFormat
 from masktron.sources.variables import Variable
+
+# types of pandas leave these names out
+StataReader = getattr(pandas_stata, "StataReader")  # noqa: B009
+StataMissingValue = getattr(pandas_stata, "StataMissingValue")  # noqa: B009
 
 _ORIGIN = datetime.date(1960, 1, 1)
 _ROWS = 1 << 14
@@ -110,8 +115,10 @@ class StataFormat(TableFormat):
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file with pandas, piece by piece."""
         del table
-        with pd.io.stata.StataReader(path) as head:
+        opened: Any = StataReader(path)
+        with opened as head:
             head.variable_labels()  # reads the header
+            # pandas has no public name for the formats
             names, formats, types = head._varlist, head._fmtlist, head._typlist
         clocks, single = [stata_clock(shown) for shown in formats], [kind == "f" for kind in types]
 
@@ -326,10 +333,9 @@ def _series(column: StoredColumn) -> pd.Series[Any]:
 
 def _objects(values: pd.Series[Any], *, single: bool) -> list[object]:
     """Return the values of a piece of a column; pandas makes doubles of those of single precision beside a code."""
-    missing = pd.io.stata.StataMissingValue
     return [
         (None if value.string == "." else value.string)
-        if isinstance(value, missing)
+        if isinstance(value, StataMissingValue)
         else np.float32(value)
         if single
         else value

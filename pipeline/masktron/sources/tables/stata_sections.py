@@ -89,8 +89,8 @@ def _type_of(number: int, release: int) -> str:
     if release >= 117:
         if number == _REFERENCE:
             return "u8"
-        return _TYPES[number] if number in _TYPES else f"S{number}"
-    return _OLD_TYPES[number] if number in _OLD_TYPES else f"S{number}"
+        return _TYPES.get(number, f"S{number}")
+    return _OLD_TYPES.get(number, f"S{number}")
 
 
 def _row_type(entries: list[bytes], order: str, release: int) -> np.dtype[Any]:
@@ -273,7 +273,7 @@ def _packed(number: int, width: int, order: str) -> bytes:
 def _with_long_texts(
     file: StataFile, kept: Sequence[int], rows: NDArray[Any], texts: Mapping[int, Sequence[str]]
 ) -> tuple[NDArray[Any], bytes]:
-    """Let the cells of long texts refer to them, and return these texts: each one once, named after its first cell."""
+    """Let cells refer to their long texts, and return these: each one once, named after its first cell."""
     if not texts:
         return rows, b""
     rows = rows.copy()

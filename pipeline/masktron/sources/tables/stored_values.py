@@ -181,17 +181,16 @@ class StoredColumn:
         if self.clock is None:
             plain = lexemes_of(pa.chunked_array([pa.array(self.values, mask=empty)]), self.name, where)
         else:
-            plain = pa.chunked_array([pa.array(self._moments(empty, where), type=pa.string())])
+            plain = pa.chunked_array([pa.array(self._moments(self.clock, empty, where), type=pa.string())])
         if self.tags is None:
             return plain
         return pc.coalesce(pa.chunked_array([pa.array(self.tags, type=pa.string())]), plain)
 
-    def _moments(self, empty: NDArray[np.bool_], where: str) -> NDArray[np.object_]:
-        assert self.clock is not None
+    def _moments(self, clock: Clock, empty: NDArray[np.bool_], where: str) -> NDArray[np.object_]:
         found = np.full(len(self.values), None, dtype=np.object_)
         distinct, which = np.unique(self.values[~empty], return_inverse=True)
         try:
-            texts = [self.clock.lexeme(float(value)) for value in distinct]
+            texts = [clock.lexeme(float(value)) for value in distinct]
         except UnfitError as problem:
             raise DocumentError(f"column {self.name!r} holds {problem}", where=where) from None
         found[~empty] = np.array(texts, dtype=np.object_)[which]
@@ -275,8 +274,7 @@ def stored_column(
     """
     absent = pc.is_null(lexemes).to_numpy().astype(np.bool_)
     if kind == np.object_:
-        texts = np.array(pc.fill_null(lexemes, "").to_pylist(), dtype=np.object_)
-        return StoredColumn(name, texts, absent)
+        return StoredColumn(name, np.array(pc.fill_null(lexemes, "").to_pylist(), dtype=np.object_), absent)
     found = None
     if tags:
         tagged = pc.fill_null(pc.is_in(lexemes, value_set=pa.array(sorted(tags))), False)
