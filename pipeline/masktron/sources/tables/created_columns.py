@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -14,16 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import UsageError
-from masktron.sources.lexical import fraction_digits
 from masktron.sources.tables.arrow_lexemes import UnfitError, is_text
-from masktron.sources.tables.stored_values import Clock, StoredColumn, stored_column
+from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
 from masktron.sources.tables.table import Table
 from masktron.sources.variables import Variable
-
-_PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
-"""Numbers whose spelling a double keeps, but for zeros at the end of a fraction."""
-_DIGITS = 15
-"""Significant digits that every double keeps."""
 
 type ClockOf = Callable[[Literal["date", "datetime", "time"]], Clock]
 
@@ -97,7 +90,8 @@ def created_columns(
         cells = table.cells[variable.name]
         # packages know one way to be empty
         cells = pc.if_else(pc.equal(pc.utf8_trim(cells, " \t\r\n"), ""), None, cells)
-        texts = [text for text in cells.unique().to_pylist() if text is not None and text not in tags]
+        texts = pc.drop_null(cells.unique().cast(pa.string()))
+        texts = texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(sorted(tags), pa.string()))))
         moments = _clock(variable, clock)
         number = moments is not None or _holds_numbers(variable, texts)
         kind: np.dtype[Any] = np.dtype(np.object_)
@@ -111,9 +105,9 @@ def created_columns(
                 f"column {variable.column!r} does not fit a number of double precision: {problem}",
                 hint="convert it to text first, or leave the column out",
             ) from None
-        numbers = [text for text in texts if number and moments is None]
-        decimals = max(map(fraction_digits, numbers), default=0)
-        found.append(Created(stored, decimals, max(map(len, numbers), default=0)))
+        behind = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
+        sizes = (behind, pc.utf8_length(texts)) if number and moments is None and len(texts) else ()
+        found.append(Created(stored, *(int(pc.max(size).as_py()) for size in sizes)))
     return found
 
 
@@ -128,24 +122,19 @@ def _clock(variable: Variable, clock: ClockOf) -> Clock | None:
     return clock("time") if pa.types.is_time(kind) else None
 
 
-def _holds_numbers(variable: Variable, texts: Iterable[str]) -> bool:
+def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     kind = variable.stored
     if variable.typed.text or (kind is not None and is_text(kind)):
-        return bool(variable.stored is not None and variable.missing and not variable.typed.text) and _plain(texts)
+        return (
+            bool(variable.stored is not None and variable.missing and not variable.typed.text)
+            and bool(len(texts))
+            and all_short_decimals(texts)
+        )
     if kind is not None and pa.types.is_dictionary(kind):
         return False
     if kind is not None and not pa.types.is_null(kind):
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-    return _plain(texts)
-
-
-def _plain(texts: Iterable[str]) -> bool:
-    some = False
-    for text in texts:
-        some = True
-        if not _PLAIN.fullmatch(text) or text == "-0" or len(Decimal(text).as_tuple().digits) > _DIGITS:
-            return False
-    return some
+    return bool(len(texts)) and all_short_decimals(texts)
 
 
 def refuse_names_alike(columns: Iterable[str], package: str) -> None:

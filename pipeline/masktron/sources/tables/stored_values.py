@@ -19,6 +19,8 @@ from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, values_of
 
 _DAY = 86_400
+_DIGITS = 15
+"""Significant digits that every double keeps."""
 _MOMENT = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)?(?:(?(date)T)(?P<sign>-?)(?P<h>\d\d+):(?P<m>[0-5]\d):(?P<s>[0-5]\d(?:\.\d+)?))?"
 )
@@ -282,6 +284,11 @@ def stored_column(
             found = np.array(pc.if_else(tagged, lexemes, None).to_pylist(), dtype=np.object_)
             lexemes = pc.if_else(tagged, None, lexemes)
     encoded = pc.dictionary_encode(lexemes).combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # of no chunk
+        return StoredColumn(name, np.zeros(0, dtype=kind), absent, found, clock, decimals, width)
+    if clock is None and decimals is None and kind == np.float64 and all_short_decimals(encoded.dictionary):
+        values = pc.fill_null(encoded.dictionary.cast(pa.float64()).take(encoded.indices), 0.0).to_numpy()
+        return StoredColumn(name, values.copy(), absent, found, clock, decimals, width)
     texts = [text.strip(XML_SPACE) for text in encoded.dictionary.to_pylist()]
     if clock is not None:
         numbers = np.array([clock.value(text) for text in texts], dtype=np.float64)
@@ -289,7 +296,7 @@ def stored_column(
         if (distinct != numbers).any():
             raise UnfitError("it is out of range")
     else:
-        for text in texts:
+        for text in () if decimals is None else texts:
             _require_shown(text, decimals, width)
         distinct = values_of(pa.chunked_array([pa.array(texts, pa.string())]), pa.from_numpy_dtype(kind)).to_numpy()
     values = np.zeros(len(lexemes), dtype=kind)
@@ -299,8 +306,18 @@ def stored_column(
     return StoredColumn(name, values, absent, found, clock, decimals, width)
 
 
-def _require_shown(text: str, decimals: int | None, width: int | None) -> None:
-    if decimals is None or np.isnan(parse_number(text)):
+def all_short_decimals(texts: pa.Array) -> bool:
+    """Whether texts are numbers that every double keeps, written without exponent, plus sign or leading zeros.
+
+    Theorem: a decimal of at most 15 digits is the shortest decimal of the nearest double (Matula 1968).
+    """
+    plain = pc.match_substring_regex(texts, r"^(-?[1-9][0-9]*|0|-?0\.[0-9]*[1-9][0-9]*|-?[1-9][0-9]*\.[0-9]+|0\.0+)$")
+    short = pc.less_equal(pc.utf8_length(pc.replace_substring_regex(texts, r"[-.]", "")), _DIGITS)
+    return bool(pc.all(pc.and_(plain, short)).as_py() is not False)
+
+
+def _require_shown(text: str, decimals: int, width: int | None) -> None:
+    if np.isnan(parse_number(text)):
         return  # what is no number is refused as such
     if fraction_digits(text) > decimals and Decimal(text) != round(Decimal(text), decimals):
         raise UnfitError(f"it has more than the {decimals} fraction digits of its format")
