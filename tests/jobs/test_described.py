@@ -13,10 +13,10 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Kind, Role
-from masktron.sources.described import with_variables
 from masktron.sources.known_formats import table_format
 from masktron.sources.records import Typed
 from masktron.sources.tables.table import Table
+from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable
 from paths import SCHEMAS
 

@@ -10,7 +10,7 @@ from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.common import MAY_BE_EMPTY, judging_stage, require_records, size_notes, violations
-from masktron.jobs.described import described
+from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
@@ -109,7 +109,7 @@ def run_check(
     min_group = audit.groups(data)
     settled = config or Config()
     if contract is None and beside is not None and compared:
-        settled, _ = described(settled, beside)
+        settled, _ = completed(settled, beside)
     audit.against_original(data, settled.roles, stated)
     figures = audit.limits(limits or {}, settled, stated, min_group, progress)
     return CheckResult(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.jobs.described import described
+from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
@@ -65,7 +65,7 @@ def compare(
     """
     told: tuple[str, ...] = ()
     if contract is None:
-        config, told = described(config, original)
+        config, told = completed(config, original)
     missing = config.missing if contract is None else contract.missing
     released, source = (_read(one, missing, progress) for one in (masked, original))
     fields = _declared(released, source, config) if contract is None else _contracted(released, source, contract)

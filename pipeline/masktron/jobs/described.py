@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from masktron.config import ALL_FIELDS, Config
 from masktron.results import FieldExplanation
 from masktron.roles import FieldFacts
-from masktron.sources.described import with_variables
 from masktron.sources.source import Source
+from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable
 
 _NONE: frozenset[str] = frozenset()
 
 
-def described(config: Config, source: Source) -> tuple[Config, tuple[str, ...]]:
+def completed(config: Config, source: Source) -> tuple[Config, tuple[str, ...]]:
     """Return the settings with the kinds, missing codes and weight that a file declares, and what came from it.
 
     Variables without a value in any record are no fields of the file, and left out.
@@ -45,7 +45,7 @@ def explained_fields(
     Parameters
     ----------
     config : Config
-        Completed by `described`.
+        Completed by `completed`.
     variables : sequence of Variable
     facts : sequence of FieldFacts
         Empty where they are not known.

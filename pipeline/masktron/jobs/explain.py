@@ -17,7 +17,7 @@ from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
 from masktron.jobs.common import fired_notes, judging_stage, notes_of, require_flat, require_records, size_notes
-from masktron.jobs.described import described, explained_fields
+from masktron.jobs.described import completed, explained_fields
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.planned_method import method_notes
@@ -75,7 +75,7 @@ def run_explain(
     job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
-    config, declared = described(config, job.source)
+    config, declared = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None
     if records is not None:

@@ -14,7 +14,7 @@ from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
 from masktron.jobs.compared import taken
-from masktron.jobs.described import described
+from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, ordering_of
@@ -102,7 +102,7 @@ def prepare(
     given = Given(config.documents, data, spare=config.spare_documents)
     job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
     require_flat(job)
-    config, told = described(config, job.source)
+    config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading).with_types(types)
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")

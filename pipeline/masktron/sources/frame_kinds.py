@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from masktron.config import Config, Kind
-from masktron.sources.described import with_variables
 from masktron.sources.frame import field_names, lexemes_of
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Typed
+from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable
 
 

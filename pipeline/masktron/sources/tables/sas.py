@@ -40,7 +40,7 @@ from masktron.sources.variables import Variable
 
 _ORIGIN = datetime.date(1960, 1, 1)
 _ROWS = 1 << 14
-TAGS = frozenset(f".{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+_TAGS = frozenset(f".{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _UNITS = {"days": Decimal(86_400), "seconds": Decimal(1)}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST = {5: 8, 8: 32}
@@ -131,7 +131,7 @@ class XportFormat(TableFormat):
             at = position[variable.name]
             one, changed = file.variables[at], release.changed(variable.name)
             column = carried.columns[variable.name].released(
-                release.rows, changed, release.cells[variable.name], TAGS
+                release.rows, changed, release.cells[variable.name], _TAGS
             )
             cells = file.cells(one)[release.rows].copy()
             if changed.any():
@@ -153,7 +153,7 @@ class XportFormat(TableFormat):
                     + ("; or use version 8" if version == 5 else ""),
                 )
         refuse_names_alike([variable.column for variable in table.variables], "SAS")
-        made = created_columns(table, _clock, TAGS)
+        made = created_columns(table, _clock, _TAGS)
         variables, columns = [], []
         for variable, one in zip(table.variables, made, strict=True):
             column = one.column
@@ -180,7 +180,7 @@ class XportFormat(TableFormat):
             ("blanks at the end of texts, and texts of nothing else", blanks_lost(table)),
             (
                 "which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
-                [v.column for v in table.variables if not TAGS.issuperset(v.missing)],
+                [v.column for v in table.variables if not _TAGS.issuperset(v.missing)],
             ),
             ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
             (
@@ -380,5 +380,5 @@ def _with_payload(values: NDArray[Any]) -> list[object]:
             found.append(value)
         else:
             code = f".{chr(letter)}"
-            found.append(code if code in TAGS else None)
+            found.append(code if code in _TAGS else None)
     return found

@@ -34,7 +34,7 @@ StataMissingValue = getattr(pandas_stata, "StataMissingValue")  # noqa: B009
 _ORIGIN = datetime.date(1960, 1, 1)
 _ROWS = 1 << 14
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TAGS = frozenset(f".{letter}" for letter in _LETTERS)
+_TAGS = frozenset(f".{letter}" for letter in _LETTERS)
 _UNITS = {"days": Decimal(86_400), "milliseconds": Decimal("0.001")}
 _SHOWN = re.compile(r"%-?0?(\d+)[.,](\d+)fc?")
 _DTYPES = {"int8": np.int8, "int16": np.int16, "int32": np.int32, "float": np.float32, "double": np.float64}
@@ -149,7 +149,7 @@ class StataFormat(TableFormat):
         for variable, at in zip(release.variables, kept, strict=True):
             changed = release.changed(variable.name)
             column = carried.columns[variable.name].released(
-                release.rows, changed, release.cells[variable.name], TAGS
+                release.rows, changed, release.cells[variable.name], _TAGS
             )
             cells = taken[str(at)].copy()
             if file.rows.dtype[at].kind == "u":
@@ -170,7 +170,7 @@ class StataFormat(TableFormat):
                     f"Stata has no variable named {variable.column!r}",
                     hint="rename it: letters, digits and '_', at most 32, beginning with no digit",
                 )
-        made = created_columns(table, _clock, TAGS)
+        made = created_columns(table, _clock, _TAGS)
         series, labels, tags, formats = {}, {}, {}, {}
         for variable, one in zip(table.variables, made, strict=True):
             column, name = one.column, variable.column
@@ -179,7 +179,7 @@ class StataFormat(TableFormat):
             named = {one.value(code): label for code, label in said.items() if label}
             if named and not column.text and all(isinstance(code, str) or code == int(code) for code in named):
                 labels[name] = {code if isinstance(code, str) else int(code): label for code, label in named.items()}
-            used = {code[1:] for code in variable.missing if code in TAGS}
+            used = {code[1:] for code in variable.missing if code in _TAGS}
             used |= set() if column.tags is None else {tag[1:] for tag in column.tags if tag is not None}
             if used and not column.text:
                 tags[name] = sorted(used)
@@ -206,7 +206,7 @@ class StataFormat(TableFormat):
         for what, lost in (
             (
                 "which codes mean 'missing', as they are no extended missing values (.a to .z)",
-                [v.column for v in table.variables if not TAGS.issuperset(v.missing)],
+                [v.column for v in table.variables if not _TAGS.issuperset(v.missing)],
             ),
             (
                 "labels of values of texts or fractions",
@@ -258,12 +258,12 @@ def _variable(name: str, stored: StoredColumn, meta: Any) -> Variable:
         for code, label in meta.variable_value_labels.get(column, {}).items()
     }
     held = set() if stored.tags is None else {tag for tag in stored.tags if tag is not None}
-    codes = sorted(held | TAGS.intersection(said))
+    codes = sorted(held | _TAGS.intersection(said))
     return Variable(
         name,
         column,
         label=meta.column_names_to_labels.get(column) or "",
-        labels={code: label for code, label in said.items() if code not in TAGS},
+        labels={code: label for code, label in said.items() if code not in _TAGS},
         missing={code: said.get(code, "") for code in codes},
         typed=stored.typed,
         stored=stored.arrow,

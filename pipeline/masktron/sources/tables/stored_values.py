@@ -296,8 +296,9 @@ def stored_column(
         if (distinct != numbers).any():
             raise UnfitError("it is out of range")
     else:
-        for text in () if decimals is None else texts:
-            _require_shown(text, decimals, width)
+        if decimals is not None:
+            for text in texts:
+                _require_shown(text, decimals, width)
         distinct = values_of(pa.chunked_array([pa.array(texts, pa.string())]), pa.from_numpy_dtype(kind)).to_numpy()
     values = np.zeros(len(lexemes), dtype=kind)
     which = pc.fill_null(encoded.indices, 0).to_numpy()
