@@ -10,6 +10,7 @@ from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.common import MAY_BE_EMPTY, judging_stage, require_records, size_notes, violations
+from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
@@ -106,8 +107,11 @@ def run_check(
     told = told_as(progress, f"reading {masked.name}")
     data = job.source.records(told=told) if job.source.shape.flat and compared else None
     min_group = audit.groups(data)
-    audit.against_original(data, (config or Config()).roles, stated)
-    figures = audit.limits(limits or {}, config or Config(), stated, min_group, progress)
+    settled = config or Config()
+    if described is None and beside is not None and compared:
+        settled, _ = completed(settled, beside)
+    audit.against_original(data, settled.roles, stated)
+    figures = audit.limits(limits or {}, settled, stated, min_group, progress)
     return CheckResult(
         data=shown(masked),
         records=evaluation.records,

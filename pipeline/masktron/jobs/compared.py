@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import codes_of
@@ -62,6 +63,9 @@ def compare(
     DocumentError
         A file cannot be read, has no flat records, or no record at all.
     """
+    told: tuple[str, ...] = ()
+    if described is None:
+        config, told = completed(config, original)
     missing = config.missing if described is None else described.missing
     released, source = (_read(one, missing, progress) for one in (masked, original))
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
@@ -88,7 +92,7 @@ def compare(
         workers=config.workers or usable_cores(),
         paired=pairing.known,
     )
-    return assessed, (*([pairing.note] if pairing.note else []), *fields.notes)
+    return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 
 
 def taken(column: Column, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:

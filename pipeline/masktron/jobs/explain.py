@@ -17,6 +17,7 @@ from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
 from masktron.jobs.common import fired_notes, judging_stage, notes_of, require_flat, require_records, size_notes
+from masktron.jobs.described import completed, explained_fields
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.planned_method import method_notes
@@ -31,7 +32,7 @@ from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
 from masktron.progress import Progress, no_progress, told_as
-from masktron.results import ExplainResult, RuleExplanation, RuleResult, Tested, shown
+from masktron.results import ExplainResult, FieldExplanation, RuleExplanation, RuleResult, Tested, shown
 from masktron.roles import FieldFacts
 from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
@@ -74,6 +75,7 @@ def run_explain(
     job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
+    config, declared = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None
     if records is not None:
@@ -95,6 +97,7 @@ def run_explain(
         *notes_of(job, evaluation, rules_found),
         *fired_notes(job, evaluation, rules_found),
         *size_notes(job, evaluation),
+        *declared,
         *told,
     ]
     asked = {rule.id for rule in rules_found if not rule.untested}
@@ -104,7 +107,8 @@ def run_explain(
     progress("comparing the rules with each other", 0)
     covered = () if records is None else _coverage(job, records, evaluation)
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
-    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested)
+    fields = explained_fields(config, job.source.variables, facts)
+    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested, fields)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -119,6 +123,7 @@ class _Facts:
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     tested: Tested | None = None
+    fields: tuple[FieldExplanation, ...] = ()
 
     def tier(self, index: int) -> str | None:
         return str(self.tiers[index]) if self.tiers else None
@@ -199,6 +204,7 @@ def _result(
         ties=facts.ties,
         coverage=facts.coverage,
         tested=facts.tested,
+        fields=facts.fields,
     )
 
 

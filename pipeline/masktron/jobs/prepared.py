@@ -14,6 +14,7 @@ from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
 from masktron.jobs.compared import taken
+from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, ordering_of
@@ -38,6 +39,7 @@ class Prepared:
     ----------
     job : Job
     config : Config
+        With what the file says of its variables.
     method : Method
     plan : Plan
     records : Records
@@ -50,7 +52,7 @@ class Prepared:
     classes : ndarray of intp, shape (n, c), or None
         Class of each kept record, for methods that need one.
     notes : tuple of str
-        What was found out of kinds of fields.
+        What the file says of its fields, and what was found out of their kinds.
     sized : tuple of str
         Warnings of rules that take long.
     """
@@ -100,6 +102,7 @@ def prepare(
     given = Given(config.documents, data, spare=config.spare_documents)
     job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
     require_flat(job)
+    config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading).with_types(types)
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
@@ -124,7 +127,7 @@ def prepare(
         ordering=ordering,
         randomness=randomness_of(config, job, method, fields, shuffled=ordering.random),
         classes=classes,
-        notes=likely.notes(),
+        notes=(*told, *likely.notes()),
         sized=sized,
     )
 

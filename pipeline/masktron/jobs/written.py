@@ -63,8 +63,9 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
         It cannot be written or judged.
     """
     order = _order(run)
+    writer = run.source.written_as(out)
     with blamed(out):
-        count = run.source.write(
+        count = writer.write(
             target,
             _replacements(run, made.blocks),
             removed=run.plan.by_role(Role.IDENTIFIER),
@@ -73,7 +74,7 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
             told=told_as(progress, f"writing {out.name}"),
         )
     progress("surveying the written file", 0)
-    written, everything = run.source.alike(target), run.config.pyschematron_all
+    written, everything = writer.alike(target), run.config.pyschematron_all
     _require_layout(run, written)
     asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
     with written.blamed(), asking:

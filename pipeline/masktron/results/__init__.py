@@ -13,7 +13,7 @@ from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.doctor import DoctorResult, EngineProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
-from masktron.results.explain import ExplainResult, RuleExplanation
+from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
@@ -41,6 +41,7 @@ __all__ = [
     "EngineProbe",
     "EngineResult",
     "ExplainResult",
+    "FieldExplanation",
     "FigureResult",
     "JobResult",
     "MaskResult",

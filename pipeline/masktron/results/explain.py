@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -69,6 +70,35 @@ class RuleExplanation(Serialised):
     marks: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FieldExplanation(Serialised):
+    """What a file says of a field, and what the field is to `mask`.
+
+    Attributes
+    ----------
+    name : str
+        As rules and settings have it.
+    column : str
+        As the file has it.
+    label : str
+        Empty where the file has none.
+    role, kind : str or None
+        None where `mask` would stop before it knows them.
+    missing : mapping of str to str
+        Codes for missing values, with their labels.
+    labels : mapping of str to str
+        Labels of other values.
+    """
+
+    name: str
+    column: str
+    label: str
+    role: str | None
+    kind: str | None
+    missing: Mapping[str, str]
+    labels: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ExplainResult(JobResult):
     """What masktron makes of a rulebook, and with data what it would do.
@@ -85,10 +115,12 @@ class ExplainResult(JobResult):
         What the records test of each rule; empty without data.
     tested : Tested or None
         How many rules the data test.
+    fields : tuple of FieldExplanation
+        Of a table; empty for XML, which says nothing of its fields.
     """
 
     JOB: ClassVar = "explain"
-    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested"
+    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested fields"
 
     rulebook: str
     version: str
@@ -99,3 +131,4 @@ class ExplainResult(JobResult):
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     tested: Tested | None = None
+    fields: tuple[FieldExplanation, ...] = ()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from masktron.config import ALL_FIELDS, Config, Role
+from masktron.config import Config, Kind
 from masktron.sources.frame import field_names, lexemes_of
 from masktron.sources.lexical import parse_number
-
-_MASKED = (None, Role.CONFIDENTIAL)
+from masktron.sources.records import Typed
+from masktron.sources.variable_settings import with_variables
+from masktron.sources.variables import Variable
 
 
 def with_kinds(frame: pd.DataFrame, config: Config, *, texts: Collection[str] = ()) -> Config:
@@ -29,32 +29,21 @@ def with_kinds(frame: pd.DataFrame, config: Config, *, texts: Collection[str] = 
     texts : collection of str
         Fields that are nominal, too, unless something else is declared.
     """
-    nominal, ordinal = list(config.nominal), dict(config.ordinal)
-    nominal += [name for name in texts if config.kind_of(name) is None and config.roles.get(name) in _MASKED]
-    for name, order in _kinds(frame, config):
-        if order is None:
-            nominal.append(name)
-        else:
-            ordinal[name] = order
-    return replace(config, nominal=tuple(nominal), ordinal=ordinal)
+    return with_variables(config, _variables(frame), texts=texts)[0]
 
 
-def _kinds(frame: pd.DataFrame, config: Config) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    everywhere = config.missing.get(ALL_FIELDS, frozenset())
+def _variables(frame: pd.DataFrame) -> Iterator[Variable]:
+    """Yield what types say of the columns that have values."""
     for at, name in enumerate(field_names(frame)):
         column = frame.iloc[:, at]
         kind: Any = column.dtype
-        role = config.roles.get(name)
-        if config.kind_of(name) is not None or role not in _MASKED or column.isna().all():
+        if column.isna().all():
             continue
         if isinstance(kind, pd.CategoricalDtype):
             lexemes = [str(text) for text in lexemes_of(pd.Series(kind.categories, name=column.name))]
             numbers = bool(lexemes) and not np.isnan([parse_number(text) for text in lexemes]).any()
-            truths = set(lexemes) <= {"true", "false"}
-            if not (numbers or truths or role):
-                continue
-            codes = config.missing.get(name, frozenset()) | everywhere
-            order = tuple(text.strip() for text in lexemes if text.strip() not in codes)
-            yield name, order if kind.ordered and len(set(order)) == len(order) > 1 else None
+            typed = Typed(text=not (numbers or set(lexemes) <= {"true", "false"}))
+            ordered = Kind.ORDINAL if kind.ordered and lexemes else Kind.NOMINAL
+            yield Variable(name, str(column.name), kind=ordered, order=tuple(lexemes), typed=typed)
         elif pd.api.types.is_bool_dtype(kind):
-            yield name, None
+            yield Variable(name, str(column.name), kind=Kind.NOMINAL)

@@ -64,6 +64,10 @@ _FORMATS: dict[str, Format] = {
             "SqliteFormat",
         ),
         Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.database_files", "DuckdbFormat"),
+        Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat"),
+        Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat"),
+        Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat"),
+        Format("sas7bdat", (".sas7bdat",), "a SAS data set", f"{_TABLES}.sas", "Sas7bdatFormat"),
     )
 }
 

@@ -189,6 +189,11 @@ class Source(ABC):
         """Let errors name this file where they name the document that engines read."""
         yield
 
+    def written_as(self, out: Path) -> Source:
+        """Return who writes a file of this name: this source, unless its own format can only be read."""
+        del out
+        return self
+
     @abstractmethod
     def write(
         self,

@@ -12,7 +12,7 @@ from rich.table import Table
 from masktron.report.tables.cells import count, headed, noted, optional, tested_line, unbroken
 from masktron.report.tables.preflight import preflight_lines
 from masktron.report.text import plain
-from masktron.results import ExplainResult, RuleExplanation
+from masktron.results import ExplainResult, FieldExplanation, RuleExplanation
 
 
 def tables(result: ExplainResult) -> list[RenderableType]:
@@ -22,6 +22,7 @@ def tables(result: ExplainResult) -> list[RenderableType]:
     return [
         f"{plain(result.rulebook)}: {count(len(rules), 'rule')}, XPath {result.version}",
         _Explained(rules),
+        *([_fields(result.fields)] if any(map(_said, result.fields)) else []),
         *([_blocks(rules)] if any(rule.block for rule in rules) else []),
         *_unmasked(rules),
         *_gravity(rules),
@@ -78,6 +79,21 @@ def _blocks(rules: Sequence[RuleExplanation]) -> Table:
     for block, candidates, why in dict.fromkeys((r.block, r.candidates, r.why) for r in rules if r.block):
         table.add_row(plain(", ".join(block or ())), _one_per_line(candidates), plain(why or ""))
     return table
+
+
+def _said(field: FieldExplanation) -> bool:
+    """Whether the file says more of a field than its name."""
+    return bool(field.label or field.missing or field.labels or field.name != field.column)
+
+
+def _fields(fields: Sequence[FieldExplanation]) -> Table:
+    table = headed("field", "label", "role", "kind", "missing")
+    for field in fields:
+        name = field.name if field.name == field.column else f"{field.name} ({field.column})"
+        codes = (f"{code}: {label}" if label else code for code, label in field.missing.items())
+        row = (name, field.label, field.role or "-", field.kind or "-", ", ".join(codes) or "-")
+        table.add_row(*map(plain, row))
+    return unbroken(table, [field.name for field in fields])
 
 
 def _one_per_line(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import re
 import weakref
 from collections.abc import Collection, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, MasktronError
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
+from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -63,6 +65,7 @@ class TableSource(Source):
     ) -> None:
         super().__init__(path)
         self.format, self._options, self._record = format, options, record
+        self._written: TableFormat | None = None
         self._contexts, self._progress = contexts, progress
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
@@ -206,16 +209,30 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        self.format.write(target, TableRelease(self.table, pa.table(cells), rows))
+        release = TableRelease(self.table, pa.table(cells), rows)
+        if self._written is None:
+            self.format.write(target, release)
+        else:
+            whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
+            self._written.create(target, whole, {})
         told(size, size)
         return len(rows)
 
+    def written_as(self, out: Path) -> Self:
+        """Return a source that writes the format for which the name stands, where its own can only be read."""
+        name = format_of_name(out)
+        if self.format.name in self.format.writes or name not in self.format.writes:
+            return self
+        found = copy(self)
+        found._written = table_format(name)
+        return found
+
     def alike(self, path: Path) -> Self:
-        """Return another file of this format."""
+        """Return another file of the format that `write` writes."""
         return type(self)(
             path,
-            self.format,
-            options=self._options,
+            self._written or self.format,
+            options=self._options if self._written is None else {},
             record=self._record,
             contexts=self._contexts,
             progress=self._progress,

@@ -1,0 +1,162 @@
+"""Columns of any table as a statistical package would store them: numbers, moments or texts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from masktron.errors import UsageError
+from masktron.sources.tables.arrow_lexemes import UnfitError, is_text
+from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
+from masktron.sources.tables.table_model import Table
+from masktron.sources.variables import Variable
+
+type ClockOf = Callable[[Literal["date", "datetime", "time"]], Clock]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Created:
+    """A column that is to be written.
+
+    Attributes
+    ----------
+    column : StoredColumn
+    decimals : int
+        Most fraction digits of its lexemes.
+    width : int
+        Characters of the longest.
+    """
+
+    column: StoredColumn
+    decimals: int = 0
+    width: int = 0
+
+    def value(self, code: str) -> Any:
+        """Return a code as the column stores it, as an object of Python; without a leading point for a tag.
+
+        Raises
+        ------
+        UsageError
+            The column cannot hold it.
+        """
+        if self.column.text:
+            return code
+        if re.fullmatch(r"\.[A-Za-z_]", code):
+            return code[1:]
+        try:
+            one = stored_column(
+                self.column.name, pa.chunked_array([[code]]), np.dtype(np.float64), clock=self.column.clock
+            )
+        except UnfitError as problem:
+            raise UsageError(f"column {self.column.name!r} cannot have a label for a code: {problem}") from None
+        return float(one.values[0])
+
+
+def created_columns(
+    table: Table,
+    clock: ClockOf,
+    tags: frozenset[str] = frozenset(),
+    kind_of: Callable[[Variable, pa.ChunkedArray], np.dtype[Any]] | None = None,
+) -> list[Created]:
+    """Return the columns of a table as numbers, moments or texts.
+
+    A column that says no type is one of numbers if all its values are written as numbers that a double keeps: without
+    leading zeros, sign or exponent, with at most 15 digits. Else it is one of texts.
+
+    Parameters
+    ----------
+    table : Table
+    clock : callable
+        How the package counts dates, datetimes and times.
+    tags : frozenset of str
+        Codes for missing values that are no numbers and that columns of numbers can hold.
+    kind_of : callable, optional
+        Type of a column of numbers; doubles without it.
+
+    Raises
+    ------
+    UsageError
+        A value does not fit; names the column.
+    """
+    found = []
+    for variable in table.variables:
+        cells = table.cells[variable.name]
+        # packages know one way to be empty
+        cells = pc.if_else(pc.equal(pc.utf8_trim(cells, " \t\r\n"), ""), None, cells)
+        texts = pc.drop_null(cells.unique().cast(pa.string()))
+        texts = texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(sorted(tags), pa.string()))))
+        moments = _clock(variable, clock)
+        number = moments is not None or _holds_numbers(variable, texts)
+        kind: np.dtype[Any] = np.dtype(np.object_)
+        if number:
+            double = np.dtype(np.float64)
+            kind = double if moments is not None or kind_of is None else kind_of(variable, cells)
+        try:
+            stored = stored_column(variable.column, cells, kind, tags, clock=moments)
+        except UnfitError as problem:
+            raise UsageError(
+                f"column {variable.column!r} does not fit a number of double precision: {problem}",
+                hint="convert it to text first, or leave the column out",
+            ) from None
+        behind = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
+        sizes = (behind, pc.utf8_length(texts)) if number and moments is None and len(texts) else ()
+        found.append(Created(stored, *(int(pc.max(size).as_py()) for size in sizes)))
+    return found
+
+
+def _clock(variable: Variable, clock: ClockOf) -> Clock | None:
+    kind = variable.stored
+    if kind is None:
+        return None
+    if pa.types.is_date(kind):
+        return clock("date")
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return clock("datetime")
+    return clock("time") if pa.types.is_time(kind) else None
+
+
+def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
+    kind = variable.stored
+    if variable.typed.text or (kind is not None and is_text(kind)):
+        return (
+            bool(variable.stored is not None and variable.missing and not variable.typed.text)
+            and bool(len(texts))
+            and all_short_decimals(texts)
+        )
+    if kind is not None and pa.types.is_dictionary(kind):
+        return False
+    if kind is not None and not pa.types.is_null(kind):
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return bool(len(texts)) and all_short_decimals(texts)
+
+
+def refuse_names_alike(columns: Iterable[str], package: str) -> None:
+    """Refuse names that differ in case alone, where a package does not tell them apart.
+
+    Raises
+    ------
+    UsageError
+    """
+    counts = Counter(column.upper() for column in columns)
+    both = [column for column in columns if counts[column.upper()] > 1]
+    if both:
+        raise UsageError(
+            f"{package} takes {' and '.join(map(repr, both))} for one name, as they differ in case alone",
+            hint="rename one of them",
+        )
+
+
+def blanks_lost(table: Table) -> list[str]:
+    """Return the columns whose texts end with blanks, or are nothing else: packages fill texts with them."""
+    return [
+        variable.column
+        for variable in table.variables
+        if pc.any(pc.match_substring_regex(table.cells[variable.name], "^[ \\t\\r\\n]*$| $")).as_py()
+    ]

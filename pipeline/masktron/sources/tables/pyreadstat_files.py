@@ -1,0 +1,50 @@
+"""Files of statistical packages as pyreadstat reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from masktron.errors import DocumentError
+from masktron.sources.tables.table_format import library
+
+EXTRA = "spss"
+
+
+def pyreadstat_library() -> ModuleType:
+    """Return pyreadstat.
+
+    Raises
+    ------
+    UsageError
+        It is not installed.
+    """
+    return library("pyreadstat", EXTRA, "reading and writing files of SPSS, Stata and SAS")
+
+
+def read_file(path: Path, how: str, **told: Any) -> tuple[Any, Any]:
+    """Read a file, every date as a number.
+
+    Parameters
+    ----------
+    path : Path
+    how : str
+        Name of pyreadstat's function.
+    told
+        What else it is told.
+
+    Raises
+    ------
+    DocumentError
+        It is no such file.
+    """
+    pyreadstat = pyreadstat_library()
+    try:
+        found: tuple[Any, Any] = getattr(pyreadstat, how)(str(path), disable_datetime_conversion=True, **told)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise DocumentError(
+            f"cannot read this file: {reason}", where=str(path), hint="is it of this format, and whole?"
+        ) from error
+    return found

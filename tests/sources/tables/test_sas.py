@@ -1,0 +1,209 @@
+"""SAS: transport files in and out, data sets in."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+from hypothesis import strategies as st
+
+import masktron
+from cli_runner import write_rules
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.known_formats import table_format
+from masktron.sources.opening import open_source
+from masktron.sources.output_names import refuse_other_names
+from masktron.sources.records import Coded
+from masktron.sources.tables.sas_transport import cells_of, numbers_of
+from masktron.sources.variables import Variable
+from statistical_files import read_cells, table_of_texts, write_sas7bdat
+
+FRAME = {
+    "x": [1.5, 2.0, np.nan, 0.1],
+    "s": ["a", "bcd", "", "d"],
+    "d": [0.0, 21_915.0, np.nan, -1.0],
+    "n": [1, 2, 3, 4],
+}
+
+
+def write(path: Path, version: int = 8, **told: Any) -> Path:
+    label = "a label of more than forty characters, which is long" if version == 8 else "short"
+    pyreadstat.write_xport(
+        pd.DataFrame(FRAME), str(path), file_label="A survey", column_labels={"x": label}, table_name="HH",
+        variable_format={"x": "8.2", "d": "DATE9"}, file_format_version=version, **told,
+    )  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_release_keeps_formats_labels_and_special_missing_values(tmp_path: Path, version: int) -> None:
+    path, out = write(tmp_path / "a.xpt", version), tmp_path / "b.xpt"
+    cells = read_cells(path)
+    assert cells == {
+        "x": ["1.5", "2", None, "0.1"],
+        "s": ["a", "bcd", None, "d"],
+        "d": ["1960-01-01", "2020-01-01", None, "1959-12-31"],
+        "n": ["1", "2", "3", "4"],
+    }
+    order = np.array([3, 1, 0, 2])
+    new = {"x": Coded(np.array([".B", "3.25", "._"], dtype=object), np.array([0, 1, 1, 2]))}
+    source = open_source(path)
+    source.write(out, new, removed=["s"], order=order)
+    assert read_cells(out) == {
+        "x": ["._", "3.25", ".B", "3.25"],
+        "d": [cells["d"][at] for at in order],
+        "n": ["4", "2", "1", "3"],
+    }
+    again = open_source(out)
+    assert again.variables[0].missing == {".B": "", "._": ""}
+    third = tmp_path / "c.xpt"
+    again.write(third, {})
+    assert third.read_bytes() == out.read_bytes()
+    first, second = (pyreadstat.read_xport(str(one))[1] for one in (path, out))
+    assert (second.file_label, second.table_name) == ("A survey", "HH")
+    for key in ("original_variable_types", "column_names_to_labels"):
+        assert getattr(second, key) == {name: said for name, said in getattr(first, key).items() if name != "s"}
+    if version == 5:
+        assert pd.read_sas(out)["n"].tolist() == [4, 2, 1, 3]  # pandas reads version 5 alone
+
+
+@hypothesis.given(
+    st.lists(st.floats(-1e70, 1e70), min_size=1).filter(lambda some: all(v == 0 or abs(v) > 1e-70 for v in some))
+)
+def test_every_double_in_range_comes_back(values: list[float]) -> None:
+    numbers = np.array(values)
+    found, codes = numbers_of(cells_of(numbers, np.full(len(numbers), None, dtype=object), 8))
+    assert (found == numbers).all()
+    assert not any(codes)
+
+
+def test_numbers_are_those_of_ibm() -> None:
+    known = {1.0: "4110000000000000", -118.625: "c276a00000000000", 0.5: "4080000000000000", 0.0: "0000000000000000"}
+    for value, octets in known.items():
+        cells = cells_of(np.array([value]), np.array([None], dtype=object), 8)
+        assert cells.tobytes().hex() == octets
+
+
+def test_short_numbers_keep_their_length(tmp_path: Path) -> None:
+    path, out = write(tmp_path / "a.xpt"), tmp_path / "b.xpt"
+    content = bytearray(path.read_bytes())
+    at = content.index(b"NAMSTV8") + 60
+    entry = at + 3 * 140
+    assert struct.unpack_from(">h", content, entry + 4) == (8,)
+    struct.pack_into(">h", content, entry + 4, 3)  # the last column, whose values end in zeros
+    begin = content.index(b"OBSV8") + 60
+    rows = bytes(content[begin:])
+    width = 8 + 3 + 8 + 8
+    path.write_bytes(
+        bytes(content[:begin]) + b"".join(rows[row * width : row * width + width - 5] for row in range(4))
+    )
+    assert read_cells(path)["n"] == ["1", "2", "3", "4"]
+    source = open_source(path)
+    source.write(out, {"n": Coded(np.array(["4096"], dtype=object), np.zeros(4, dtype=np.intp))})
+    assert read_cells(out)["n"] == ["4096"] * 4
+    with pytest.raises(UsageError, match="column 'n' cannot hold a value: it needs more than 3 bytes"):
+        source.write(out, {"n": Coded(np.array(["65537"], dtype=object), np.zeros(4, dtype=np.intp))})
+
+
+def test_long_names_need_version_8(tmp_path: Path) -> None:
+    table = table_of_texts({"long_name_of_a_variable": ["1", "2"]})
+    with pytest.raises(UsageError, match="version 5 have no variable named 'long_name_of_a_variable'") as caught:
+        table_format("xpt").create(tmp_path / "new.xpt", table, {"version": "5"})
+    assert "use version 8" in caught.value.hint
+    table_format("xpt").create(tmp_path / "new.xpt", table, {})
+    assert read_cells(tmp_path / "new.xpt") == {"long_name_of_a_variable": ["1", "2"]}
+
+
+@pytest.mark.parametrize("version", ["5", "8"])
+def test_a_new_file_says_what_another_format_says(tmp_path: Path, version: str) -> None:
+    table = table_of_texts(
+        {"n": ["1", "2", ".C"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", ""]},
+        n=Variable("n", "n", "A number", missing={".C": ""}),
+        d=Variable("d", "d", "l" * (100 if version == "8" else 40), stored=pa.date32()),
+    )
+    out = tmp_path / "new.xpt"
+    table_format("xpt").create(out, table, {"version": version})
+    assert read_cells(out) == {
+        "n": ["1", "2", ".C"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", None]
+    }  # fmt: skip
+    said = {variable.name: variable for variable in open_source(out).variables}
+    assert [said["n"].label, said["d"].label] == ["A number", table.variables[1].label]
+    found, meta = pyreadstat.read_xport(str(out))
+    assert found["d"].tolist()[0].isoformat() == "2020-02-29"
+    assert meta.original_variable_types["d"] == "DATE9"
+
+
+@pytest.fixture
+def data_set(tmp_path: Path) -> Path:
+    rows = 20
+    columns: dict[str, Any] = {
+        "A": [float(row % 7) + 0.25 * (row % 4) for row in range(rows)],
+        "B": [float(row) for row in range(rows)],
+        "D": [0.0, *map(float, range(20_000, 20_000 + rows - 1))],
+        "s": ["ab", *["cde"] * (rows - 1)],
+        "x": [1.5, "A", None, *[2.0] * (rows - 3)],
+    }
+    write_sas7bdat(tmp_path / "a.sas7bdat", columns, {"D": "DATE9", "x": "8.2"}, {"A": "An amount"})
+    return tmp_path / "a.sas7bdat"
+
+
+def test_a_data_set_is_read(data_set: Path) -> None:
+    cells = read_cells(data_set)
+    assert cells["x"][:4] == ["1.5", ".A", None, "2"]
+    assert cells["D"][:2] == ["1960-01-01", "2014-10-04"]
+    said = {variable.name: variable for variable in open_source(data_set).variables}
+    assert (said["A"].label, said["x"].missing, said["s"].typed.text) == ("An amount", {".A": ""}, True)
+
+
+def test_a_data_set_is_released_as_a_transport_file(data_set: Path, tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "rules.sch", "A <= B + 100", "A >= 0")
+    out = tmp_path / "out.xpt"
+    told = {"roles": {"s": "untouched", "D": "untouched", "x": "untouched"}, "k": 3, "max_observed_share": 100.0,
+            "numeric": ["A", "B"]}  # fmt: skip
+    result = masktron.mask(data_set, rules, out, **told)
+    assert result.min_group >= 3
+    assert any("transport file" in note for note in result.notes)
+    before, after = read_cells(data_set), read_cells(out)
+    assert sorted(zip(*(before[name] for name in "sDx"), strict=True), key=str) == sorted(
+        zip(*(after[name] for name in "sDx"), strict=True), key=str
+    )
+    assert pyreadstat.read_xport(str(out))[1].original_variable_types["D"] == "DATE9"
+    assert pyreadstat.read_xport(str(out))[1].column_names_to_labels["A"] == "An amount"
+    manifest = tmp_path / "out.manifest.json"
+    checked = masktron.check(out, rules, original=data_set, manifest=manifest)
+    assert checked.complies, checked.problems
+
+
+def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="here xpt"):
+        refuse_other_names(tmp_path / "out.sas7bdat", "sas7bdat")
+    with pytest.raises(UsageError, match="SAS has not published the format"):
+        open_source(data_set).write(tmp_path / "out.sas7bdat", {})
+    with pytest.raises(UsageError, match="SAS has not published the format"):
+        table_format("sas7bdat").create(tmp_path / "out.sas7bdat", table_of_texts({"a": ["1"]}), {})
+    assert not (tmp_path / "out.sas7bdat").exists()
+
+
+@pytest.mark.parametrize("suffix", ["xpt", "sas7bdat"])
+@pytest.mark.parametrize("content", [b"", b"no data", b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!"])
+def test_what_is_no_such_file_is_one_error(tmp_path: Path, suffix: str, content: bytes) -> None:
+    path = tmp_path / f"bad.{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(DocumentError) as caught:
+        open_source(path).require_readable()
+    assert caught.value.where == str(path)
+
+
+def test_several_data_sets_in_one_file_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.xpt", 5)
+    content = path.read_bytes()
+    path.write_bytes(content + content[240:])
+    with pytest.raises(DocumentError, match="several data sets"):
+        open_source(path).require_readable()

@@ -1,0 +1,224 @@
+"""SPSS system files: what is read, what a release keeps, what a new file can hold."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pyspssio
+import pytest
+
+from masktron.config import Kind
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.known_formats import table_format
+from masktron.sources.opening import open_source
+from masktron.sources.records import Coded
+from masktron.sources.tables.spss_dictionary import amend
+from masktron.sources.variables import Variable
+from statistical_files import read_cells, table_of_texts
+
+DAY = 86_400
+FRAME: dict[str, Any] = {
+    "Id": [1.0, 2.0, 3.0, 4.0],
+    "sex": ["f", "m", "x", "m"],
+    "Satisfaction": [1.0, 2.0, 9.0, 97.0],
+    "income": [1234.5, np.nan, 0.25, 10.0],
+    "Born": [150_000 * DAY, 160_000 * DAY, np.nan, 161_000 * DAY],
+    "at": [30_605.5, 0.0, 90_000.0, -3600.0],
+    "w": [1.5, 2.0, 1.0, 1.25],
+    "story": ["a" * 300, "b", "", "d"],
+    "last": ["q", "r", "s", "t"],
+}
+TOLD: dict[str, Any] = {
+    "file_label": "A survey",
+    "column_labels": {"Satisfaction": "How satisfied?", "sex": "Sex"},
+    "variable_value_labels": {"Satisfaction": {1.0: "low", 2.0: "high", 9.0: "refused"}, "sex": {"f": "female"}},
+    "missing_ranges": {"Satisfaction": [9.0, {"lo": 97.0, "hi": 99.0}], "sex": ["x"]},
+    "variable_format": {"income": "F8.2", "Born": "DATE11", "at": "TIME8", "Id": "F5.0"},
+    "variable_measure": {"Satisfaction": "ordinal", "sex": "nominal", "income": "scale"},
+    "variable_display_width": {"income": 12},
+    "note": ["collected by hand"],
+}
+
+
+def born(days: int) -> str:
+    return (datetime.date(1582, 10, 14) + datetime.timedelta(days=days)).isoformat()
+
+
+def write(path: Path, **more: Any) -> Path:
+    told = {**TOLD, **more}
+    pyreadstat.write_sav(pd.DataFrame(FRAME), str(path), **told)
+    amend(path, weight=6, alignments=[2, 0, 1, 0, 1, 1, 1, 0, 0])
+    return path
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    return write(tmp_path / "survey.sav", row_compress=True)
+
+
+def test_what_is_missing_is_absent_or_a_declared_code(survey: Path) -> None:
+    assert read_cells(survey) == {
+        "Id": ["1", "2", "3", "4"],
+        "sex": ["f", "m", "x", "m"],
+        "Satisfaction": ["1", "2", "9", "97"],
+        "income": ["1234.5", None, "0.25", "10"],
+        "Born": [born(150_000), born(160_000), None, born(161_000)],
+        "at": ["08:30:05.5", "00:00:00", "25:00:00", "-01:00:00"],
+        "w": ["1.5", "2", "1", "1.25"],
+        "story": ["a" * 300, "b", None, "d"],
+        "last": ["q", "r", "s", "t"],
+    }
+
+
+def test_labels_measures_codes_and_the_weight_are_known(survey: Path) -> None:
+    source = open_source(survey)
+    said = {variable.name: variable for variable in source.variables}
+    assert said["Satisfaction"].label == "How satisfied?"
+    assert said["Satisfaction"].labels == {"1": "low", "2": "high"}
+    assert said["Satisfaction"].missing == {"9": "refused", "97": ""}
+    assert (said["Satisfaction"].kind, said["Satisfaction"].order) == (Kind.ORDINAL, ("1", "2"))
+    assert (said["sex"].kind, said["sex"].missing) == (Kind.NOMINAL, {"x": ""})
+    assert said["income"].kind is Kind.NUMBER
+    assert [name for name, one in said.items() if one.weight] == ["w"]
+    assert said["Born"].stored == pa.date32()
+    assert said["at"].stored == pa.string()  # 25 hours are no time of the day
+    assert said["Id"].stored == pa.int64()
+
+
+@pytest.mark.parametrize("how", [{"row_compress": True}, {"compress": True}, {}])
+def test_a_release_keeps_the_dictionary(tmp_path: Path, how: dict[str, bool]) -> None:
+    path, out = write(tmp_path / "survey.sav", **how), tmp_path / "out.sav"
+    new = Coded(np.array(["2.75", "9", None], dtype=object), np.array([0, 0, 2, 0]))
+    order = np.array([3, 1, 0, 2])
+    open_source(path).write(out, {"income": new}, removed=["Id"], order=order)
+    assert read_cells(out) == {
+        **{name: [cells[at] for at in order] for name, cells in read_cells(path).items() if name != "Id"},
+        "income": ["2.75", "2.75", "2.75", None],
+    }
+    before, after = (pyspssio.read_metadata(str(one)) for one in (path, out))  # by IBM's own library
+    assert after["case_weight_var"] == "w"
+    for key in ("alignments", "formats", "types", "labels", "column_widths", "measure_levels", "missing_values",
+                "value_labels"):  # fmt: skip
+        expected = {name: said for name, said in before[f"var_{key}"].items() if name != "Id"}
+        assert after[f"var_{key}"] == expected, key
+    first, second = (pyreadstat.read_sav(str(one), metadataonly=True)[1] for one in (path, out))
+    assert (second.file_label, second.notes) == (first.file_label, first.notes) == ("A survey", ["collected by hand"])
+    assert path.read_bytes()[72] == out.read_bytes()[72]  # the way of compression
+    values = pyspssio.read_sav(str(out), convert_datetimes=False, include_user_missing=True)[0]
+    assert values["Satisfaction"].tolist() == [97, 2, 1, 9]
+    assert values["Born"].tolist()[:3] == [161_000 * DAY, 160_000 * DAY, 150_000 * DAY]
+
+
+def test_a_text_stays_as_wide_as_it_was(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.sav", tmp_path / "b.sav"
+    # the writer has no other way to make a column wide
+    pyreadstat.write_sav(pd.DataFrame({"t": ["a" + " " * 19, "b"], "x": [1.0, 2.0]}), str(path))
+    open_source(path).write(out, {"t": Coded(np.array(["é"], dtype=object), np.array([0, 0]))})
+    assert pyspssio.read_metadata(str(out))["var_formats"]["t"] == "A20"
+    assert read_cells(out)["t"] == ["é", "é"]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [("1.125", "more than the 2 fraction digits"), ("123456789", "more than the 8 characters")]
+)
+def test_a_masked_value_fits_the_format(survey: Path, tmp_path: Path, value: str, why: str) -> None:
+    new = {"income": Coded(np.array([value], dtype=object), np.zeros(4, dtype=np.intp))}
+    with pytest.raises(UsageError, match=f"column 'income' cannot hold a masked value: it has {why}") as caught:
+        open_source(survey).write(tmp_path / "out.sav", new)
+    assert value not in str(caught.value)
+    assert not (tmp_path / "out.sav").exists()
+
+
+def test_what_cannot_be_carried_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.sav"
+    pyspssio.write_sav(
+        str(path),
+        pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}),
+        var_attributes={"a": {"source": "register"}},
+        mrsets={"$set": {"type": "D", "label": "both", "counted_value": 1, "variable_list": ["a", "b"]}},
+    )
+    assert open_source(path).outline_notes({}) == (
+        "not written again: sets of multiple responses",
+        "not written again: attributes and roles of variables",
+    )
+
+
+def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
+    table = table_of_texts(
+        {
+            "n": ["1", "2", "9"],
+            "d": ["2020-02-29", None, "1600-01-01"],
+            "t": ["007", "1e3", ""],
+            "f": ["1.50", "2", None],
+        },
+        n=Variable("n", "n", "A number", {"1": "one"}, {"9": "refused"}, Kind.ORDINAL, ("1", "2"), weight=True),
+        d=Variable("d", "d", stored=pa.date32()),
+    )
+    out = tmp_path / "new.zsav"
+    table_format("spss").create(out, table, {})
+    assert out.read_bytes()[:4] == b"$FL3"
+    assert read_cells(out) == {
+        "n": ["1", "2", "9"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", None],
+        "f": ["1.5", "2", None],
+    }  # fmt: skip
+    said = {variable.name: variable for variable in open_source(out).variables}
+    assert (said["n"].label, said["n"].labels, said["n"].missing) == ("A number", {"1": "one"}, {"9": "refused"})
+    assert said["n"].weight
+    assert said["t"].typed.text
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"A": ["1"], "a": ["2"]}, "takes 'A' and 'a' for one name"),
+        ({"annual income": ["1"]}, "no variable named 'annual income'"),
+        ({"x" * 65: ["1"]}, "no variable named"),
+        ({"with": ["1"]}, "no variable named 'with'"),
+    ],
+)
+def test_names_that_spss_does_not_have_are_refused(
+    tmp_path: Path, columns: dict[str, list[str | None]], why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        table_format("spss").create(tmp_path / "new.sav", table_of_texts(columns), {})
+    assert not (tmp_path / "new.sav").exists()
+
+
+def test_an_integer_that_no_double_holds_is_refused(tmp_path: Path) -> None:
+    for said in (pa.int64(), pa.decimal128(20, 0)):
+        table = table_of_texts({"n": [str(2**53 + 1)]}, n=Variable("n", "n", stored=said))
+        with pytest.raises(UsageError, match="column 'n' does not fit a number of double precision"):
+            table_format("spss").create(tmp_path / "new.sav", table, {})
+    # where nobody says that it is a number, it is a text
+    table_format("spss").create(tmp_path / "text.sav", table_of_texts({"n": [str(2**53 + 1)]}), {})
+    assert read_cells(tmp_path / "text.sav") == {"n": [str(2**53 + 1)]}
+
+
+def test_decimals_are_numbers(tmp_path: Path) -> None:
+    table = table_of_texts({"n": ["1.50", "2.25"]}, n=Variable("n", "n", stored=pa.decimal128(9, 2)))
+    table_format("spss").create(tmp_path / "new.sav", table, {})
+    found, meta = pyreadstat.read_sav(str(tmp_path / "new.sav"))
+    assert found["n"].tolist() == [float(Decimal("1.50")), 2.25]
+    assert meta.original_variable_types["n"] == "F8.2"
+
+
+@pytest.mark.parametrize("content", [b"", b"no data", b"$FL2" + b"\0" * 300])
+def test_what_is_no_such_file_is_one_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.sav"
+    path.write_bytes(content)
+    with pytest.raises(DocumentError) as caught:
+        open_source(path).require_readable()
+    assert caught.value.where == str(path)
+
+
+def test_a_file_that_is_cut_short_is_refused(survey: Path) -> None:
+    survey.write_bytes(survey.read_bytes()[:-40])
+    with pytest.raises(DocumentError, match="cannot read this file"):
+        open_source(survey).require_readable()

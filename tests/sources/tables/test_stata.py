@@ -1,0 +1,190 @@
+"""Stata files: what is read, what a release keeps, what a new file can hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.known_formats import table_format
+from masktron.sources.opening import open_source
+from masktron.sources.records import Coded
+from masktron.sources.variables import Variable
+from statistical_files import read_cells, table_of_texts
+
+TOLD: dict[str, Any] = {
+    "file_label": "A survey",
+    "column_labels": {"code": "A code"},
+    "variable_value_labels": {"code": {1: "yes", "a": "refused"}},
+    "missing_user_values": {"code": ["a", "b"]},
+    "variable_format": {"amount": "%9.2f", "day": "%td", "at": "%tc"},
+}
+
+
+def frame(*, long: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "name": ["Ann", "Bo", "Cy", "Di"],
+            "code": pd.Series([1, "a", None, "b"], dtype=object),
+            "amount": [1.5, np.nan, 0.1, 1e-7],
+            "day": [0.0, 21_915.0, np.nan, -1.0],
+            "at": [0.0, 1500.0, 86_400_000.0, np.nan],
+            "story": [long, "", "zz", long],
+        }
+    )
+
+
+def write(path: Path, version: int = 15) -> Path:
+    pyreadstat.write_dta(frame(long="x" * (3000 if version >= 13 else 50)), str(path), version=version, **TOLD)
+    return path
+
+
+@pytest.mark.parametrize("version", [8, 10, 12, 13, 14, 15])
+def test_every_release_is_read_and_written(tmp_path: Path, version: int) -> None:
+    path, out = write(tmp_path / "a.dta", version), tmp_path / "b.dta"
+    long = "x" * (3000 if version >= 13 else 50)
+    cells = read_cells(path)
+    assert cells == {
+        "name": ["Ann", "Bo", "Cy", "Di"],
+        # pyreadstat 1.3 gives whatever stood in memory for the third into an array
+        "code": ["1", ".a", None, ".b"],
+        "amount": ["1.5", None, "0.1", "0.0000001"],
+        "day": ["1960-01-01", "2020-01-01", None, "1959-12-31"],
+        "at": ["1960-01-01T00:00:00", "1960-01-01T00:00:01.5", "1960-01-02T00:00:00", None],
+        "story": [long, None, "zz", long],
+    }
+    order = np.array([3, 1, 0, 2])
+    new = {
+        "amount": Coded(np.array(["2.25", None], dtype=object), np.array([0, 1, 0, 1])),
+        "code": Coded(np.array([".z", "7", None], dtype=object), np.array([0, 1, 2, 0])),
+        "story": Coded(np.array([long, "other"], dtype=object), np.array([0, 1, 1, 0])),
+    }
+    open_source(path).write(out, new, removed=["name"], order=order)
+    assert read_cells(out) == {
+        "code": [".z", "7", ".z", None],
+        "amount": [["2.25", None, "2.25", None][at] for at in order],
+        "day": [cells["day"][at] for at in order],
+        "at": [cells["at"][at] for at in order],
+        "story": [[long, "other", "other", long][at] for at in order],
+    }
+    first, second = (pyreadstat.read_dta(str(one), user_missing=True)[1] for one in (path, out))
+    assert second.file_label == "A survey"
+    assert second.variable_value_labels == first.variable_value_labels == {"code": {1: "yes", "a": "refused"}}
+    for key in ("original_variable_types", "readstat_variable_types", "variable_storage_width"):
+        expected = {name: said for name, said in getattr(first, key).items() if name != "name"}
+        assert getattr(second, key) == expected
+    assert b"Ann" not in out.read_bytes()
+
+
+def test_types_notes_and_the_order_of_bytes_stay(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "b.dta"
+    values = pd.DataFrame(
+        {
+            "b": pd.Series([1, -127, 100], dtype=np.int8),
+            "i": pd.Series([1, 2, 3], dtype=np.int16),
+            "l": pd.Series([1, 2, 2_147_483_620], dtype=np.int32),
+            "f": pd.Series([0.1, 1.5, np.nan], dtype=np.float32),
+            "d": [0.1, 1 / 3, 1e300],
+        }
+    )
+    values.to_stata(path, write_index=False, version=118, byteorder=">", value_labels={"b": {1: "one"}})
+    cells = read_cells(path)
+    assert cells["f"] == ["0.1", "1.5", None]
+    assert cells["d"][1] == "0.3333333333333333"
+    new = {name: Coded(np.array(["7", None], dtype=object), np.array([0, 1, 1])) for name in "bilfd"}
+    open_source(path).write(out, new)
+    assert read_cells(out) == {name: ["7", None, None] for name in "bilfd"}
+    with pd.io.stata.StataReader(out, preserve_dtypes=True, convert_missing=True) as reader:
+        assert reader.value_labels() == {"b": {1: "one"}}
+    kinds = pyreadstat.read_dta(str(out))[1].readstat_variable_types
+    assert list(kinds.values()) == ["int8", "int16", "int32", "float", "double"]
+    assert path.read_bytes()[:67] == out.read_bytes()[:67]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("b", "101", "out of the range of its type"),
+        ("b", "1.5", "it has a fraction"),
+        ("f", "0.123456789", "it would be another number"),
+        ("s", "toolong", "it has more than 3 bytes"),
+        ("d", "2020-02-30", "it is no date"),
+        ("m", "1.125", "more than the 2 fraction digits"),
+    ],
+)
+def test_a_masked_value_fits_the_type(tmp_path: Path, field: str, value: str, why: str) -> None:
+    path = tmp_path / "a.dta"
+    values = pd.DataFrame(
+        {
+            "b": pd.Series([1, 2], dtype=np.int8),
+            "f": pd.Series([0.1, 1.5], dtype=np.float32),
+            "s": ["abc", "d"],
+            "d": [0.0, 1.0],
+            "m": [0.5, 1.0],
+        }
+    )
+
+    writer = pd.io.stata.StataWriter117(path, values, write_index=False)
+    writer.fmtlist[3:5] = ["%td", "%9.2f"]
+    writer.write_file()
+    new = {field: Coded(np.array([value], dtype=object), np.zeros(2, dtype=np.intp))}
+    with pytest.raises(UsageError, match=why) as caught:
+        open_source(path).write(tmp_path / "out.dta", new)
+    assert repr(field) in str(caught.value)
+    assert value not in str(caught.value)
+
+
+def test_long_texts_do_not_tell_where_they_stood(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "b.dta"
+    texts = [f"{number}" * 2100 for number in range(1, 7)]
+    pyreadstat.write_dta(pd.DataFrame({"x": range(6), "t": texts}), str(path), version=14)
+    open_source(path).write(out, {}, order=np.arange(6)[::-1])
+    assert read_cells(out)["t"] == texts[::-1]
+    content = out.read_bytes()
+    places = [at for at in range(len(content)) if content.startswith(b"GSO", at)]
+    assert [int.from_bytes(content[at + 7 : at + 15], "little") for at in places] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
+    table = table_of_texts(
+        {
+            "n": ["1", "2", ".c"],
+            "d": ["2020-02-29", None, "1600-01-01"],
+            "t": ["007", "1e3", ""],
+            "i": ["1", "2", "3"],
+        },
+        n=Variable("n", "n", "A number", {"1": "one"}, {".c": "refused"}),
+        d=Variable("d", "d", stored=pa.date32()),
+    )
+    out = tmp_path / "new.dta"
+    table_format("stata").create(out, table, {})
+    assert read_cells(out) == {
+        "n": ["1", "2", ".c"],
+        "d": ["2020-02-29", None, "1600-01-01"],
+        "t": ["007", "1e3", None],
+        "i": ["1", "2", "3"],
+    }
+    said = {variable.name: variable for variable in open_source(out).variables}
+    assert (said["n"].label, said["n"].labels, said["n"].missing) == ("A number", {"1": "one"}, {".c": "refused"})
+    assert pyreadstat.read_dta(str(out))[1].readstat_variable_types["i"] == "int32"
+
+
+@pytest.mark.parametrize("name", ["annual income", "x" * 33, "_all", "1st"])
+def test_names_that_stata_does_not_have_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="Stata has no variable named"):
+        table_format("stata").create(tmp_path / "new.dta", table_of_texts({name: ["1"]}), {})
+
+
+@pytest.mark.parametrize("content", [b"", b"no data", b"<stata_dta><header><release>118</release>"])
+def test_what_is_no_such_file_is_one_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.dta"
+    path.write_bytes(content)
+    with pytest.raises(DocumentError) as caught:
+        open_source(path).require_readable()
+    assert caught.value.where == str(path)
