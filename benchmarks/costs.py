@@ -22,9 +22,10 @@ _MOST = 60
 _RUN = """
 import sys, time
 from pathlib import Path
+from masktron.config import ReadOptions
 from masktron.jobs.validate import run_validate
 began = time.process_time()
-run_validate(Path(sys.argv[1]), Path(sys.argv[2]), record="R")
+run_validate(Path(sys.argv[1]), Path(sys.argv[2]), reading=ReadOptions(record="R"))
 print(time.process_time() - began)
 """
 ACROSS = {

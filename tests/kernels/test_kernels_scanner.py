@@ -17,15 +17,15 @@ from masktron.kernels.scanner import (
     skip_element,
 )
 from masktron.sources.columns import Cell
-from masktron.sources.xml.blocks import Found, Name, Table, joined
+from masktron.sources.xml.blocks import Found, Name, ScanTable, joined
 
 NAMES = (Name(b"V", False, 0), Name(b"W", False, 1), Name(b"a", True, 2), Name(b"no", False, -1))
 A, E, T, O = Cell.ABSENT, Cell.EMPTY, Cell.TEXT, Cell.ODD  # noqa: E741
 NOTHING = np.empty(0, dtype=np.uint8)
 
 
-def scan(text: str | bytes, *, rows: int = 8, learn: bool = False) -> tuple[Table, Found]:
-    table = Table(b"R", NAMES, 3, rows)
+def scan(text: str | bytes, *, rows: int = 8, learn: bool = False) -> tuple[ScanTable, Found]:
+    table = ScanTable(b"R", NAMES, 3, rows)
     data, size = joined(NOTHING, text.encode() if isinstance(text, str) else text, table.padding)
     return table, table.scan(data, size, 1, learn=learn)
 

@@ -13,7 +13,7 @@ from cost_shapes import FILES, RULES, records
 from examples import parts
 from masktron.classify import classify, effort
 from masktron.classify.effort import PER_CHECK, Effort, TooManyDisjunctsError
-from masktron.config import Config
+from masktron.config import Config, ReadOptions
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import looks_through
@@ -126,7 +126,7 @@ def test_rules_across_records_are_looked_up_in_files_of_any_shape(shape: str, tm
         '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern>'
         f'<rule context="R">{checks}</rule></pattern></schema>'
     )
-    result = run_validate(data, rules, record="R")
+    result = run_validate(data, rules, reading=ReadOptions(record="R"))
     assert [(rule.fired, rule.failed) for rule in result.rules] == [(1500, 0)] * len(SPELLINGS)
     assert not any(looks_through(test.replace("&gt;", ">"), saxon=False) for test in SPELLINGS.values())
 

@@ -47,7 +47,7 @@ from masktron.xpath.ir import (
     Sequence,
     Text,
     Unknown,
-    Variable,
+    VariableReference,
     fields_of,
     reads_everything,
     walk,
@@ -186,7 +186,7 @@ class Conditions:
         names = tuple(sorted(fields_of(expression)))
         source = source_of(expression)
         free = reads_everything(expression) or any(
-            isinstance(node, OtherNodes | OtherField | OtherDocument | Variable) for node in walk(expression)
+            isinstance(node, OtherNodes | OtherField | OtherDocument | VariableReference) for node in walk(expression)
         )
         problem = "" if free else undecidable(source, self.version)
         constant = not names and not any(isinstance(node, Unknown) for node in walk(expression))

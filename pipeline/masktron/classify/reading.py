@@ -22,7 +22,7 @@ from masktron.classify.values import domain_edit, value_edit
 from masktron.constraints import Constraint, CrossRecordEdit, Form
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import Check, Rule, XPathVersion
-from masktron.xpath.ir import Expression, Unknown, Variable, fields_of, walk
+from masktron.xpath.ir import Expression, Unknown, VariableReference, fields_of, walk
 from masktron.xpath.plain_text import source_of
 from masktron.xpath.rule_context import Place
 
@@ -157,7 +157,7 @@ class Reading:
         if form is not None:
             own = self.situation.places(self.position)
             lints += truth_lints(self._test(own[0]), form, self.check.kind) + equality_lints(form)
-        unbound = {node.name for e in self._expressions() for node in walk(e) if isinstance(node, Variable)}
+        unbound = {node.name for e in self._expressions() for node in walk(e) if isinstance(node, VariableReference)}
         return lints + [f"the variable ${name} is not defined" for name in sorted(unbound)]
 
 

@@ -40,8 +40,8 @@ def run_metadata(
     DocumentError
         A file cannot be read or written.
     """
-    from masktron.sources.metadata.described import WRITERS  # noqa: PLC0415 -- loads pyarrow
     from masktron.sources.metadata.description import Description  # noqa: PLC0415
+    from masktron.sources.metadata.description_file import WRITERS  # noqa: PLC0415 -- loads pyarrow
     from masktron.sources.tables.column_names import column_name  # noqa: PLC0415
     from masktron.sources.variables import Variable  # noqa: PLC0415
 

@@ -106,7 +106,7 @@ class Source(ABC):
         """
         if self.metadata is None:
             return self.own_variables
-        from masktron.sources.metadata.described import (  # noqa: PLC0415 -- loads pyarrow
+        from masktron.sources.metadata.description_file import (  # noqa: PLC0415 -- loads pyarrow
             described_variables,
             read_description,
         )

@@ -205,7 +205,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableReference:
     """A variable without a known value."""
 
     name: str
@@ -255,7 +255,7 @@ type Expression = (
     | Quantified
     | Sequence
     | Span
-    | Variable
+    | VariableReference
     | Unknown
 )
 

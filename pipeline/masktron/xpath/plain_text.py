@@ -29,7 +29,7 @@ from masktron.xpath.ir import (
     Span,
     Text,
     Unknown,
-    Variable,
+    VariableReference,
 )
 
 _SIMPLE = re.compile(r"[\w:.-]+\([^()]*\)")
@@ -45,7 +45,7 @@ _ATOMIC = (
     OtherNodes,
     Call,
     Cast,
-    Variable,
+    VariableReference,
     Not,
 )
 
@@ -98,7 +98,7 @@ def source_of(expression: Expression) -> str:  # noqa: PLR0911, PLR0912 -- one b
             return name
         case OtherNodes(source=source) | Unknown(source=source):
             return source
-        case Variable(name=name):
+        case VariableReference(name=name):
             return f"${name}"
         case Negative(operand=operand):
             return f"-{_grouped(operand)}"

@@ -55,7 +55,7 @@ from masktron.xpath.ir import (
     Span,
     Text,
     Unknown,
-    Variable,
+    VariableReference,
 )
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 from masktron.xpath.tokens import parse
@@ -162,7 +162,7 @@ def _union(token: Any, scope: Scope) -> Expression | None:
 
 def _variable(token: Any, scope: Scope) -> Expression:
     name = str(token.value)
-    return scope.variables.get(name, Variable(name))
+    return scope.variables.get(name, VariableReference(name))
 
 
 def _prefixed(token: Any, scope: Scope) -> Expression | None:
@@ -221,7 +221,7 @@ def _items(expression: Expression) -> tuple[Expression, ...] | None:
             return items
         case Span(low=Number(value=low), high=Number(value=high)) if high - low < _MAX_CASES:
             return tuple(Number(Fraction(value)) for value in range(int(low), int(high) + 1))
-        case Span() | Unknown() | Variable():
+        case Span() | Unknown() | VariableReference():
             return None
         case _:
             return (expression,)

@@ -12,8 +12,8 @@ import pytest
 from cli_runner import Runner
 from masktron.config import Kind, ReadOptions
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.metadata.described import WRITERS, read_description
 from masktron.sources.metadata.description import Description
+from masktron.sources.metadata.description_file import WRITERS, read_description
 from masktron.sources.opening import open_source
 from masktron.sources.records import Typed
 from masktron.sources.variables import Variable

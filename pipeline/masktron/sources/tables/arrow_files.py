@@ -44,7 +44,7 @@ _OTHER_ENCODINGS = ("BYTE_STREAM_SPLIT", "DELTA_BINARY_PACKED", "DELTA_LENGTH_BY
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ColumnWriting:
     """How a file was written.
 
     Attributes
@@ -67,11 +67,11 @@ class ArrowCarried:
     ----------
     values : pyarrow.Table
         With the schema of the file, its metadata among them.
-    way : Way
+    way : ColumnWriting
     """
 
     values: pa.Table
-    way: Way
+    way: ColumnWriting
 
 
 class _ArrowTyped(TableFormat):
@@ -116,7 +116,7 @@ class _ArrowTyped(TableFormat):
         if not table.variables:
             raise UsageError(f"{self.name} has no table without columns")
         try:
-            self._save(target, typed_values(table), Way())
+            self._save(target, typed_values(table), ColumnWriting())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
@@ -133,11 +133,11 @@ class _ArrowTyped(TableFormat):
         """Refuse, by its name, a file that libraries would only call invalid."""
 
     @abstractmethod
-    def _load(self, path: Path) -> tuple[pa.Table, Way]:
+    def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
         """Return the values, and how they were written."""
 
     @abstractmethod
-    def _save(self, target: Path, values: pa.Table, way: Way) -> None:
+    def _save(self, target: Path, values: pa.Table, way: ColumnWriting) -> None:
         """Write values."""
 
 
@@ -155,11 +155,11 @@ class ParquetFormat(_ArrowTyped):
                     "the Parquet file is encrypted", where=str(path), hint="write it without encryption first"
                 )
 
-    def _load(self, path: Path) -> tuple[pa.Table, Way]:
+    def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
         with pq.ParquetFile(path) as file:
             return file.read(), _parquet_way(file)
 
-    def _save(self, target: Path, values: pa.Table, way: Way) -> None:
+    def _save(self, target: Path, values: pa.Table, way: ColumnWriting) -> None:
         settings = dict(way.settings or {})
         for name in ("use_dictionary", "write_statistics"):
             if name in settings:
@@ -199,16 +199,16 @@ class ArrowFormat(_ArrowTyped):
                     hint="write it as version 2, for example with pyarrow.feather.write_feather(table, path)",
                 )
 
-    def _load(self, path: Path) -> tuple[pa.Table, Way]:
+    def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
         with path.open("rb") as stream:
             codec = compression_of(stream)
         with _opened(path) as reader:
             batches = list(_batches(reader))
             settings = {"stream": isinstance(reader, pa.ipc.RecordBatchStreamReader), "compression": codec}
             values = pa.Table.from_batches(batches, reader.schema)
-        return values, Way(tuple(batch.num_rows for batch in batches), settings)
+        return values, ColumnWriting(tuple(batch.num_rows for batch in batches), settings)
 
-    def _save(self, target: Path, values: pa.Table, way: Way) -> None:
+    def _save(self, target: Path, values: pa.Table, way: ColumnWriting) -> None:
         settings = way.settings or {}
         opener = pa.ipc.new_stream if settings.get("stream") else pa.ipc.new_file
         options = pa.ipc.IpcWriteOptions(compression=settings.get("compression"))
@@ -232,7 +232,7 @@ class ArrowFormat(_ArrowTyped):
         return SecondReading(names, rows())
 
 
-def _parquet_way(file: pq.ParquetFile) -> Way:
+def _parquet_way(file: pq.ParquetFile) -> ColumnWriting:
     meta = file.metadata
     groups = [meta.row_group(at) for at in range(meta.num_row_groups)]
     settings: dict[str, Any] = {
@@ -257,7 +257,7 @@ def _parquet_way(file: pq.ParquetFile) -> Way:
         }
         if any(one.physical_type == "INT96" for one in columns):
             settings["use_deprecated_int96_timestamps"] = True
-    return Way(tuple(group.num_rows for group in groups), settings)
+    return ColumnWriting(tuple(group.num_rows for group in groups), settings)
 
 
 def _codec(name: str) -> str:

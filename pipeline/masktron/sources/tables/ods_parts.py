@@ -11,10 +11,10 @@ from lxml import etree
 
 from masktron.errors import DocumentError
 from masktron.sources.tables.office_files import (
-    Beside,
+    AroundSheet,
     NamedRange,
-    Outline,
     SheetName,
+    SheetOutline,
     XmlCell,
     address,
     elements,
@@ -35,7 +35,7 @@ _RANGE = re.compile(
 _MOST_COLUMNS, _MOST_ROWS = 16_384, 1_048_576
 
 
-def outline(archive: zipfile.ZipFile, where: str) -> Outline:
+def outline(archive: zipfile.ZipFile, where: str) -> SheetOutline:
     """Return the sheets, names and number formats of a workbook."""
     sheets: list[SheetName] = []
     names: list[NamedRange] = []
@@ -53,10 +53,12 @@ def outline(archive: zipfile.ZipFile, where: str) -> Outline:
                     names.append(NamedRange(element.get(f"{_TABLE}name") or "", sheet, cells_))
             elif element.tag == wanted[3]:
                 formats.update(_formats(element))
-    return Outline(tuple(sheets), tuple(names), formats=formats)
+    return SheetOutline(tuple(sheets), tuple(names), formats=formats)
 
 
-def cells(archive: zipfile.ZipFile, sheet: SheetName, book: Outline, where: str, beside: Beside) -> Iterator[XmlCell]:
+def cells(
+    archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
+) -> Iterator[XmlCell]:
     """Give the cells of a sheet that have a value, in its order.
 
     Raises

@@ -36,7 +36,7 @@ class XmlCell(NamedTuple):
 
 
 @dataclass(slots=True)
-class Beside:
+class AroundSheet:
     """What a sheet has beside cells, counted while it is read."""
 
     merged: int = 0
@@ -61,7 +61,7 @@ class NamedRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class SheetOutline:
     """What a workbook says of itself.
 
     Attributes

@@ -26,7 +26,15 @@ from masktron.sources.tables import ods_parts, xlsx_parts
 from masktron.sources.tables.arrow_lexemes import lexemes_of, plain
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.ods_writer import OdsCell, write_ods
-from masktron.sources.tables.office_files import Beside, NamedRange, Outline, SheetName, XmlCell, letters, package
+from masktron.sources.tables.office_files import (
+    AroundSheet,
+    NamedRange,
+    SheetName,
+    SheetOutline,
+    XmlCell,
+    letters,
+    package,
+)
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
@@ -39,7 +47,7 @@ _FIRST_DATE = "1900-03-01"
 """Before it spreadsheet programs do not agree which day a number is."""
 _TIME = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,3})?")
 
-type Kinds = NDArray[np.str_]
+type CellKinds = NDArray[np.str_]
 """The type of each cell of a column."""
 
 
@@ -54,7 +62,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CellPlace:
     """What a user says of where a table is.
 
     Attributes
@@ -84,20 +92,20 @@ class WorkbookCarried:
 
     Attributes
     ----------
-    place : Place
+    place : CellPlace
     top, left : int
         Where the names of the columns stand, or the first record where they have none.
-    kinds : mapping of str to Kinds
+    kinds : mapping of str to CellKinds
         By the names of variables.
     formats : mapping of (str, str) to str
         Number format of the numbers, or the dates, of a variable.
     since_1904 : bool
     """
 
-    place: Place
+    place: CellPlace
     top: int
     left: int
-    kinds: Mapping[str, Kinds]
+    kinds: Mapping[str, CellKinds]
     formats: Mapping[tuple[str, str], str]
     since_1904: bool = False
 
@@ -108,22 +116,22 @@ class Sheet:
 
     Attributes
     ----------
-    place : Place
+    place : CellPlace
     top, left : int
     header : tuple of str
         Names of the columns; nothing where they have none.
-    columns : sequence of (list of str or None, Kinds)
+    columns : sequence of (list of str or None, CellKinds)
         Lexemes with the type that each shall have.
     formats : sequence of mapping of str to str
         Number formats of a column, by type.
     since_1904 : bool
     """
 
-    place: Place
+    place: CellPlace
     top: int
     left: int
     header: tuple[str, ...]
-    columns: Sequence[tuple[list[str | None], Kinds]]
+    columns: Sequence[tuple[list[str | None], CellKinds]]
     formats: Sequence[Mapping[str, str]]
     since_1904: bool = False
 
@@ -144,7 +152,7 @@ class _Workbook(TableFormat):
         with package(path, self.what) as archive:
             book = self._outline(archive, where)
             place = _place(book, options, where)
-            beside = Beside()
+            beside = AroundSheet()
             styles: dict[int, dict[str, Counter[str]]] = {}
             formulas: set[int] = set()
             for cell in self._cells(archive, place.sheet, book, where, beside):
@@ -166,7 +174,7 @@ class _Workbook(TableFormat):
         rows: dict[int, dict[int, XmlCell]] = {}
         with package(path, self.what) as archive:
             book = self._outline(archive, where)
-            for cell in self._cells(archive, place.sheet, book, where, Beside()):
+            for cell in self._cells(archive, place.sheet, book, where, AroundSheet()):
                 rows.setdefault(cell.row, {})[cell.column] = cell
         here = f"{where}, sheet {place.sheet.name!r}"
         area = _used([(row, column) for row, found in rows.items() for column in found], place, here)
@@ -217,7 +225,7 @@ class _Workbook(TableFormat):
             kinds = self._kinds_of(lexemes, variable)
             columns.append(([text or None for text in lexemes], kinds))
         header = tuple(variable.column for variable in table.variables)
-        sheet = Sheet(Place(SheetName(wanted)), 0, 0, header, columns, [{} for _ in columns])
+        sheet = Sheet(CellPlace(SheetName(wanted)), 0, 0, header, columns, [{} for _ in columns])
         _require_room(sheet, len(table), inner=False)
         self._save(target, sheet)
 
@@ -259,7 +267,7 @@ class _Workbook(TableFormat):
             hint="write the column as text before it is masked",
         )
 
-    def _kinds_of(self, lexemes: list[str | None], variable: Variable) -> Kinds:
+    def _kinds_of(self, lexemes: list[str | None], variable: Variable) -> CellKinds:
         """Return the type of the cells of a new column: that of the column, if all values come back the same."""
         stored = variable.stored
         fits: Callable[[str], bool] | None = None
@@ -285,12 +293,12 @@ class _Workbook(TableFormat):
         return _date_of(lexeme) is not None
 
     @abstractmethod
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> Outline:
+    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
         """Return what a workbook says of itself."""
 
     @abstractmethod
     def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: Outline, where: str, beside: Beside
+        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
     ) -> Iterator[XmlCell]:
         """Give the cells of a sheet from its XML."""
 
@@ -305,11 +313,11 @@ class XlsxFormat(_Workbook):
     name: ClassVar[str] = "xlsx"
     what: ClassVar[str] = "an Excel workbook"
 
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> Outline:
+    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
         return xlsx_parts.outline(archive, where)
 
     def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: Outline, where: str, beside: Beside
+        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
     ) -> Iterator[XmlCell]:
         return xlsx_parts.cells(archive, sheet, book, where, beside)
 
@@ -375,11 +383,11 @@ class OdsFormat(_Workbook):
     name: ClassVar[str] = "ods"
     what: ClassVar[str] = "an OpenDocument spreadsheet"
 
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> Outline:
+    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
         return ods_parts.outline(archive, where)
 
     def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: Outline, where: str, beside: Beside
+        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
     ) -> Iterator[XmlCell]:
         return ods_parts.cells(archive, sheet, book, where, beside)
 
@@ -427,7 +435,7 @@ def is_canonical(lexeme: str) -> bool:
     return is_number(lexeme) and plain(Decimal(repr(float(parse_number(lexeme))))) == lexeme
 
 
-def _as_read(lexemes: list[str | None], kinds: Kinds) -> list[str | None]:
+def _as_read(lexemes: list[str | None], kinds: CellKinds) -> list[str | None]:
     return [
         text.strip() if text is not None and kind == NUMBER else text
         for text, kind in zip(lexemes, kinds, strict=True)
@@ -469,7 +477,7 @@ def _serial(lexeme: str, since_1904: bool) -> float:
     return (moment - start) / datetime.timedelta(days=1)
 
 
-def _place(book: Outline, options: Options, where: str) -> Place:
+def _place(book: SheetOutline, options: Options, where: str) -> CellPlace:
     """Read what the user says of where the table is."""
     if not book.sheets:
         raise DocumentError("the workbook has no sheet of cells", where=where)
@@ -496,10 +504,10 @@ def _place(book: Outline, options: Options, where: str) -> Place:
     row: int | bool = header != "none" if header in {"", "none"} else int(header)
     if area is not None and row is not True and row is not False and row - 1 > area.bottom:
         raise UsageError(f"the header row {row} is below the range", where=where)
-    return Place(book.sheets[position], before, area, name, row)
+    return CellPlace(book.sheets[position], before, area, name, row)
 
 
-def _range_called(book: Outline, wanted: str, said: str, position: int, where: str) -> tuple[Area, str, int]:
+def _range_called(book: SheetOutline, wanted: str, said: str, position: int, where: str) -> tuple[Area, str, int]:
     names = [sheet.name for sheet in book.sheets]
     ranges: list[NamedRange] = [one for one in book.names if one.name == wanted and one.sheet in names]
     if said:
@@ -526,7 +534,7 @@ def _area(found: re.Match[str]) -> Area:
     return Area(min(rows), min(columns), max(rows), max(columns))
 
 
-def _used(filled: Sequence[tuple[int, int]], place: Place, here: str) -> Area:
+def _used(filled: Sequence[tuple[int, int]], place: CellPlace, here: str) -> Area:
     """Return the cells from the first to the last that is not empty, of those that are wanted."""
     top, whole = 0, place.area
     if place.header is not True and place.header is not False:
@@ -555,7 +563,9 @@ def _used(filled: Sequence[tuple[int, int]], place: Place, here: str) -> Area:
     return area
 
 
-def _values(path: Path, book: Outline, place: Place, what: str) -> tuple[NDArray[np.object_], Kinds, int]:
+def _values(
+    path: Path, book: SheetOutline, place: CellPlace, what: str
+) -> tuple[NDArray[np.object_], CellKinds, int]:
     """Return the lexemes and types of all cells from row 1 on, as calamine reads them, and the first column.
 
     fastexcel gives columns of one type. What a cell is, is told by the types that it can be read as: a number can be
@@ -586,7 +596,7 @@ def _values(path: Path, book: Outline, place: Place, what: str) -> tuple[NDArray
 
 def _column(
     parts: Mapping[str, pa.Array], column: str, here: str, since_1904: bool
-) -> tuple[NDArray[np.object_], Kinds]:
+) -> tuple[NDArray[np.object_], CellKinds]:
     valid = {kind: np.asarray(values.is_valid()) for kind, values in parts.items()}
     text = np.array(parts["string"].to_pylist(), dtype=np.object_)
     numbers = pa.chunked_array([parts["float"]])
@@ -638,10 +648,10 @@ def _iso(text: str) -> str:
 
 def _table(
     texts: NDArray[np.object_],
-    kinds: Kinds,
+    kinds: CellKinds,
     area: Area,
-    place: Place,
-    book: Outline,
+    place: CellPlace,
+    book: SheetOutline,
     styles: Mapping[int, Mapping[str, Counter[str]]],
     here: str,
     notes: tuple[str, ...],
@@ -682,7 +692,7 @@ def _table(
     return Table(tuple(variables), pa.table(cells), carried=carried, notes=notes)
 
 
-def _usual(kind: str, counted: Counter[str], book: Outline) -> str:
+def _usual(kind: str, counted: Counter[str], book: SheetOutline) -> str:
     """Return the number format that most cells of a type have; nothing where that is the general one."""
     codes: Counter[str] = Counter()
     for style, times in counted.items():
@@ -691,7 +701,7 @@ def _usual(kind: str, counted: Counter[str], book: Outline) -> str:
     return codes.most_common(1)[0][0]
 
 
-def _types(lexemes: NDArray[np.object_], kinds: Kinds) -> tuple[Typed, pa.DataType | None]:
+def _types(lexemes: NDArray[np.object_], kinds: CellKinds) -> tuple[Typed, pa.DataType | None]:
     """Return what a column can hold, and the type that holds it elsewhere."""
     there = set(kinds.tolist()) - {NOTHING}
     if there == {TEXT}:
@@ -710,7 +720,7 @@ def _types(lexemes: NDArray[np.object_], kinds: Kinds) -> tuple[Typed, pa.DataTy
     return UNTYPED, None
 
 
-def _notes(book: Outline, place: Place, beside: Beside, formulas: set[int]) -> tuple[str, ...]:
+def _notes(book: SheetOutline, place: CellPlace, beside: AroundSheet, formulas: set[int]) -> tuple[str, ...]:
     notes = []
     others = [sheet.name for sheet in book.sheets if sheet != place.sheet]
     if others:

@@ -13,10 +13,10 @@ from lxml import etree
 
 from masktron.errors import DocumentError
 from masktron.sources.tables.office_files import (
-    Beside,
+    AroundSheet,
     NamedRange,
-    Outline,
     SheetName,
+    SheetOutline,
     XmlCell,
     address,
     elements,
@@ -47,7 +47,7 @@ _LAST_PLAIN, _NO_DAY = 59, 60
 _LONG = 40
 
 
-def outline(archive: zipfile.ZipFile, where: str) -> Outline:
+def outline(archive: zipfile.ZipFile, where: str) -> SheetOutline:
     """Return the sheets, names and number formats of a workbook."""
     book = _workbook_part(archive, where)
     targets = _relations(archive, book, where)
@@ -68,10 +68,12 @@ def outline(archive: zipfile.ZipFile, where: str) -> Outline:
                     sheets.append(SheetName(element.get("name") or "", target))
     ranges = tuple(found for found in (_named(name, text) for name, text in names) if found is not None)
     styles = next((target for kind, target in targets.values() if kind == "styles"), "")
-    return Outline(tuple(sheets), ranges, since_1904, _formats(archive, styles, where))
+    return SheetOutline(tuple(sheets), ranges, since_1904, _formats(archive, styles, where))
 
 
-def cells(archive: zipfile.ZipFile, sheet: SheetName, book: Outline, where: str, beside: Beside) -> Iterator[XmlCell]:
+def cells(
+    archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
+) -> Iterator[XmlCell]:
     """Give the cells of a sheet that have a value, in its order.
 
     Raises
@@ -101,7 +103,9 @@ def cells(archive: zipfile.ZipFile, sheet: SheetName, book: Outline, where: str,
                     yield found
 
 
-def _cell(cell: etree._Element, row: int, column: int, texts: list[str], book: Outline, here: str) -> XmlCell | None:
+def _cell(
+    cell: etree._Element, row: int, column: int, texts: list[str], book: SheetOutline, here: str
+) -> XmlCell | None:
     kind, style = cell.get("t", "n"), cell.get("s", "0")
     value, formula = None, False
     for part in cell:

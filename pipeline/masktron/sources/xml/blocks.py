@@ -74,7 +74,7 @@ class Found(NamedTuple):
     is_attribute: bool
 
 
-class Table:
+class ScanTable:
     """Names of records in the form that the kernel reads, with rows for what it finds."""
 
     def __init__(self, record: bytes, names: Sequence[Name], columns: int, rows: int) -> None:
@@ -139,7 +139,7 @@ def batches_of(
     """Yield the records of an open file; see `masktron.sources.xml.plain.iter_batches`."""
     if stamp_of(stream) != plain.stamp:
         raise changed(path)
-    table = Table(plain.record, plain.names, len(layout.fields), rows)
+    table = ScanTable(plain.record, plain.names, len(layout.fields), rows)
     stream.seek(plain.start)
     rest = np.empty(0, dtype=np.uint8)
     offset, first, line, reason = plain.start, 0, plain.line, MORE
@@ -163,7 +163,7 @@ def batches_of(
 
 
 def _batch(
-    table: Table, found: Found, layout: Layout, codec: str, data: NDArray[np.uint8], offset: int, first: int
+    table: ScanTable, found: Found, layout: Layout, codec: str, data: NDArray[np.uint8], offset: int, first: int
 ) -> Batch:
     rows = found.rows
     return Batch(

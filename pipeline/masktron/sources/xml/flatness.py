@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.scanner import ALIEN, END, LOOK_BEFORE, LOOK_RECORD, MORE, UNKNOWN
 from masktron.sources.records import Field, Layout, Shape
-from masktron.sources.xml.blocks import Found, Name, PlainFile, Table, joined
+from masktron.sources.xml.blocks import Found, Name, PlainFile, ScanTable, joined
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.layout import shape_of
 from masktron.sources.xml.parser import deaf_parser
@@ -170,12 +170,12 @@ class _Reading:
             for (raw, attribute), field in self._names.items()
         )
 
-    def _new_table(self) -> Table:
+    def _new_table(self) -> ScanTable:
         names = [
             Name(raw, attribute, self._columns[field] if field else -1)
             for (raw, attribute), field in self._names.items()
         ]
-        return Table(self._record.raw, names, len(self._columns), _ROWS)
+        return ScanTable(self._record.raw, names, len(self._columns), _ROWS)
 
     def _learn(self, raw: bytes, *, attribute: bool) -> None:
         """Take a name into the table, after a record that has it was shown to expat."""

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import DocumentError
-from masktron.sources.tables.separated.dialect import Dialect
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.table_format import LexemeRow, SecondReading, library
 
 _SPACE = " \t\r\n"
 
 
-def second_reading(path: Path, dialect: Dialect, longest: int) -> SecondReading:
+def second_reading(path: Path, dialect: CsvDialect, longest: int) -> SecondReading:
     """Read a file in a dialect.
 
     Parameters
     ----------
     path : Path
-    dialect : Dialect
+    dialect : CsvDialect
     longest : int
         How long a cell may be, in characters. Above the limit of the csv module, that is raised, and stays so: it is
         one for the process, and other readings may be under way.
@@ -48,7 +48,7 @@ def second_reading(path: Path, dialect: Dialect, longest: int) -> SecondReading:
     return SecondReading(columns, rows())
 
 
-def _meant(records: Iterator[list[str]], dialect: Dialect, *, single: bool) -> Iterator[LexemeRow]:
+def _meant(records: Iterator[list[str]], dialect: CsvDialect, *, single: bool) -> Iterator[LexemeRow]:
     missing = {"", *dialect.null}
     numbers = dialect.own_numbers
     for cells in records:
@@ -66,7 +66,7 @@ def _meant(records: Iterator[list[str]], dialect: Dialect, *, single: bool) -> I
 
 
 @contextmanager
-def _records(path: Path, dialect: Dialect) -> Iterator[Iterator[list[str]]]:
+def _records(path: Path, dialect: CsvDialect) -> Iterator[Iterator[list[str]]]:
     said: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None}
     if dialect.quote:
         said = {"quotechar": dialect.quote, "doublequote": not dialect.escape}
@@ -82,7 +82,7 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Iterator[list[str]]]:
 
 
 @contextmanager
-def _opened(path: Path, dialect: Dialect) -> Iterator[Any]:
+def _opened(path: Path, dialect: CsvDialect) -> Iterator[Any]:
     if dialect.compression == "zstd":
         zstandard = library("zstandard", "zstd", "CSV that is packed with Zstandard")
         with path.open("rb") as packed:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from masktron.errors import DocumentError
 from masktron.files import refuse_special
 from masktron.sources.other_formats import magic_of
-from masktron.sources.tables.separated.dialect import Dialect
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.table_format import library
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -41,18 +41,18 @@ class Content:
     ----------
     data : bytes
         UTF-8, without a byte order mark.
-    dialect : Dialect
+    dialect : CsvDialect
         With the encoding, the mark and the compression of the file.
     digest : bytes
         Of its unpacked bytes.
     """
 
     data: bytes
-    dialect: Dialect
+    dialect: CsvDialect
     digest: bytes
 
 
-def content_of(path: Path, said: Dialect) -> Content:
+def content_of(path: Path, said: CsvDialect) -> Content:
     """Read a file.
 
     Raises
@@ -89,10 +89,10 @@ def content_of(path: Path, said: Dialect) -> Content:
     return Content(data, dialect, hashlib.sha256(raw).digest())
 
 
-class Sink:
+class ByteSink:
     """Where UTF-8 is written in the encoding and the compression of a dialect; knows the digest of what it wrote."""
 
-    def __init__(self, stream: IO[bytes], dialect: Dialect) -> None:
+    def __init__(self, stream: IO[bytes], dialect: CsvDialect) -> None:
         self._stream, self._hash = stream, hashlib.sha256()
         self._encoder = None if dialect.codec in ("", "utf-8") else codecs.getincrementalencoder(dialect.codec)()
         self._put(dialect.mark)
@@ -119,7 +119,7 @@ class Sink:
 
 
 @contextmanager
-def sink(target: Path, dialect: Dialect) -> Iterator[Sink]:
+def sink(target: Path, dialect: CsvDialect) -> Iterator[ByteSink]:
     """Open a file to be written in a dialect. The same content gives the same bytes at any time, under any name."""
     with ExitStack() as stack:
         stream: Any = stack.enter_context(target.open("wb"))
@@ -129,7 +129,7 @@ def sink(target: Path, dialect: Dialect) -> Iterator[Sink]:
             )
         elif dialect.compression == "zstd":
             stream = stack.enter_context(pa.CompressedOutputStream(stream, "zstd"))
-        yield Sink(stream, dialect)
+        yield ByteSink(stream, dialect)
 
 
 def _unpacked(path: Path) -> tuple[bytes, str]:
@@ -164,7 +164,7 @@ def _encoding(raw: bytes, said: str) -> tuple[bytes, str]:
     return b"", _LITTLE.get(said, said) or "utf-8"
 
 
-def _undecodable(body: bytes, codec: str, start: int, said: Dialect, where: str) -> DocumentError:
+def _undecodable(body: bytes, codec: str, start: int, said: CsvDialect, where: str) -> DocumentError:
     before = body[:start].decode(codec, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     line, place = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
     hint = "say which encoding it has: --format-option encoding=NAME"

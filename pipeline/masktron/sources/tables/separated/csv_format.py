@@ -13,14 +13,14 @@ import pyarrow as pa
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.separated import dialect as said
+from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
-from masktron.sources.tables.separated.cells import cells_of
+from masktron.sources.tables.separated.cell_texts import cells_of
 from masktron.sources.tables.separated.content import content_of
-from masktron.sources.tables.separated.dialect import OPTIONS, said_dialect
-from masktron.sources.tables.separated.notes import notes_of, only_numbers, refuse_a_record, refuse_ambiguous
-from masktron.sources.tables.separated.numbers import has_groups, to_lexemes
-from masktron.sources.tables.separated.outline import Outline, outline_of
+from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
+from masktron.sources.tables.separated.csv_notes import notes_of, only_numbers, refuse_a_record, refuse_ambiguous
+from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of
+from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -37,14 +37,14 @@ class CsvCarried:
         The file itself: it is read again when it is written.
     digest : bytes
         Of its unpacked bytes.
-    outline : Outline
+    outline : CsvOutline
     groups : frozenset of str
         Variables whose numbers have groups of digits.
     """
 
     path: Path
     digest: bytes
-    outline: Outline
+    outline: CsvOutline
     groups: frozenset[str]
 
 
@@ -81,7 +81,7 @@ class CsvFormat(TableFormat):
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read a file with the standard library."""
-        outline: Outline = table.carried.outline
+        outline: CsvOutline = table.carried.outline
         return second_reading(path, outline.dialect, outline.longest)
 
     def write(self, target: Path, release: TableRelease) -> None:
@@ -127,5 +127,5 @@ class CsvFormat(TableFormat):
 
     def line_of(self, table: Table, record: int) -> int:
         """Return the line in which a record begins."""
-        outline: Outline = table.carried.outline
+        outline: CsvOutline = table.carried.outline
         return outline.line(record)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.kernels.separated import join_records
 from masktron.sources.tables.separated.content import Content, sink
-from masktron.sources.tables.separated.dialect import CANDIDATES, Dialect
-from masktron.sources.tables.separated.numbers import from_lexemes, to_lexemes
-from masktron.sources.tables.separated.outline import Outline, record_places
+from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
+from masktron.sources.tables.separated.csv_outline import CsvOutline, record_places
+from masktron.sources.tables.separated.number_spellings import from_lexemes, to_lexemes
 from masktron.sources.tables.table_model import Table, TableRelease
 
 _ROWS = 1 << 17
@@ -44,14 +44,14 @@ class Replaced:
 
 
 def write_like(
-    target: Path, content: Content, outline: Outline, release: TableRelease, groups: frozenset[str]
+    target: Path, content: Content, outline: CsvOutline, release: TableRelease, groups: frozenset[str]
 ) -> bool:
     """Write a release in the dialect of the original.
 
     Parameters
     ----------
     target : Path
-    content, outline : Content, Outline
+    content, outline : Content, CsvOutline
         The original.
     release : TableRelease
     groups : frozenset of str
@@ -96,7 +96,7 @@ def write_like(
         ) from None
 
 
-def write_new(target: Path, table: Table, dialect: Dialect) -> None:
+def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
     """Write a table in a dialect.
 
     Raises
@@ -149,7 +149,7 @@ def _blocks(
         yield part + header, np.ascontiguousarray(changed)
 
 
-def _replaced(release: TableRelease, dialect: Dialect, groups: frozenset[str]) -> Replaced:
+def _replaced(release: TableRelease, dialect: CsvDialect, groups: frozenset[str]) -> Replaced:
     released = {variable.name for variable in release.variables}
     slots = np.full(len(release.original.variables), -2, dtype=np.int64)
     codes: list[NDArray[np.int64]] = []
@@ -177,7 +177,7 @@ def _replaced(release: TableRelease, dialect: Dialect, groups: frozenset[str]) -
 
 
 def _file_texts(
-    lexemes: pa.Array, dialect: Dialect, column: str, *, groups: bool, single: bool, blank: bool = False
+    lexemes: pa.Array, dialect: CsvDialect, column: str, *, groups: bool, single: bool, blank: bool = False
 ) -> pa.Array:
     """Return lexemes as a file has them, quoted where they have to be; what has no value as the file says so.
 
@@ -204,7 +204,7 @@ def _file_texts(
     return pc.fill_null(quoted, nothing)
 
 
-def _quoted(texts: pa.Array, dialect: Dialect, what: str, others: str = "") -> pa.Array:
+def _quoted(texts: pa.Array, dialect: CsvDialect, what: str, others: str = "") -> pa.Array:
     """Quote those of some texts in which something stands that separates, ends lines or quotes."""
     if pc.any(pc.match_substring_regex(texts, _CONTROLS)).as_py():
         raise UsageError(f"{what}: a control character, which CSV cannot hold", hint="remove it")

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
 from masktron.sources.lexical import parse_number
-from masktron.sources.tables.separated.numbers import ambiguous
-from masktron.sources.tables.separated.outline import Outline
+from masktron.sources.tables.separated.csv_outline import CsvOutline
+from masktron.sources.tables.separated.number_spellings import ambiguous
 
 _TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
 _LOOKED_AT = 10_000
@@ -21,7 +21,7 @@ _NUMBER = r"^[+-]?[0-9]*[.,]?[0-9]+$"
 _NOT_NAMES = "if it is a record, say --format-option header=no; if it has names, header=yes"
 
 
-def refuse_a_record(table: pa.Table, outline: Outline, where: str) -> None:
+def refuse_a_record(table: pa.Table, outline: CsvOutline, where: str) -> None:
     """Refuse a first line that seems to be a record, unless the user says that it has names.
 
     That is so where all names are numbers, or values in their own columns.
@@ -47,7 +47,7 @@ def only_numbers(names: Sequence[str]) -> bool:
     return all(not np.isnan(parse_number(name)) for name in names)
 
 
-def refuse_ambiguous(table: pa.Table, outline: Outline, where: str) -> None:
+def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
     """Refuse numbers with a point where the decimal point is another.
 
     Raises
@@ -68,7 +68,7 @@ def refuse_ambiguous(table: pa.Table, outline: Outline, where: str) -> None:
             )
 
 
-def notes_of(table: pa.Table, outline: Outline) -> Iterator[str]:
+def notes_of(table: pa.Table, outline: CsvOutline) -> Iterator[str]:
     """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
     dialect = outline.dialect
     tokens = pa.array([token for token in _TOKENS if token not in dialect.null], type=pa.string())

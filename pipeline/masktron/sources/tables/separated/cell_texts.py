@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.csv
 
-from masktron.sources.tables.separated.dialect import Dialect
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
 _BLOCK = 1 << 23
 """Bytes that are read at once, or more where a record is longer."""
@@ -14,7 +14,7 @@ _LARGEST = (1 << 31) - 1
 
 def cells_of(
     data: bytes | memoryview,
-    dialect: Dialect,
+    dialect: CsvDialect,
     count: int,
     longest: int,
     *,
@@ -27,7 +27,7 @@ def cells_of(
     ----------
     data : bytes
         Records alone, in UTF-8.
-    dialect : Dialect
+    dialect : CsvDialect
     count : int
         Of columns.
     longest : int

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.sources.tables.separated.dialect import Dialect
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
 _SPACE = r"[ \t\r\n]*"
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
@@ -17,7 +17,7 @@ _NUMBER = rf"^{_SPACE}[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_EXPONENT}{_SPACE}$"
 _GROUPS = re.compile(r"(?<=[0-9])(?=(?:[0-9]{3})+(?![0-9]))")
 
 
-def to_lexemes(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+def to_lexemes(cells: pa.ChunkedArray, dialect: CsvDialect) -> pa.ChunkedArray:
     """Return cells in which numbers have a point and no groups; what is no number stays as it is."""
     if not dialect.own_numbers:
         return cells
@@ -28,7 +28,7 @@ def to_lexemes(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     return pc.if_else(written, plain, cells)
 
 
-def ambiguous(cells: pa.ChunkedArray, dialect: Dialect) -> NDArray[np.bool_]:
+def ambiguous(cells: pa.ChunkedArray, dialect: CsvDialect) -> NDArray[np.bool_]:
     """Mask of cells that are numbers with a point, though the point of this file is another, shape (n,)."""
     point = pc.match_substring_regex(cells, _NUMBER)
     own = pc.match_substring_regex(cells, _written(dialect))
@@ -36,7 +36,7 @@ def ambiguous(cells: pa.ChunkedArray, dialect: Dialect) -> NDArray[np.bool_]:
     return found
 
 
-def has_groups(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
+def has_groups(cells: pa.ChunkedArray, dialect: CsvDialect) -> bool:
     """Whether a number of a column has groups of digits."""
     if not dialect.grouping:
         return False
@@ -44,7 +44,7 @@ def has_groups(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
     return bool(pc.any(grouped).as_py())
 
 
-def from_lexemes(lexemes: pa.Array, dialect: Dialect, *, groups: bool) -> pa.Array:
+def from_lexemes(lexemes: pa.Array, dialect: CsvDialect, *, groups: bool) -> pa.Array:
     """Return lexemes as a file has them: numbers with its decimal point and, where wanted, groups of digits."""
     if not dialect.own_numbers:
         return lexemes
@@ -59,7 +59,7 @@ def from_lexemes(lexemes: pa.Array, dialect: Dialect, *, groups: bool) -> pa.Arr
     return pa.array(texts, type=pa.string())
 
 
-def _grouped(text: str, dialect: Dialect) -> str:
+def _grouped(text: str, dialect: CsvDialect) -> str:
     whole, point, rest = text.partition(".")
     if not point:
         found = re.match(rf"{_SPACE}[+-]?[0-9]+", text)
@@ -68,7 +68,7 @@ def _grouped(text: str, dialect: Dialect) -> str:
     return _GROUPS.sub(dialect.grouping.replace("\\", r"\\"), whole) + (dialect.decimal if point else "") + rest
 
 
-def _written(dialect: Dialect) -> str:
+def _written(dialect: CsvDialect) -> str:
     """Return the pattern of numbers as the file writes them."""
     point, group = re.escape(dialect.decimal), re.escape(dialect.grouping)
     whole = rf"(?:[0-9]+|[0-9]{{1,3}}(?:{group}[0-9]{{3}})+)" if group else "[0-9]+"

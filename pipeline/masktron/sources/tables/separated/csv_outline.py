@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
 from masktron.kernels.separated import Places, survey
-from masktron.sources.tables.separated.cells import cells_of
-from masktron.sources.tables.separated.dialect import CANDIDATES, ENDINGS, Dialect, named
+from masktron.sources.tables.separated.cell_texts import cells_of
+from masktron.sources.tables.separated.csv_dialect import CANDIDATES, ENDINGS, CsvDialect, named
 
 _NONE = np.zeros(0, dtype=np.int64)
 _QUOTES_ARE_PLAIN = "or, if quotes are plain characters in this file, say --format-option quote=none"
@@ -20,12 +20,12 @@ _LINES = {1: "LF", 2: "CRLF", 3: "CR"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outline:
+class CsvOutline:
     """Where records are in the bytes of a file.
 
     Attributes
     ----------
-    dialect : Dialect
+    dialect : CsvDialect
         With what was found.
     columns : tuple of str
         Names, as the file has them, or V1, V2, ...
@@ -43,7 +43,7 @@ class Outline:
         The line of each, from 1; None where each record is one line.
     """
 
-    dialect: Dialect
+    dialect: CsvDialect
     columns: tuple[str, ...]
     records: int
     longest: int
@@ -58,14 +58,14 @@ class Outline:
         return record + 1 + self.dialect.has_names if self.lines is None else int(self.lines[record])
 
 
-def outline_of(data: bytes, dialect: Dialect, suffix: str, where: str) -> Outline:
+def outline_of(data: bytes, dialect: CsvDialect, suffix: str, where: str) -> CsvOutline:
     """Find the records of a file.
 
     Parameters
     ----------
     data : bytes
         UTF-8, without a byte order mark.
-    dialect : Dialect
+    dialect : CsvDialect
         What is known. Where that has no delimiter, it is found: the one that cuts all records into as many cells.
     suffix : str
         The delimiter that the name of the file stands for; empty for any.
@@ -90,7 +90,7 @@ def outline_of(data: bytes, dialect: Dialect, suffix: str, where: str) -> Outlin
     records, header, breaks = int(facts[kernel.RECORDS]), dialect.has_names, bool(facts[kernel.BREAKS])
     columns = int(facts[kernel.COLUMNS])
     body = int(facts[kernel.BODY]) if header else 0
-    return Outline(
+    return CsvOutline(
         dialect,
         _names(data[:body], dialect, columns, where) if header else _numbered(columns),
         records - header,
@@ -103,20 +103,22 @@ def outline_of(data: bytes, dialect: Dialect, suffix: str, where: str) -> Outlin
     )
 
 
-def record_places(octets: NDArray[np.uint8], dialect: Dialect, records: int) -> tuple[Places, Places]:
+def record_places(octets: NDArray[np.uint8], dialect: CsvDialect, records: int) -> tuple[Places, Places]:
     """Return where each record begins, and in which line; that with names is one of them."""
     starts, lines = np.zeros(records, dtype=np.int64), np.zeros(records, dtype=np.int64)
     survey(octets, *dialect.codes, np.zeros(kernel.FACTS, dtype=np.int64), starts, lines)
     return starts, lines
 
 
-def _surveyed(octets: NDArray[np.uint8], dialect: Dialect) -> Places:
+def _surveyed(octets: NDArray[np.uint8], dialect: CsvDialect) -> Places:
     facts = np.zeros(kernel.FACTS, dtype=np.int64)
     survey(octets, *dialect.codes, facts, _NONE, _NONE)
     return facts
 
 
-def _with_delimiter(octets: NDArray[np.uint8], dialect: Dialect, suffix: str, where: str) -> tuple[Dialect, Places]:
+def _with_delimiter(
+    octets: NDArray[np.uint8], dialect: CsvDialect, suffix: str, where: str
+) -> tuple[CsvDialect, Places]:
     """Return the dialect with a delimiter, and what it makes of the file."""
     if dialect.delimiter:
         return dialect, _surveyed(octets, dialect)
@@ -146,7 +148,7 @@ def _with_delimiter(octets: NDArray[np.uint8], dialect: Dialect, suffix: str, wh
     return found[mark or next(iter(found))]
 
 
-def _names(head: bytes, dialect: Dialect, count: int, where: str) -> tuple[str, ...]:
+def _names(head: bytes, dialect: CsvDialect, count: int, where: str) -> tuple[str, ...]:
     names = _first_cells(head, dialect, count)
     for at, name in enumerate(names, start=1):
         if not name:
@@ -158,7 +160,7 @@ def _names(head: bytes, dialect: Dialect, count: int, where: str) -> tuple[str, 
     return names
 
 
-def _first_cells(head: bytes, dialect: Dialect, count: int) -> tuple[str, ...]:
+def _first_cells(head: bytes, dialect: CsvDialect, count: int) -> tuple[str, ...]:
     """Return the cells of the only record in some bytes."""
     columns = cells_of(head, dialect, count, len(head), breaks=True, null=None).columns
     return tuple(column[0].as_py() for column in columns)
@@ -168,7 +170,7 @@ def _numbered(columns: int) -> tuple[str, ...]:
     return tuple(f"V{at}" for at in range(1, columns + 1))
 
 
-def _problem(data: bytes, dialect: Dialect, facts: Places, where: str) -> DocumentError:
+def _problem(data: bytes, dialect: CsvDialect, facts: Places, where: str) -> DocumentError:
     """Return what is wrong, with its line and column."""
     what, at, cell = (int(facts[place]) for place in (kernel.ERROR, kernel.AT, kernel.CELL))
     columns, body = int(facts[kernel.COLUMNS]), int(facts[kernel.BODY])

@@ -37,7 +37,7 @@ _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class CsvDialect:
     """How a file is written.
 
     Attributes
@@ -97,7 +97,7 @@ class Dialect:
         return ord(self.delimiter), _byte(self.quote), _byte(self.escape)
 
 
-def said_dialect(options: Options) -> Dialect:
+def said_dialect(options: Options) -> CsvDialect:
     """Return what the user says.
 
     Raises
@@ -107,7 +107,7 @@ def said_dialect(options: Options) -> Dialect:
     """
     quote = "" if options.get("quote") == "none" else _mark(options, "quote", '"')
     escape = "" if options.get("escape", "double") == "double" else _mark(options, "escape", "")
-    dialect = Dialect(
+    dialect = CsvDialect(
         delimiter=_mark(options, "delimiter", ""),
         quote=quote,
         escape=escape,
