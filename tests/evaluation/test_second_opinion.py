@@ -209,6 +209,7 @@ def test_census_takes_seconds(tmp_path: Path) -> None:
     assert compare(evaluation([[Verdict.HOLDS] * 4] * 1080), result, book).disagreements == ()
 
 
+@pytest.mark.full
 def test_census_figure_5_takes_seconds(tmp_path: Path) -> None:
     path = census(tmp_path)
     domain = """<pattern name="Value-domain restriction"><rule context="Record">

@@ -284,8 +284,8 @@ def test_the_original_that_nobody_gave_is_asked_for_by_its_option(tmp_path: Path
 @pytest.mark.parametrize("command", ["validate", "check", "explain", "mask"])
 def test_data_that_are_no_xml_are_told_before_documents(tmp_path: Path, run: Runner, command: str) -> None:
     rules = write_rules(tmp_path / "r.sch", "C = $codes/@code", extra=HEAD)
-    (tmp_path / "d.csv").write_text("A,B\n1,2\n")
-    for name, says in (("none.xml", "does not exist"), ("d.csv", "this is CSV, not XML")):
+    (tmp_path / "d.dat").write_text("A,B\n1,2\n")
+    for name, says in (("none.xml", "does not exist"), ("d.dat", "this is CSV, not XML")):
         data = tmp_path / name
         files = (rules, "--data", data) if command == "explain" else (data, "-r", rules)
         outcome = run(command, *files, *(("-o", tmp_path / "o.xml") if command == "mask" else ()))

@@ -210,6 +210,7 @@ def test_who_has_a_combination_alone_does_not_get_it_back() -> None:
     assert back <= 0.03 * 5 * several.sum()  # in every variable one in ten donors is the record itself, by chance
 
 
+@pytest.mark.full
 def test_slopes_shrink_by_what_clusters_hold_within_which_is_the_method() -> None:
     """A value drawn from its cluster goes with other fields as the mean of the cluster does, no more."""
     rng = np.random.default_rng(3)

@@ -144,6 +144,7 @@ def test_diabetes(shared_data: Path) -> None:
     assert not found.fit.components.floored.any()
 
 
+@pytest.mark.full
 def test_the_plane_of_census_is_a_component_of_its_own(shared_data: Path) -> None:
     values = pd.read_csv(shared_data / "census.csv")[["AGI", "EMCONTRB", "FEDTAX"]].to_numpy(float)
     found = fit_mixture(observed(values), MixtureSearch(), np.random.default_rng(0))

@@ -52,6 +52,7 @@ def test_a_seed_always_gives_the_same_pair() -> None:
         assert (one.data, one.rules, one.settings) == (other.data, other.rules, other.settings)
 
 
+@pytest.mark.full
 def test_sizes_are_those_that_were_asked_for(pairs: list[Pair]) -> None:
     for pair in pairs:
         assert 3 <= len(pair.variables) <= 15

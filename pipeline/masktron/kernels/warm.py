@@ -63,6 +63,7 @@ FAMILIES = (
     KernelFamily("exchange of records", "exchange", "exchange_ready", "compile_exchange"),
     KernelFamily("class-restricted groups", "crest", "tree_ready", "compile_tree"),
     KernelFamily("nearest points", "nearest_point", "rows_ready", "compile_rows"),
+    KernelFamily("CSV", "separated", "separated_ready", "compile_separated"),
     KernelFamily("spanning trees", "mst", "tree_ready", "compile_tree"),
     KernelFamily("groups of one variable", "univariate", "path_ready", "compile_path"),
 )

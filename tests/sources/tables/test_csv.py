@@ -396,6 +396,7 @@ def test_what_may_be_meant_otherwise_is_noted(
 # large
 
 
+@pytest.mark.full
 def test_long_cells_and_many_columns(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     long = "x" * (1 << 18) + '"\n' + "é" * (1 << 22)

@@ -191,6 +191,7 @@ def test_no_extension_is_fetched(tmp_path: Path) -> None:
         read(path, query=f"SELECT * FROM '{other}'")  # noqa: S608
 
 
+@pytest.mark.full
 @BOTH
 def test_the_sample_is_masked_as_its_twin_in_xml_is(tmp_path: Path, made: TableFormat) -> None:
     require_masked_as_xml(tmp_path, made)

@@ -183,7 +183,7 @@ def test_a_data_set_is_released_as_a_transport_file(data_set: Path, tmp_path: Pa
 
 def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="here xpt"):
-        refuse_other_names(tmp_path / "out.sas7bdat", "sas7bdat")
+        refuse_other_names(tmp_path / "out.sas7bdat", "sas7bdat", data_set)
     with pytest.raises(UsageError, match="SAS has not published the format"):
         open_source(data_set).write(tmp_path / "out.sas7bdat", {})
     with pytest.raises(UsageError, match="SAS has not published the format"):

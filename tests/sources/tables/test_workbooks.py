@@ -389,6 +389,7 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "masktron[excel]" in caught.value.hint
 
 
+@pytest.mark.full
 @BOTH
 def test_the_sample_is_masked_as_its_twin_in_xml_is(tmp_path: Path, made: TableFormat) -> None:
     require_masked_as_xml(tmp_path, made)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
@@ -25,6 +26,7 @@ from masktron.sources.tables.arrow_lexemes import (
     typed_of,
     value_type,
     values_of,
+    without_categories,
 )
 from masktron.sources.tables.arrow_objects import object_rows
 from masktron.sources.tables.column_names import xml_names
@@ -319,8 +321,8 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
 def _category_notes(columns: list[str]) -> Iterator[str]:
     if columns:
         yield (
-            f"categories are part of the type of {', '.join(columns)}: the file has them all, also those that no "
-            "released record has"
+            f"categories are part of the type of {', '.join(columns)}: the file keeps those that no record "
+            "of the original has"
         )
 
 
@@ -415,10 +417,19 @@ def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
                 f"column {variable.column!r} of type {values.column(position).type} cannot be written: {problem}",
                 hint="give its categories a wider type of index",
             ) from None
-        columns.append(replaced(own, changed, release.cells[variable.name], variable.column))
+        column = replaced(own, changed, release.cells[variable.name], variable.column)
+        if pa.types.is_dictionary(column.type):
+            column = without_categories(column, _lost(release, variable.name))
+        columns.append(column)
         kept.append(values.schema.field(position))
     metadata = _released_metadata(values.schema, [field.name for field in kept], len(release.rows))
     return pa.Table.from_arrays(columns, schema=pa.schema(kept, metadata))
+
+
+def _lost(release: TableRelease, name: str) -> set[str]:
+    """Return the lexemes that records of the original have and no released record has any more."""
+    before, after = (set(pc.unique(cells[name]).to_pylist()) for cells in (release.original.cells, release.cells))
+    return before - after
 
 
 def typed_values(table: Table) -> pa.Table:

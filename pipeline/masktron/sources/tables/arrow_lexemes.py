@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -241,6 +241,26 @@ def _recoded(original: pa.ChunkedArray, changed: NDArray[np.bool_], lexemes: pa.
             raise UnfitError("it is none of the categories")
         codes[at] = None if new[at] is None else places[new[at]]
     return pa.chunked_array([_dictionary(codes, one.dictionary, original.type)])
+
+
+def without_categories(column: pa.ChunkedArray, lost: Collection[str]) -> pa.ChunkedArray:
+    """Return a column without some categories, which no value of it has.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Of categories.
+    lost : collection of str
+        Lexemes.
+    """
+    one = one_dictionary(column).combine_chunks()
+    texts = _texts(one.dictionary).to_pylist()
+    kept = [at for at, text in enumerate(texts) if text not in lost]
+    if len(kept) == len(texts):
+        return column
+    places = {at: new for new, at in enumerate(kept)}
+    codes = pa.array([None if at is None else places[at] for at in one.indices.to_pylist()], column.type.index_type)
+    return pa.chunked_array([_dictionary(codes, taken(one.dictionary, pa.array(kept, pa.int64())), column.type)])
 
 
 def _dictionary(codes: Any, values: pa.Array, kind: pa.DataType) -> pa.DictionaryArray:
