@@ -83,6 +83,12 @@ class ReadOptions:
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     metadata: Path | None = None
 
+    def or_as(self, other: ReadOptions) -> ReadOptions:
+        """Return these options; with the format of others where these say nothing of it."""
+        if self.format is not None or self.options:
+            return self
+        return replace(self, format=other.format, options=other.options)
+
 
 AS_IT_SAYS = ReadOptions()
 

@@ -57,6 +57,9 @@ def run_assess(
     """
     config = config or Config()
     described = None if manifest is None else read_manifest(manifest)
+    if described is not None:
+        own = config.reading.or_as(described.reading)
+        config = replace(config, format=own.format, format_options=own.options)
     names, lacking = _chosen(measures, described, class_field)
     released = open_source(masked, reading=config.reading, progress=progress)
     if described is not None:

@@ -78,6 +78,7 @@ def run_check(
 
         refuse_class_limits(limits or {})
     described = None if manifest is None else read_manifest(manifest)
+    reading = reading if described is None else reading.or_as(described.reading)
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given)

@@ -31,6 +31,8 @@ from masktron.sources.source import Source
 
 _PARENT = re.compile(r"(?<![\w.:@$'\"-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?=/(?:[\w.-]+:)?([A-Za-z_][\w.-]*))")
 """The name of an element, and that of a child, as a path writes them."""
+_SIBLING = re.compile(r"(?:preceding|following)(?:-sibling)?\s*::\s*(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?![\w.(-])")
+"""A name for nodes beside the one at hand."""
 _CHILD = re.compile(r"(?<![\w.:@$'\"/-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?![\w.:(-])")
 """A name with which a relative path may begin."""
 
@@ -210,6 +212,7 @@ def context_names(rulebook: Rulebook) -> ContextNames:
         tuple(dict.fromkeys(name for name in names if name)),
         tuple(filter(None, paths)),
         tuple(parents.most_common()),
+        tuple(dict.fromkeys(name for text in expressions for name in _SIBLING.findall(text))),
     )
 
 

@@ -154,7 +154,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value
+    return str(value) if isinstance(value, Path) else value
 
 
 def refuse_foreign_manifest(manifest: Path, out: Path) -> None:

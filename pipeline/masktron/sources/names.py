@@ -45,11 +45,14 @@ class ContextNames:
         Each context that is a downward path of names, without its predicates, and whether it begins at the root.
     parents : tuple of ((str, str), int)
         Local names of a parent and its child in any path of the rules, with how often they stand there.
+    siblings : tuple of str
+        Local names that rules have for what stands before or behind the node that they judge.
     """
 
     names: tuple[str, ...] = ()
     paths: tuple[tuple[bool, tuple[NameStep, ...]], ...] = ()
     parents: tuple[tuple[tuple[str, str], int], ...] = ()
+    siblings: tuple[str, ...] = ()
 
 
 NO_CONTEXTS = ContextNames()

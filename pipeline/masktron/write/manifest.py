@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
@@ -121,6 +122,8 @@ class DescribedRelease:
         Rules that the masked file does not test, and need not.
     documents : mapping of str to str
         SHA-256 of the documents that the rules read, by the names that the rules have for them.
+    reading : ReadOptions
+        How the original was read, and so how both files are, where the user says nothing else.
     """
 
     output: str
@@ -142,6 +145,7 @@ class DescribedRelease:
     declared: Declared
     untested: tuple[str, ...] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
+    reading: ReadOptions = AS_IT_SAYS
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -213,7 +217,18 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         declared=_declared(content, k, masked),
         untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
         documents=_digests(content),
+        reading=_reading(content),
     )
+
+
+def _reading(content: Mapping[str, Any]) -> ReadOptions:
+    """Return how the original was read, which manifests of XML alone do not say."""
+    config = content.get("config")
+    settings = config if isinstance(config, Mapping) else {}
+    name, options = settings.get("format"), settings.get("format_options") or {}
+    if not (name is None or isinstance(name, str)) or not isinstance(options, Mapping):
+        raise ValueError("the format of the original is no name, or its options are no table")
+    return ReadOptions(format=name, options={str(key): str(value) for key, value in options.items()})
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:

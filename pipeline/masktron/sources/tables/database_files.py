@@ -234,13 +234,28 @@ class DuckdbFormat(TableFormat):
         _require_table(release)
         carried: DatabaseCarried = release.original.carried
         values = released_values(release, carried.values)
-        declared = [(variable.column, carried.types[variable.column]) for variable in release.variables]
+        declared = [
+            (variable.column, _declared_again(carried.types[variable.column], values[variable.column]))
+            for variable in release.variables
+        ]
         _write_duckdb(target, carried.table, declared, values)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new database with one table."""
         values = typed_values(table)
         _write_duckdb(target, options.get("table", "data"), None, values)
+
+
+def _declared_again(kind: str, values: pa.ChunkedArray) -> str:
+    """Return the type of a column in the released table: an ENUM has the categories that are released."""
+    if not kind.startswith("ENUM("):
+        return kind
+    texts = dict.fromkeys(text for chunk in values.chunks for text in chunk.dictionary.to_pylist())
+    return f"ENUM({', '.join(_literal(text) for text in texts)})" if texts else "VARCHAR"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _uri(path: Path) -> str:

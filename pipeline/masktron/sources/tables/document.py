@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, UsageError
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.table_format import SecondReading
@@ -79,15 +79,34 @@ def twin_names(columns: Collection[str], record: str | None, contexts: ContextNa
     for (parent, child), _ in contexts.parents:
         if child in records and child not in (parent, *columns):
             named = Counter({step: times for step, times in named.items() if step[1] != parent})
+    beside = [name for name in contexts.siblings if name not in columns]
     if not named:
+        if local is None and beside:
+            local = beside[0]
+        _require_one_name(local or RECORD, beside)
         above = tuple(parent for (parent, child), _ in contexts.parents if child == (local or RECORD))[:1]
         return TwinNames(above or (ROOT,), local or RECORD, space)
     chosen = next((step for step in named if step[1] == RECORD), max(named, key=named.__getitem__))
+    _require_one_name(chosen[1], beside)
     above = tuple(local for path in found if path[-1] == chosen for _, local in path[:-1])
     if not above:
         parents = [parent for (parent, child), _ in contexts.parents if child == chosen[1]]
         above = tuple(parents[:1])
     return TwinNames(above or (ROOT,), chosen[1], chosen[0])
+
+
+def _require_one_name(record: str, beside: Collection[str]) -> None:
+    """Refuse rules that call what stands beside a record otherwise than the record: they would find nothing there.
+
+    Raises
+    ------
+    UsageError
+    """
+    if others := [name for name in beside if name != record]:
+        raise UsageError(
+            f"the rules call a record {record!r}, and the records beside it {', '.join(map(repr, others))}",
+            hint="a table has one kind of record: give it one name in all rules, or name it with --record",
+        )
 
 
 def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:

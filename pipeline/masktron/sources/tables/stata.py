@@ -148,6 +148,8 @@ class StataFormat(TableFormat):
         texts = {}
         for variable, at in zip(release.variables, kept, strict=True):
             changed = release.changed(variable.name)
+            if file.rows.dtype[at].kind == "S":  # what stands behind the end of a text is not copied
+                changed = np.ones(len(taken), dtype=np.bool_)
             column = carried.columns[variable.name].released(
                 release.rows, changed, release.cells[variable.name], _TAGS
             )

@@ -64,11 +64,15 @@ class TableRelease:
         Lexemes of the released variables, in the order in which they are written.
     rows : ndarray of intp, shape (len(cells),)
         The position in the original of each record.
+    masked : frozenset of str
+        Variables that were masked: how a cell of these was stored or spelled in the original must not tell whether
+        its value is the respondent's own.
     """
 
     original: Table
     cells: pa.Table
     rows: NDArray[np.intp]
+    masked: frozenset[str] = frozenset()
     _changed: dict[str, NDArray[np.bool_]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -78,7 +82,12 @@ class TableRelease:
         return tuple(variable for variable in self.original.variables if variable.name in released)
 
     def changed(self, name: str) -> NDArray[np.bool_]:
-        """Mask of the records in which a variable has another lexeme than the original, shape (len(cells),)."""
+        """Mask of the records in which the cell of a variable is written anew, shape (len(cells),).
+
+        Those are all of a masked variable, whatever its lexemes are; of another one, those with another lexeme.
+        """
+        if name in self.masked:
+            return np.ones(len(self.rows), dtype=np.bool_)
         if name not in self._changed:
             before = self.original.cells[name].take(pa.array(self.rows))
             self._changed[name] = _differ(before, self.cells[name])

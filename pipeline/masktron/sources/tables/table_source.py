@@ -209,7 +209,7 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        release = TableRelease(self.table, pa.table(cells), rows)
+        release = TableRelease(self.table, pa.table(cells), rows, frozenset(replacements))
         if self._written is None:
             self.format.write(target, release)
         else:

@@ -18,7 +18,13 @@ from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.cell_texts import cells_of
 from masktron.sources.tables.separated.content import content_of
 from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
-from masktron.sources.tables.separated.csv_notes import notes_of, only_numbers, refuse_a_record, refuse_ambiguous
+from masktron.sources.tables.separated.csv_notes import (
+    notes_of,
+    only_numbers,
+    refuse_a_record,
+    refuse_ambiguous,
+    refuse_decimal_comma,
+)
 from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_new
@@ -70,6 +76,7 @@ class CsvFormat(TableFormat):
         if len(table) != outline.records:
             raise DocumentError("two readers count different numbers of records", where=where)
         refuse_a_record(table, outline, where)
+        refuse_decimal_comma(table, outline, where, said="decimal" in options)
         notes = tuple(notes_of(table, outline))
         groups: frozenset[str] = frozenset()
         if dialect.own_numbers:

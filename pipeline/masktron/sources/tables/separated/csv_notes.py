@@ -68,6 +68,37 @@ def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
             )
 
 
+def refuse_decimal_comma(table: pa.Table, outline: CsvOutline, where: str, *, said: bool) -> None:
+    """Refuse columns of numbers with a comma where nobody says what the comma is: rules would see texts.
+
+    Parameters
+    ----------
+    said : bool
+        Whether the user says what the decimal point is.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if said or outline.dialect.delimiter == "," or outline.dialect.grouping:
+        return
+    null = ["", *outline.dialect.null]
+    for name, column in zip(table.column_names, outline.columns, strict=True):
+        there = pc.unique(table[name]).drop_null()
+        there = there.filter(pc.invert(pc.is_in(there, value_set=pa.array(null, type=pa.string()))))
+        commas = pc.match_substring_regex(there, _COMMA)
+        if (
+            pc.any(commas).as_py()
+            and pc.all(pc.or_(commas, pc.match_substring_regex(there, r"^[+-]?[0-9]+$"))).as_py()
+        ):
+            raise DocumentError(
+                f"all values of column {column!r} are numbers, some with a comma",
+                where=where,
+                hint="if the comma is their decimal point, say --format-option decimal=comma; if they are texts, "
+                "decimal=point",
+            )
+
+
 def notes_of(table: pa.Table, outline: CsvOutline) -> Iterator[str]:
     """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
     dialect = outline.dialect
