@@ -80,10 +80,10 @@ MEANT: dict[str, tuple[bytes, dict[str, str], list[str], Cells]] = {
     "plain": (b"A,B\n1,x\n2,\n", {}, ["A", "B"], [["1", "x"], ["2", None]]),
     "lexemes": (b"A,B\n007,1.50\n1e3,x \n", {}, ["A", "B"], [["007", "1.50"], ["1e3", "x "]]),
     "quotes": (b'"A",B\n"1",""\n"a ""b""",\'\n', {}, ["A", "B"], [["1", None], ['a "b"', "'"]]),
-    "semicolons and a decimal comma": (b"A;B\n1,5;2\n", {}, ["A", "B"], [["1,5", "2"]]),
+    "semicolons and a decimal comma": (b"A;B\n1,5;2\n", {"decimal": "point"}, ["A", "B"], [["1,5", "2"]]),
     "a comma in a name": (b"Income, net;Age\n5;2\n", {}, ["Income, net", "Age"], [["5", "2"]]),
     "bars": (b"A|B\n1|2\n", {}, ["A", "B"], [["1", "2"]]),
-    "tabs": (b"A\tB\n1,2\t2\n", {}, ["A", "B"], [["1,2", "2"]]),
+    "tabs": (b"A\tB\nx,2\t2\n", {}, ["A", "B"], [["x,2", "2"]]),
     "blanks": (b"A B\n1 x\n", {"delimiter": "space"}, ["A", "B"], [["1", "x"]]),
     "CRLF": (b'A,B\r\n1,"x\ny"\r\n2,z\r\n', {}, ["A", "B"], [["1", "x\ny"], ["2", "z"]]),
     "CR": (b'A,B\r"1\r",2\r3,4', {}, ["A", "B"], [["1\r", "2"], ["3", "4"]]),
@@ -143,9 +143,9 @@ def test_packed_files_are_written_packed_and_unchanged_ones_byte_for_byte(packed
         )
     content = pack(b"A,B\n1,2\n") + pack(b"3,4\n")
     path = tmp_path / f"t.tsv.{packed}"
-    path.write_bytes(pack(b"A\tB\n1,1\t2\n"))
+    path.write_bytes(pack(b"A\tB\nx,1\t2\n"))
     table, found = both(path)
-    assert found == [["1,1", "2"]]
+    assert found == [["x,1", "2"]]
     path = tmp_path / f"t.csv.{packed}"
     path.write_bytes(content)
     table, found = both(path)
@@ -347,9 +347,9 @@ def test_a_name_that_stands_for_another_delimiter_is_refused(
 
 
 def test_a_name_decides_where_several_delimiters_would_do(tmp_path: Path) -> None:
-    for suffix, cells in ((".tsv", ["1,2", "3"]), (".psv", None)):
+    for suffix, cells in ((".tsv", ["x,2", "3"]), (".psv", None)):
         path = tmp_path / f"t{suffix}"
-        path.write_bytes(b"A,B\tC\n1,2\t3\n")
+        path.write_bytes(b"A,B\tC\nx,2\t3\n")
         if cells is None:
             with pytest.raises(DocumentError):
                 CSV.read(path, {})
@@ -370,6 +370,29 @@ def test_an_output_is_named_like_its_original(data: str, out: str, tmp_path: Pat
     assert set(tmp_path.iterdir()) == before
 
 
+def test_numbers_with_a_comma_want_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"A;B\n-1,5;x\n;y\n2;z\n")
+    with pytest.raises(DocumentError, match="all values of column 'A' are numbers, some with a comma") as caught:
+        CSV.read(path, {})
+    assert "decimal=comma" in caught.value.hint
+    for said, cell in (("comma", "-1.5"), ("point", "-1,5")):
+        assert both(path, {"decimal": said})[1][0] == [cell, "x"]
+
+
+def test_quotes_do_not_tell_whose_value_a_cell_holds(tmp_path: Path, run: Runner) -> None:
+    """All cells of a masked column are spelled alike, own values among them."""
+    path, out = tmp_path / "d.csv", tmp_path / "m.csv"
+    rows = "".join(f'"{i}","{30 + i % 7}"\n' for i in range(40))
+    path.write_text(f'"Id","Age"\n{rows}')
+    rules = write_rules(tmp_path / "r.sch", "Age > 0")
+    done = run("mask", path, "-r", rules, "-o", out, "--role", "Id=key", "--numeric", "Age", "-k", "3")
+    assert done.code == 0, done.err
+    ages = [line.split(",")[1] for line in out.read_text().splitlines()[1:]]
+    assert len({age.startswith('"') for age in ages}) == 1
+    assert len(ages) == 40
+
+
 # what is noted
 
 
@@ -379,7 +402,7 @@ def test_an_output_is_named_like_its_original(data: str, out: str, tmp_path: Pat
         (b"A,B\n1,NA\n2,3\n.,x\n", {}, ["column 'A' has '.'", "null=.", "column 'B' has 'NA'", "null=NA"]),
         (b"A,B\n1,NA\n2,3\n", {"null": "NA"}, []),
         (b"A,B\nx,NA\ny,z\n", {}, []),
-        (b"A;B\n1,5;x\n", {}, ["column 'A' has numbers with a comma", "decimal=comma"]),
+        (b"A;B\n1,5;x\ny;z\n", {}, ["column 'A' has numbers with a comma", "decimal=comma"]),
         (b"A;B\n1,5;x\n", {"decimal": ","}, []),
     ],
 )

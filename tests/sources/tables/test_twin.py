@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runner import Runner, numbers, write_rules
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, UsageError
 from masktron.jobs.job import context_names
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
@@ -52,6 +52,19 @@ def test_the_user_has_the_last_word_on_the_record() -> None:
     assert twin_names(set(), "Person", contexts).record == "Person"
     assert twin_names(set(), "Other", contexts) == TwinNames(record="Other")
     assert twin_names(set(), "{urn:x}Other", contexts) == TwinNames(record="Other", space="urn:x")
+
+
+def test_two_names_for_records_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.sch"
+    for context, test in (
+        ("Id", "not(. = ../preceding-sibling::Person/Id)"),
+        ("Person", "preceding-sibling::Person"),
+    ):
+        path.write_text(SCHEMA.format(context=context, test=test, ns=""))
+        assert twin_names({"Id"}, None, context_names(read_rules(path))).record == "Person"
+    path.write_text(SCHEMA.format(context="Record", test="not(Id = preceding-sibling::Row/Id)", ns=""))
+    with pytest.raises(UsageError, match="a record 'Record', and the records beside it 'Row'"):
+        twin_names({"Id"}, None, context_names(read_rules(path)))
 
 
 def context_names_of(names: list[str]):
