@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runner import Runner
+from masktron.config import ReadOptions
 from masktron.errors import UsageError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
@@ -63,6 +64,9 @@ def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"A": [1]}), tmp_path / "d.parquet")
     with pytest.raises(UsageError, match=r"'d\.dat' does not say its format"):
         run_convert(tmp_path / "d.parquet", tmp_path / "d.dat")
+    for name, said in (("d.csv", "csv has no option 'delimeter'"), ("d.xml", "XML has no options")):
+        with pytest.raises(UsageError, match=said):
+            run_convert(tmp_path / "d.parquet", tmp_path / name, writing=ReadOptions(options={"delimeter": ";"}))
     with pytest.raises(UsageError, match="would overwrite the data"):
         run_convert(tmp_path / "d.parquet", tmp_path / "d.parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.parquet", "n.xml"]

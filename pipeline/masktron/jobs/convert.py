@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, ReadOptions
@@ -11,7 +10,7 @@ from masktron.files import refuse_outputs
 from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
 from masktron.sources.known_formats import XML, format_of_name, table_format
-from masktron.sources.opening import format_of, open_source
+from masktron.sources.opening import format_of, open_source, require_options
 from masktron.write.atomic import atomic_path, blamed
 
 
@@ -54,6 +53,7 @@ def run_convert(
             f"{out.name!r} does not say its format", where=str(out), hint="name it in --to, or end it with .csv"
         )
     target = format_of(out, writing)
+    require_options(out, target, writing.options)
     refuse_outputs({"the output": out}, {"the data": data})
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
@@ -74,7 +74,7 @@ def run_convert(
                 losses += made.losses(table)
         progress("comparing both files", 0)
         if len(table):
-            how = ReadOptions(writing.record, target, _understood(target, writing.options))
+            how = ReadOptions(writing.record, target, writing.options)
             again = table_of_source(open_source(temporary, reading=how, progress=progress))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
@@ -95,9 +95,3 @@ def run_convert(
         columns=columns,
         losses=tuple(losses),
     )
-
-
-def _understood(target: str, options: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the options of a format that reading knows, too."""
-    known = () if target == XML else table_format(target).options
-    return {name: value for name, value in options.items() if name in known}

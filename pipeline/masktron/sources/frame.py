@@ -19,13 +19,12 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.lexical import NOT_IN_XML
 
 _PLAIN_DIGITS = 40
 """Numbers that need more characters than this without an exponent are written with one."""
 _ROWS = 1 << 14
 """Rows that are texts in memory at once."""
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML 1.0 document can hold."""
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]")
 _IN_ATTRIBUTES = {'"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 _IN_ELEMENTS = {"\r": "&#13;"}
@@ -156,7 +155,7 @@ def lexemes_of(column: pd.Series[Any]) -> NDArray[np.object_]:
         found = _lexemes(column)
     except (TypeError, ValueError) as problem:
         why = str(problem)
-    if any(lexeme is not None and _FORBIDDEN.search(lexeme) for lexeme in pd.unique(found)):
+    if any(lexeme is not None and NOT_IN_XML.search(lexeme) for lexeme in pd.unique(found)):
         why = "XML has no control characters and no surrogates"
     if why:
         what = f"column {column.name!r} holds a value that cannot be written: {why}"

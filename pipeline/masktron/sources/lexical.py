@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 XML_SPACE = " \t\r\n"
 """White space in XML; Python's ``str.strip()`` without it removes more."""
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML 1.0 document can hold."""
 
 INTEGER_TYPES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
     {

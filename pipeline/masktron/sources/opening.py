@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
@@ -31,6 +32,36 @@ def format_of(path: Path, reading: ReadOptions) -> str:
             f"there is no format {name!r} of microdata", where=str(path), hint=did_you_mean(name, format_names())
         )
     return name
+
+
+def require_options(path: Path, name: str, options: Collection[str]) -> None:
+    """Refuse an option that a format does not have.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    name : str
+        Of the format.
+    options : collection of str
+        Names.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not options:
+        return
+    if name == XML:
+        raise UsageError("XML has no options of a format", where=str(path), hint="leave them out")
+    known = table_format(name).options
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"{name} has no option {option!r}",
+                where=str(path),
+                hint=did_you_mean(option, known) or f"it has {', '.join(known) or 'none'}",
+            )
 
 
 def open_source(
@@ -69,20 +100,16 @@ def _opened(
     path: Path, reading: ReadOptions, contexts: ContextNames, progress: Progress | None, judge: EarlyReader | None
 ) -> Source:
     name = format_of(path, reading)
+    require_options(path, name, reading.options)
     if name == XML:
-        if reading.options:
-            raise UsageError("XML has no options of a format", where=str(path), hint="leave --format-option out")
         return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
     from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow
 
-    made = table_format(name)
-    for option in reading.options:
-        if option not in made.options:
-            raise UsageError(
-                f"{name} has no option {option!r}",
-                where=str(path),
-                hint=did_you_mean(option, made.options) or f"it has {', '.join(made.options) or 'none'}",
-            )
     return TableSource(
-        path, made, options=reading.options, record=reading.record, contexts=contexts, progress=progress
+        path,
+        table_format(name),
+        options=reading.options,
+        record=reading.record,
+        contexts=contexts,
+        progress=progress,
     )

@@ -6,7 +6,6 @@ record and the elements are called, the rules say where they say it: `twin_names
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.lexical import NOT_IN_XML
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.table_format import SecondReading
@@ -22,8 +22,6 @@ ROOT, RECORD = "Data", "Record"
 FIRST_LINE = 2
 """Line of the document in which the first record stands; each has a line of its own."""
 _IN_ELEMENTS = {"\r": "&#13;", "\n": "&#10;"}
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML 1.0 document can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +41,6 @@ class TwinNames:
     above: tuple[str, ...] = (ROOT,)
     record: str = RECORD
     space: str = ""
-
-    def path(self) -> str:
-        """Return the path of a record as a user writes it."""
-        return "".join(f"/{name}" for name in (*self.above, self.record))
 
 
 def twin_names(columns: Collection[str], record: str | None, contexts: ContextNames) -> TwinNames:
@@ -135,7 +129,7 @@ def _record(name: str, tags: Sequence[str], row: Sequence[str | None], number: i
     for tag, lexeme in zip(tags, row, strict=True):
         if lexeme is None:
             continue
-        if _FORBIDDEN.search(lexeme):
+        if NOT_IN_XML.search(lexeme):
             raise DocumentError(
                 f"column {tag!r} of record {number} holds a control character or a surrogate, which no XML document "
                 "and no rule can hold",
