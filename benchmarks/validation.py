@@ -37,6 +37,12 @@ class Row:
     met: bool | None = None
 
 
+def records_in(said: str) -> int | None:
+    """Return the number of records that ``masktron validate`` says that it has read."""
+    found = re.search(r": ([\d,]+) records, ", said)
+    return None if found is None else int(found[1].replace(",", ""))
+
+
 class Bench:
     """The rows of a run."""
 
@@ -66,7 +72,7 @@ class Bench:
         said = out.read_text(encoding="utf-8")
         shown = re.findall(r"(?m)^(ec-\S+) +\S+ +[\d,]+ +([\d,]+) ", said)
         failures = {name: int(failed.replace(",", "")) for name, failed in shown}
-        if len(failures) < 5 or f": {copies * RECORDS:,} records," not in said:
+        if len(failures) < 5 or records_in(said) != copies * RECORDS:
             raise AssertionError(f"not {copies * RECORDS} records and all rules: {said}")
         self.expect(failures, copies)
         return measured
@@ -116,8 +122,8 @@ class Bench:
         rules = HERE.parent / "rules" / "census_edit_paper.sch"
         measured = process([*MASKTRON, "validate", path, "--rules", rules], out)
         said = " ".join(out.read_text(encoding="utf-8").split())
-        alone = re.search(r"ec-nlc: libxml2 alone refuses ([\d,]+) records", said)
-        if f": {self.n:,} records, valid" not in said.replace(f" {self.n} ", f" {self.n:,} ") or alone is None:
+        alone = re.search(r"ec-nlc: libxml2 by itself refuses ([\d,]+) records", said)
+        if alone is None or " records, valid " not in said or records_in(said) != self.n:
             raise AssertionError(said)
         ratio = measured.seconds / budget
         self.add(

@@ -307,6 +307,7 @@ def test_importing_masktron_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("alone", parts([False, True], 1))
 def test_a_user_may_check_types_strictly(tmp_path: Path, alone: bool) -> None:
     """By what `make types` has found of masktron, and from nothing."""

@@ -30,8 +30,6 @@ ORDER_COUNTS = frozenset(
         "sequential",
     }
 )
-
-
 """Methods that mask the records of the check's array in another way when they come in another order."""
 
 
@@ -47,15 +45,23 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 FEWER: dict[str, dict[str, int]] = (
     {} if FULL else {"latent_class": {"most": 2, "starts": 1}, "model_hybrid": {"most": 2}}
 )
-"""Parameters of the methods that try many mixtures: what scikit-learn asks does not depend on how many."""
+"""Parameters of the methods that try many mixtures, where it does not matter how many."""
+SLOW = frozenset({"camp_crest", "crest", "fuzzy", "hierarchical", "latent_class", "model_hybrid"})
+"""Methods that take most of the time of scikit-learn's checks."""
 
 
-def instances() -> list[Any]:
-    return [kind(**FEWER.get(kind.name, {})) for kind in estimators.ALL]
-
-
-@parametrize_with_checks(instances(), expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [kind() for kind in estimators.ALL if kind.name not in SLOW], expected_failed_checks=expected_failures
+)
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.full
+@parametrize_with_checks(
+    [kind() for kind in estimators.ALL if kind.name in SLOW], expected_failed_checks=expected_failures
+)
+def test_scikit_learns_checks_of_slow_methods(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

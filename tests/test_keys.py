@@ -81,6 +81,7 @@ def test_streams_of_anything_else_are_others(other: np.random.Generator) -> None
     assert abs(np.corrcoef(own, other.normal(size=2000))[0, 1]) < 4 / np.sqrt(2000)
 
 
+@pytest.mark.full
 def test_two_releases_have_unrelated_noise_and_are_averaged(tmp_path: Path) -> None:
     """Keys, another share of noise, another rule: r is that of chance; two averaged have half the noise."""
     survey(tmp_path, 400)

@@ -204,6 +204,7 @@ def test_a_field_may_change_its_kind_by_option_only_where_it_is_said() -> None:
     assert masktron.Config().kind_of("A") is None
 
 
+@pytest.mark.full
 @examples(8, full=25)
 @given(data=st.data())
 def test_mixed_blocks_keep_their_combinations(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import Runner, numbers, write_data, write_rules
+from examples import parts
 from masktron.stopping import stoppable
 from masktron.write.atomic import atomic_path
 from other_processes import ends
@@ -129,7 +130,7 @@ def test_while_another_process_computes(tmp_path: Path) -> None:
         os.kill(int(member), 0)
 
 
-@pytest.mark.parametrize("whom", ["all", "first"])
+@pytest.mark.parametrize("whom", parts(["first", "all"], 1))
 @pytest.mark.parametrize(("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 def test_where_python_hears_no_signal(tmp_path: Path, number: signal.Signals, says: str, whom: str) -> None:
     begun = time.monotonic()

@@ -408,7 +408,7 @@ def test_declaration_is_as_in_the_table(case: Case, aggregator: Aggregator) -> N
 
 
 @pytest.mark.parametrize(("case", "aggregator"), [p for p in PAIRS if claimed(*p) and p[1] in AUTOMATIC], ids=name_of)
-@examples(2, full=12)
+@examples(1, full=12)
 @given(drawn=st.lists(st.tuples(INDEX, st.lists(MEMBER, min_size=1, max_size=7)), min_size=1, max_size=8))
 def test_what_is_claimed_holds(
     case: Case, aggregator: Aggregator, drawn: list[tuple[int, list[tuple[int, int]]]]
@@ -429,7 +429,7 @@ def test_what_an_aggregator_claims_holds_in_some_groups(aggregator: Aggregator) 
     claims = [case for case in CASES if claimed(case, aggregator)]
     assert len(claims) > 20
     for case in claims:
-        fail_if_broken(case, aggregator, 100)
+        fail_if_broken(case, aggregator, 40)
 
 
 @pytest.mark.full

@@ -318,6 +318,7 @@ tolerances = st.tuples(
 ).map(lambda p: f"abs({p[0]} + 0) {p[1]} {p[2]}")
 
 
+@pytest.mark.full
 @examples(10, full=300)
 @given(st.one_of(tolerances, tolerances.map(lambda test: f"not({test})"), combined(tolerances)), clean_records)
 def test_the_form_of_a_tolerance_on_products_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:

@@ -16,6 +16,7 @@ _LONGEST = {"validate": 2.5, "validate 1.0": 2.5, "mask": 14.0, "check": 5.0, "e
 """Seconds within which a signal comes: what the commands take, about."""
 
 
+@pytest.mark.full
 def test_six_signals_at_random_times(tmp_path: Path) -> None:
     ended = signalled(tmp_path, 6, 7, dict.fromkeys(_LONGEST, 1.5), ("mask", "validate", "check"))
     assert [one for one in ended if one.problem] == []

@@ -152,6 +152,7 @@ def test_the_engine_of_a_thread_ends_with_it() -> None:
     assert ends(found[0])
 
 
+@pytest.mark.full
 def test_the_run_names_the_rule_and_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows: list[dict[str, object]] = [{"A": "aaa", "B": i} for i in range(50)]
     rows[37]["A"] = LONG

@@ -173,7 +173,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", parts(ODD, 2))
 def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) -> None:
     text, records = ODD[name]
     path, layout = written(tmp_path, text)
@@ -205,6 +205,7 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     assert sorted(again) == sorted(ENGINES)  # Saxon is asked in a thread of its own
 
 
+@pytest.mark.full
 def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
     path, layout = written(tmp_path)
     said: dict[EngineChoice | None, list[int]] = {}

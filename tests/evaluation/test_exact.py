@@ -289,6 +289,7 @@ def test_findings_are_capped_and_counts_are_not(tmp_path: Path) -> None:
     assert seen == [4, 8, 12, 16, 20, 24, 28, 30]
 
 
+@pytest.mark.full
 def test_true_lines_beyond_what_libxml2_counts(tmp_path: Path) -> None:
     path = tmp_path / "data.xml"
     path.write_text("<Data>" + "\n<Record><V1>1</V1>\n<V2>2</V2></Record>" * 40_000 + "</Data>")

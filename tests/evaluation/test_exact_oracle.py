@@ -194,6 +194,7 @@ def test_engines_agree_with_the_definition(tmp_path_factory: pytest.TempPathFact
     assert answers_of(folder, case, "saxon") == expected
 
 
+@pytest.mark.full
 @settings(max_examples=40)
 @given(CASES)
 def test_a_batch_of_all_records_gives_the_verdicts_of_the_file(

@@ -196,6 +196,7 @@ def census(folder: Path) -> Path:
     return data(folder, *records)
 
 
+@pytest.mark.full
 def test_census_takes_seconds(tmp_path: Path) -> None:
     path = census(tmp_path)
     book = rulebook(tmp_path, asserts(*FIGURES))

@@ -135,7 +135,7 @@ def compare(
 
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("rows", [plain_rows, odd_rows], ids=["plain", "odd"])
-@examples(2, full=8)
+@examples(1, full=8)
 @given(data=st.data())
 def test_all_forms_say_what_the_whole_document_says(
     version: XPathVersion, rows: st.SearchStrategy[list[Row]], data: st.DataObject
@@ -197,7 +197,7 @@ def test_rules_at_the_root(version: XPathVersion, context: str, data: list[Row])
 
 
 @pytest.mark.parametrize("version", BOTH)
-@settings(max_examples=2)
+@examples(1, full=2)
 @given(data=plain_rows)
 def test_variables_fields_and_first_matches(version: XPathVersion, data: list[Row]) -> None:
     for shared, own, test in LETS:

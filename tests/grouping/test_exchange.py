@@ -101,6 +101,7 @@ def exchange_case(seed: int) -> tuple[np.ndarray, np.ndarray, int, Disjuncts]:
     return points, codes_of(np.append(labels, -1)[:, None])[:-1] - 1, k, Disjuncts.of(n, rules, bounds)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("repair", [True, False])
 @pytest.mark.parametrize("seeds", parts([range(40), range(40, 400)], 1))
 def test_compiled_code_does_the_same(seeds: range, repair: bool) -> None:

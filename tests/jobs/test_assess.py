@@ -625,6 +625,7 @@ def stricter(figure: Any, value: float) -> float:
     return value - max(value, 1e-9) / 1e3 if figure.better == "lower" else value + 0.5
 
 
+@pytest.mark.full
 def test_mask_and_check_take_limits_on_all_figures_together(survey: Survey, limited: Limited) -> None:
     found = survey.assess()
     values = {figure.name: found[figure.name] for figure in WITHOUT_A_CLASS}

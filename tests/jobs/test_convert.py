@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runner import Runner
+from examples import parts
 from masktron.config import ReadOptions
 from masktron.errors import UsageError
 from masktron.jobs.convert import run_convert
@@ -39,7 +40,7 @@ def test_there_and_back_every_value_is_the_same(suffix: str, tmp_path: Path) -> 
     assert lexemes(back) == lexemes(table) == lexemes(data)
 
 
-@pytest.mark.parametrize("sample", ["household", "business"])
+@pytest.mark.parametrize("sample", parts(["household", "business"], 1))
 def test_a_sample_obeys_its_rules_in_another_format(
     sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

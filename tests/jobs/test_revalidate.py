@@ -442,6 +442,7 @@ def test_pyschematron_judges_all_records_where_it_is_asked_to(
         assert [one.records for one in done.engines] == [40, 40, judged]
 
 
+@pytest.mark.full
 def test_another_question_than_was_put_is_put_anew(
     tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

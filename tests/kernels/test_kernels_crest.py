@@ -57,6 +57,7 @@ def both_agree(seeds: range) -> None:
         assert sizes.min() >= k
 
 
+@pytest.mark.full
 def test_compiled_code_grows_and_cuts_as_the_plain_twin() -> None:
     both_agree(range(40))
 

@@ -136,6 +136,7 @@ def package_of(folder: Path, constant: int) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_kernel_is_compiled_anew_where_another_module_changed_from_which_it_takes_code(tmp_path: Path) -> None:
     """numba compares the file of the function alone."""
     package = tmp_path / "package"

@@ -83,6 +83,7 @@ def test_values_within_the_threshold_are_told_from_draws_that_were_the_same(tmp_
     assert result.as_dict()["draw"]["unmoved"] == sum(same)
 
 
+@pytest.mark.full
 def test_who_gets_his_own_back_since_the_rules_say_so_is_told_apart(tmp_path: Path) -> None:
     generator = np.random.default_rng(2)
     rows: Rows = [

@@ -90,6 +90,7 @@ def fully_synthetic(generator: np.random.Generator, m: int, runs: int) -> tuple[
     return adjusted, lengths
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("m", [5, 20])
 def test_how_often_a_variance_is_adjusted_is_what_is_said(m: int) -> None:
     runs = 1500

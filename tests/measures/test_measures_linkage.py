@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from examples import FULL, examples
+from examples import FULL, examples, parts
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
 from masktron.kernels import linkage as kernel
@@ -108,7 +108,7 @@ def test_the_tree_and_its_twin_give_the_same_credits(
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 40])
-@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3, 2.0])
+@pytest.mark.parametrize("noise", parts([0.02, 0.0, 0.3, 2.0], 1))
 def test_trees_of_several_levels_give_the_credits_of_all_pairs(d: int, noise: float) -> None:
     rng, n = np.random.default_rng(d), 2500 if FULL else 800
     known = rng.lognormal(size=(n, d))
@@ -133,6 +133,7 @@ def test_distances_in_which_single_precision_says_nothing() -> None:
     assert 0.2 < found.mean() < 0.8
 
 
+@pytest.mark.full
 def test_roundings_of_single_precision_add_up_over_many_dimensions() -> None:
     for value in np.random.default_rng(1).uniform(1, 2, 40).tolist():
         known = np.array([[value], [-value]]) * np.ones(300)

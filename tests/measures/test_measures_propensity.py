@@ -183,6 +183,7 @@ def test_cubes_alone_where_there_are_many_variables() -> None:
     assert counts == {7: 119, 8: 8 + 36 + 8}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("terms", BOTH)
 def test_two_random_halves_have_the_null_of_halves(terms: Terms) -> None:
     rng = np.random.default_rng(5)
@@ -196,6 +197,7 @@ def test_two_random_halves_have_the_null_of_halves(terms: Terms) -> None:
     assert np.mean(values) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("terms", BOTH)
 def test_resampled_synthetic_data_have_the_null_of_synthesis(terms: Terms) -> None:
     rng = np.random.default_rng(6)
@@ -204,6 +206,7 @@ def test_resampled_synthetic_data_have_the_null_of_synthesis(terms: Terms) -> No
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.full
 def test_the_tree_of_permuted_labels_has_the_null_of_halves() -> None:
     rng = np.random.default_rng(7)
     people = rng.gamma(2.0, size=(1000, 4))

@@ -134,6 +134,7 @@ def test_zero_but_for_rounding() -> None:
     assert math.isnan(skewed.covariances[0])
 
 
+@pytest.mark.full
 def test_constant_samples_of_a_variable_that_varies() -> None:
     """Whatever digits its unit has, it is constant there."""
     for value, n in itertools.product((0.1, 0.3, 0.7), (30, 60, 70, 110, 230)):

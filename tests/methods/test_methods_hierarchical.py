@@ -129,6 +129,7 @@ def test_a_release_is_the_same_however_many_there_are() -> None:
     assert all((a != b).any() for a, b in combinations(five, 2))
 
 
+@pytest.mark.full
 def test_the_mean_of_a_cluster_is_kept_in_expectation() -> None:
     values = incomes(7)
     found = np.stack([masked(values, seed, variables=(0,)) for seed in range(400)])

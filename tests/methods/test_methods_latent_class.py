@@ -71,6 +71,7 @@ def test_many_ugly_files() -> None:
         keeps_what_it_declares(seed)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("exact", [True, False])
 def test_what_relates_the_variables_stays(exact: bool) -> None:
     values = mixed()

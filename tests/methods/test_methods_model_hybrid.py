@@ -54,6 +54,7 @@ def test_diabetes_is_drawn_for_three_clusters(shared_data: Path) -> None:
     assert moments_differ(values, drawn.values) < 1e-12
 
 
+@pytest.mark.full
 def test_draws_follow_the_clusters_not_one_normal_distribution() -> None:
     generator = np.random.default_rng(1)
     values = np.where(generator.random((300, 1)) < 0.7, 0, 30) + generator.normal(size=(300, 2))
@@ -62,6 +63,7 @@ def test_draws_follow_the_clusters_not_one_normal_distribution() -> None:
     assert (np.round(drawn.values / 30) == np.round(values / 30)).all()
 
 
+@pytest.mark.full
 def test_plain_draws_do_not_have_the_moments() -> None:
     values = np.random.default_rng(0).normal(size=(300, 2))
     assert 1e-4 < moments_differ(values, masked(values, exact=False).values) < 0.5
@@ -96,6 +98,7 @@ def test_a_sample_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn.notes[-1] == "EM was started from the agglomeration of 100 records that were drawn"
 
 
+@pytest.mark.full
 def test_a_family_that_is_asked_for() -> None:
     values = np.random.default_rng(0).normal(size=(150, 2))
     assert "family EEI" in masked(values, family="EEI").notes[0]

@@ -60,6 +60,7 @@ def test_estimates_give_the_covariances_of_a_few_records_in_any_order() -> None:
         assert (error / unit[np.ix_(order, order)]).max() < 0.03
 
 
+@pytest.mark.full
 def test_posterior_of_means_and_variances() -> None:
     """Means of releases vary by 2 s^2 / n, half of it from the posterior, where s^2 grows by f / (f - 2)."""
     n, releases = 25, 4_000
@@ -74,6 +75,7 @@ def test_posterior_of_means_and_variances() -> None:
     assert plain.mean(axis=1).var() == pytest.approx(s2 / n, rel=0.08)
 
 
+@pytest.mark.full
 def test_coefficients_vary_as_their_posterior_says() -> None:
     """A slope of the release varies by the posterior, and by sampling as much again."""
     rng = np.random.default_rng(2)

@@ -23,6 +23,7 @@ def test_the_formula_of_the_paper() -> None:
     assert (masked != original).all()
 
 
+@pytest.mark.full
 def test_covariances_are_kept_in_expectation() -> None:
     original = related(15)
     unit = original.std(axis=0)

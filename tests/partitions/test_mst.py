@@ -100,6 +100,7 @@ def test_a_star_stays_whole_and_a_chain_does_not() -> None:
     assert groups_of(tree_partition(chain, 3)) == [(0, 1, 2), (3, 4, 5, 6), (7, 8, 9)]
 
 
+@pytest.mark.full
 def test_a_long_chain_is_cut_without_recursion() -> None:
     points = np.arange(30_000.0)[:, None]
     sizes = np.bincount(tree_partition(points, 7000))

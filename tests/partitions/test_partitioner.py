@@ -114,6 +114,7 @@ def test_what_a_cut_costs_is_measured_where_the_whole_is_affordable() -> None:
     assert cut.loss(float(np.square(points).sum())) == pytest.approx(100 * excess / 8000)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("d", [4, 8])
 def test_the_estimate_is_of_the_size_of_what_is_measured(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
     points = cloud(6000, d)
@@ -198,6 +199,7 @@ def test_small_files_never_load_the_compiler() -> None:
     assert done.stdout.split() == ["False", "False"]
 
 
+@pytest.mark.full
 def test_large_files_wait_for_what_they_need_alone(tmp_path: Path) -> None:
     code = (
         "from masktron.kernels import kept\n"

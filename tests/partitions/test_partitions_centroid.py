@@ -44,6 +44,7 @@ def groups(labels: NDArray[np.intp]) -> list[list[int]]:
     return sorted(np.flatnonzero(labels == label).tolist() for label in range(labels.max() + 1))
 
 
+@pytest.mark.full
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from(["small", "counts"]), st.integers(1, 6), st.integers(1, 3))
 def test_against_all_pairs(seed: int, stop: centroid.Stop, records: int, distinct: int) -> None:

@@ -386,6 +386,7 @@ def asked(tests: Sequence[str], folder: Path) -> Preflight:
     return preflight(classify(read_rules(write_rules(folder / "box.sch", *tests))))
 
 
+@pytest.mark.full
 @given(st.lists(rule, min_size=1, max_size=5))
 @examples(12, full=120)
 def test_what_is_found_is_true_of_every_record(tmp_path_factory: pytest.TempPathFactory, tests: list[str]) -> None:
@@ -415,6 +416,7 @@ def test_what_is_found_is_true_of_every_record(tmp_path_factory: pytest.TempPath
             assert not (limits.high_open and value == Fraction(limits.high or 0))
 
 
+@pytest.mark.full
 @given(st.lists(rule, min_size=1, max_size=4))
 @examples(12, full=120)
 def test_in_a_box_of_integers_everything_is_found(tmp_path_factory: pytest.TempPathFactory, tests: list[str]) -> None:

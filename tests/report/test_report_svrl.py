@@ -117,6 +117,7 @@ def _result(rulebook: object, failed: int) -> ValidateResult:
     return ValidateResult("d.xml", failed, failed, 0, rules, (), "engine", evaluation, rulebook)  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 def test_memory_does_not_grow_with_the_findings(tmp_path: Path) -> None:
     """10,000 findings of two rules in turn make 15 MB of SVRL; a small part of that is ever in memory."""
     rulebook = read_rules(write_rules(tmp_path / "r.sch", "A", "B"))

@@ -35,6 +35,7 @@ def test_regressions_against_least_squares() -> None:
     assert points[-1] == pytest.approx(1 - rest[0] / ((values[:, 4] - values[:, 4].mean()) ** 2).sum(), rel=1e-9)
 
 
+@pytest.mark.full
 def test_the_section_of_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hierarchical, "SAMPLES", 3)
     made = hierarchical.section(Path(), Path())

@@ -29,6 +29,7 @@ def test_tables_are_complete(printed: Printed) -> None:
     assert {len(column) for column in (*printed.ms.values(), *printed.hybrid.values())} == {len(STATISTICS)}
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("by_mdav")
 def test_ms_is_as_printed_and_r_microhybrid_on_eia(shared_data: Path) -> None:
     one = measured(shared_data, EIA)
@@ -42,6 +43,7 @@ def test_ms_is_as_printed_and_r_microhybrid_on_eia(shared_data: Path) -> None:
     assert "| none (0.0231) |" in text([one])
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("by_mdav")
 def test_r_microhybrid_is_closer_on_census(shared_data: Path) -> None:
     one = measured(shared_data, CENSUS)

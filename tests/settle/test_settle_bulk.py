@@ -167,7 +167,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("search", CASES, ids=range(len(CASES)))
-@examples(3, full=12)
+@examples(1, full=12)
 @given(st.lists(st.tuples(*[st.floats(-60, 60).map(lambda x: round(x, 4) + 0.0000317)] * 3), min_size=1, max_size=6))
 def test_candidates_are_those_of_the_search_of_one_group(
     search: Search, targets: list[tuple[float, float, float]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,6 +96,7 @@ def test_sums_of_multiples_are_multiples_of_the_common_measure(numbers: list[Fra
     assert total == 0 if unit == 0 else (total / unit).denominator == 1
 
 
+@pytest.mark.full
 @examples(25, full=100)
 @given(st.lists(st.integers(1, 12).map(Fraction), min_size=1, max_size=3))
 def test_the_common_measure_is_a_sum_of_multiples(numbers: list[Fraction]) -> None:

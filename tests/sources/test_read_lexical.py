@@ -37,6 +37,7 @@ def _random_lexeme(rng: random.Random) -> str:
     return text + rng.choice(["", "", "", "", " ", "\n ", "x", " 1", "\u00a0"])
 
 
+@pytest.mark.full
 def test_libxml2_number_is_libxml2_on_many_lexemes():
     number, element, rng = etree.XPath("number(.)"), etree.Element("a"), random.Random(20)
     for _ in range(100_000 if FULL else 20_000):

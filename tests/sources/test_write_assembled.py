@@ -93,6 +93,7 @@ def test_any_flat_file_is_written_as_libxml2_writes_it(folder, file, data, rows)
     assert compare(folder, source, data, rows=rows)[0] == (file.default != "u")
 
 
+@pytest.mark.full
 @settings(max_examples=60)
 @given(file=flat_files(), data=st.data())
 def test_where_a_namespace_has_two_prefixes_libxml2_writes_all(folder, file, data):

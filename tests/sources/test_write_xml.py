@@ -276,6 +276,7 @@ def test_no_records(source):
     assert _write(source) == (source, 0)
 
 
+@pytest.mark.full
 def test_records_across_chunks_and_blocks():
     rows = [(str(i), None, "x" * (i % 50), str(i), None, "y" if i % 7 else None) for i in range(12_000)]
     rows[0] = ("0", "w", "a", "b", "c", "d")

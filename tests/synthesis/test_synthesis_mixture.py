@@ -162,6 +162,7 @@ def test_points_that_repeat_give_a_floor_and_no_error() -> None:
     assert np.linalg.eigvalsh(found.components.covariances).min() == pytest.approx(FLOOR)
 
 
+@pytest.mark.full
 def test_bic_finds_families_and_numbers() -> None:
     generator = np.random.default_rng(3)
     centres = np.array([[0, 0], [12, 0], [0, 12]])[generator.integers(0, 3, 300)]

@@ -35,6 +35,7 @@ def test_the_groups_do_not_mix() -> None:
     assert (drawn[40:] > 500).all()
 
 
+@pytest.mark.full
 def test_plain_draws_have_the_moments_in_expectation() -> None:
     values = generator().normal(size=(12, 2)) @ np.array([[3.0, 1.0], [0.0, 2.0]]) + 50
     labels = np.zeros(12, dtype=np.intp)

@@ -46,6 +46,7 @@ def test_generated_cases_agree(seeds: range) -> None:
     assert not summary.unrecorded, summary.text(with_table=False)
 
 
+@pytest.mark.full
 def test_a_run_that_is_cut_goes_on_from_its_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = Log(tmp_path / "log", "this code")
     done: list[int] = []
@@ -126,6 +127,7 @@ def _careless(files: Files) -> Answer:
     return answer
 
 
+@pytest.mark.full
 def test_a_fault_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def tiers(version: str) -> Mapping[str, Tier]:
         return {"tier2": _careless}

@@ -222,6 +222,7 @@ def test_rules_that_cannot_hold_together_are_named(tmp_path: Path) -> None:
 # limits
 
 
+@pytest.mark.full
 def test_many_contexts_of_a_group_are_judged_in_bounded_time(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     caps = generator.choice(10**6, size=1200, replace=False) + 1

@@ -54,6 +54,7 @@ def compared(rows: Sequence[tuple[Part, ...]], seeds: Sequence[int], jobs: int) 
     return figures
 
 
+@pytest.mark.full
 def test_each_part_is_worth_something() -> None:
     rows = compared(FEW, SEEDS, jobs=1)
     assert rows[()].broken == rows["strata",].broken == 0

@@ -99,6 +99,7 @@ def test_census_with_the_rules_of_the_paper(converted: Path, tmp_path: Path, k: 
         assert product.information_loss == pytest.approx(DERIVED[k], rel=0.01)
 
 
+@pytest.mark.full
 def test_census_with_as_many_records_as_k(converted: Path, tmp_path: Path) -> None:
     data, rules = converted / "microdata.xml", RULES / "census_edit_paper.sch"
     result = masktron.mask(data, rules, tmp_path / "masked.xml", k=1080, order="keep")
@@ -108,6 +109,7 @@ def test_census_with_as_many_records_as_k(converted: Path, tmp_path: Path) -> No
         masktron.mask(data, rules, tmp_path / "more.xml", k=1081, manifest=tmp_path / "more.json")
 
 
+@pytest.mark.full
 def test_census_with_the_domain_rule_of_the_paper(converted: Path, tmp_path: Path) -> None:
     data, rules, out = converted / "microdata.xml", RULES / "census_edit_paper_domain.sch", tmp_path / "masked.xml"
     result = masktron.mask(data, rules, out, k=5, order="keep")
@@ -150,6 +152,7 @@ def chained(converted: Path) -> Path:
     return converted / "chained.xml"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("k", [5, *(pytest.param(k, marks=pytest.mark.full) for k in (3, 10))])
 @pytest.mark.parametrize("binding", ["", pytest.param("xslt2", marks=pytest.mark.full)])
 def test_census_with_a_product_that_feeds_a_sum(chained: Path, tmp_path: Path, k: int, binding: str) -> None:
@@ -162,6 +165,7 @@ def test_census_with_a_product_that_feeds_a_sum(chained: Path, tmp_path: Path, k
     assert one.exits["medoid"] == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "tests",
     [
@@ -198,6 +202,7 @@ def test_eia_counts(shared_data: Path, converted: Path, book: str, tolerance: in
     assert [rule.failed for rule in result.rules] == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("k", [5, pytest.param(3, marks=pytest.mark.full), pytest.param(10, marks=pytest.mark.full)])
 def test_eia(converted: Path, tmp_path: Path, k: int) -> None:
     data, rules, out = converted / "eia.xml", RULES / "eia.sch", tmp_path / "masked.xml"
@@ -275,6 +280,7 @@ def bare_rules(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]
     yield write_rules(tmp_path / "bare.sch", *tests, binding=request.param)
 
 
+@pytest.mark.full
 def test_rules_without_number_calls(converted: Path, tmp_path: Path, bare_rules: Path) -> None:
     data = converted / "microdata.xml"
     result = masktron.validate(data, bare_rules)

@@ -36,6 +36,7 @@ def counts(path: Path, config: Config) -> list[tuple[str, int, int]]:
     return [(rule.id, rule.fired, rule.failed) for rule in result.rules]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", parts(list(FORMATS), 1))
 def test_rules_values_and_figures_are_those_of_the_xml_twin(household: Household, tmp_path: Path, name: str) -> None:
     xml, config, expected, masked = household
