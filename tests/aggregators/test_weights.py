@@ -108,6 +108,7 @@ def test_medoid() -> None:
     assert distances.tolist() == [1.5625, 0.0625, 7.5625]
 
 
+@pytest.mark.full
 def test_medoid_in_a_run(tmp_path: Path) -> None:
     # Only a whole record keeps a comparison of texts. By weight the record of weight 6 is nearest to the mean.
     columns: dict[str, list[object]] = {"S": ["p", "q", "q", "r", "r"], "T": ["P", "Q", "Q", "R", "R"]}

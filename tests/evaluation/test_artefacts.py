@@ -131,6 +131,7 @@ def lexemes() -> st.SearchStrategy[str]:
     return st.decimals(min_value=-50, max_value=50, places=2, allow_nan=False).map(str)
 
 
+@pytest.mark.full
 @given(lexemes(), lexemes(), lexemes(), st.sampled_from(["=", "<=", ">="]))
 def test_it_is_what_fractions_say_of_findings_of_the_engine(
     tmp_path_factory: pytest.TempPathFactory, a: str, b: str, c: str, relation: str

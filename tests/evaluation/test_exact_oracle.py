@@ -207,6 +207,7 @@ def test_a_batch_of_all_records_gives_the_verdicts_of_the_file(
     assert np.array_equal(batch.verdicts(etree.fromstring(case.document)), whole.verdicts)
 
 
+@pytest.mark.full
 def test_the_strategy_reaches_failures_in_records_and_outside() -> None:
     seen: Counter[str] = Counter()
 

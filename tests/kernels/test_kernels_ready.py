@@ -154,6 +154,7 @@ def test_a_kernel_is_compiled_anew_where_another_module_changed_from_which_it_ta
         assert run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == expected.split()
 
 
+@pytest.mark.full
 def test_what_lies_beside_the_package_serves_who_cannot_write_there(tmp_path: Path) -> None:
     """Nor is a file that cannot be read, or is damaged, the end of a run."""
     code = (

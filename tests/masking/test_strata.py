@@ -60,6 +60,7 @@ def test_a_limit_that_differs_in_each_record_parts_nobody(tmp_path: Path) -> Non
     assert block.information_loss < 15
 
 
+@pytest.mark.full
 def test_limits_on_both_sides_leave_room_in_every_group(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     rows = [{**row, "A": int(str(row["CAP"])) + int(generator.integers(-30, 31))} for row in limited()]

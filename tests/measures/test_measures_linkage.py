@@ -140,6 +140,7 @@ def test_roundings_of_single_precision_add_up_over_many_dimensions() -> None:
         assert credit_through_tree(known, np.zeros((2, 300)), 1).tolist() == [0.5, 0.5]
 
 
+@pytest.mark.full
 def test_many_records_go_through_the_tree_and_few_do_not_load_the_compiler() -> None:
     rng = np.random.default_rng(6)
     original = np.round(rng.normal(size=(TREE_FROM, 3)), 2)

@@ -94,6 +94,7 @@ def test_a_single_class_would_lose_it() -> None:
     assert explained(drawn[:, 0], drawn[:, 1]) < 0.05
 
 
+@pytest.mark.full
 def test_categories_are_drawn_anew() -> None:
     values = mixed()
     drawn = masked(values).values
@@ -107,6 +108,7 @@ def test_categories_alone() -> None:
     assert sorted(drawn.values[:, 0]) == sorted(values[:, 0])
 
 
+@pytest.mark.full
 def test_names_of_categories_do_not_matter() -> None:
     values = mixed(200)
     other = values.copy()

@@ -45,6 +45,7 @@ def test_estimates_give_the_normal_distribution_of_the_file() -> None:
     assert np.abs(np.corrcoef(found[:, 0], values[:, 0])[0, 1]) < 0.02
 
 
+@pytest.mark.full
 def test_estimates_give_the_covariances_of_a_few_records_in_any_order() -> None:
     values = np.random.default_rng(4).normal(size=(9, 4)) @ np.array(
         [[3, 1, 0, 1], [0, 1, 2, 0], [0, 0, 1, 1], [0, 0, 0, 1]]

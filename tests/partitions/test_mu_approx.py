@@ -91,6 +91,7 @@ def check_trees(seeds: range) -> None:
         assert sorted(np.concatenate(seen).tolist()) == list(range(n))
 
 
+@pytest.mark.full
 def test_random_trees_leave_no_part_below_k() -> None:
     check_trees(range(1500))
 

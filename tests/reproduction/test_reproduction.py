@@ -50,6 +50,7 @@ def test_the_minima_of_the_paper(curves: tuple[Curve, Curve]) -> None:
     all_reached(marks)
 
 
+@pytest.mark.full
 def test_the_readings_of_the_study(curves: tuple[Curve, Curve]) -> None:
     marks = list(study_marks(*curves))
     assert len(marks) == 14

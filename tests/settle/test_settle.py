@@ -156,6 +156,7 @@ def test_a_total_of_totals_is_solved_in_order() -> None:
     assert [pivot for pivot, _ in way.steps] == ["T", "U"]
 
 
+@pytest.mark.full
 @examples(12, full=100)
 @given(st.integers(2, 24), st.booleans())
 def test_breakdowns_of_one_total_are_all_solved(count: int, chained: bool) -> None:

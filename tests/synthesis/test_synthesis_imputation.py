@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from masktron.arrays import Floats
 from masktron.synthesis.imputation import imputed, normal
@@ -35,6 +36,7 @@ def test_normal_draws_keep_means_and_covariances_on_average() -> None:
     assert (np.abs(means.mean(axis=0) - known[0].mean(axis=0)) < 5 * means.std(axis=0) / np.sqrt(len(means))).all()
 
 
+@pytest.mark.full
 def test_imputed_residuals_have_the_expectation_of_the_posterior() -> None:
     """E[Sigma] = E'E / (m - r - 1), with m = 10 degrees of freedom and rank r = 2."""
     known, kept = repeated(40_000)

@@ -72,7 +72,7 @@ BOUNDED = ("conjunction", "nested ifs")
 
 
 @pytest.mark.parametrize(("size", "per_check"), parts([(96, PER_CHECK // 8), (192, PER_CHECK)], 1))
-@pytest.mark.parametrize("shape", BOUNDED)
+@pytest.mark.parametrize("shape", parts(BOUNDED, 1))
 def test_a_test_costs_no_more_than_its_effort(
     shape: str, size: int, per_check: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ def test_census_with_the_domain_rule_of_the_paper(converted: Path, tmp_path: Pat
     assert masked <= original
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("k", [5, pytest.param(3, marks=pytest.mark.full), pytest.param(10, marks=pytest.mark.full)])
 def test_census_with_real_rules(converted: Path, tmp_path: Path, k: int) -> None:
     data, rules, out = converted / "census.xml", RULES / "census_real.sch", tmp_path / "masked.xml"

@@ -93,6 +93,7 @@ def test_the_invalid_sample_breaks_each_rule_as_often_as_listed(name: str, engin
     assert outcome.broken == expected(name)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "engine"), SOME_ENGINES)
 def test_a_file_that_is_its_own_original_keeps_its_domain(name: str, engine: Engine) -> None:
     outcome = outcome_of(name, f"{name}-invalid", None, engine)
@@ -111,6 +112,7 @@ def test_masktron_counts_what_the_independent_engines_count(name: str) -> None:
     assert sum(row["soft"] for row in rows) == 1
 
 
+@pytest.mark.full
 def test_the_rulebooks_cover_every_class_and_all_is_understood() -> None:
     classes = {
         row["class"]

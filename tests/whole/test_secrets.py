@@ -23,6 +23,7 @@ from elementpath.xpath31 import XPath31Parser
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
+from examples import FULL
 from masktron.errors import MasktronError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.second_opinion import evaluate_with_pyschematron
@@ -176,7 +177,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_no_function_tells_what_it_was_fed(data: Path) -> None:
     folder, commands, counts = data.parent, {}, {}
-    for binding in ("xslt", "xslt2", "xslt3"):
+    for binding in ("xslt2", "xslt", "xslt3") if FULL else ("xslt2",):
         tests = every_call(binding)
         allowed = {name: call for name, call in tests.items() if not is_refused(name)}
         counts[binding] = len(allowed)
@@ -209,7 +210,7 @@ def test_no_function_tells_what_it_was_fed(data: Path) -> None:
         assert sum(rule["errors"] > 0 for rule in rules) >= {"xslt": 0, "xslt2": 60, "xslt3": 180}[binding]
         for kind in REPORTS:
             assert_nothing((folder / f"{binding}.out.{kind}").read_bytes(), f"{binding} {kind}")
-    assert sum(name.startswith("refused") for name in said) > 30
+    assert sum(name.startswith("refused") for name in said) > 10 * len(counts)
 
 
 @pytest.mark.parametrize("command", ["validate", "mask", "check", "explain"])
