@@ -13,25 +13,20 @@ from pathlib import Path
 from typing import Self
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, UsageError
-from masktron.sources.lexical import NOT_IN_XML
+from masktron.errors import UsageError
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.records import Field, Layout
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.string_cells import octets_of, require_xml
 from masktron.sources.tables.table_format import SecondReading
 
 ROOT, RECORD = "Data", "Record"
 FIRST_LINE = 2
 """Line of the document in which the first record stands; each has a line of its own."""
 _IN_ELEMENTS = {"\r": "&#13;", "\n": "&#10;"}
-_TAB, _LINE_FEED, _RETURN, _SPACE = b"\t\n\r "
-_BEYOND = 0xEF
-"""With this byte begin U+FFFE and U+FFFF, which no XML holds, among others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,43 +205,6 @@ class TwinWriter:
         self._records += len(columns[0]) if columns else 0
 
 
-def require_xml(tags: Sequence[str], columns: Sequence[pa.Array], before: int, where: str) -> None:
-    """Refuse characters that no XML document can hold.
-
-    Parameters
-    ----------
-    tags : sequence of str
-        Names of the columns.
-    columns : sequence of pyarrow.Array
-        Of strings.
-    before : int
-        Records of the file that stand before these.
-    where : str
-        The file.
-
-    Raises
-    ------
-    DocumentError
-        Says in which record and column, of the first one.
-    """
-    # few columns hold a byte that such a character begins with
-    found: list[tuple[int, str]] = []
-    for tag, column in zip(tags, columns, strict=True):
-        data = octets_of(column)
-        if ((data < _SPACE) & (data != _TAB) & (data != _LINE_FEED) & (data != _RETURN) | (data == _BEYOND)).any():
-            at = next((at for at, text in enumerate(column.to_pylist()) if text and NOT_IN_XML.search(text)), -1)
-            if at >= 0:
-                found.append((at, tag))
-    if found:
-        at, tag = min(found, key=lambda one: one[0])
-        raise DocumentError(
-            f"column {tag!r} of record {before + at + 1} holds a control character or a surrogate, which no XML "
-            "document and no rule can hold",
-            where=where,
-            hint="remove it",
-        )
-
-
 def record_lines(name: str, tags: Sequence[str], columns: Sequence[pa.Array]) -> bytes:
     """Write records as XML, each in a line of its own.
 
@@ -274,16 +232,6 @@ def record_lines(name: str, tags: Sequence[str], columns: Sequence[pa.Array]) ->
             pieces += [_joined(before, text, after)] if column.null_count else [before, text, after]
     lines = pc.binary_join_element_wise(*_scalars([*pieces, f"</{name}>\n"]), _text(""), null_handling="skip")
     return octets_of(lines).tobytes()
-
-
-def octets_of(column: pa.Array) -> NDArray[np.uint8]:
-    """Return the bytes of an array of strings, one text behind the other; those of nulls are of no account."""
-    _, offsets, data = column.buffers()
-    if data is None or not len(column):
-        return np.zeros(0, dtype=np.uint8)
-    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
-    places = np.frombuffer(offsets, dtype=width)
-    return np.frombuffer(data, dtype=np.uint8)[places[column.offset] : places[column.offset + len(column)]]
 
 
 def _text(text: str) -> pa.Scalar:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.records import Layout
-from masktron.sources.tables.document import octets_of, record_lines
+from masktron.sources.tables.document import record_lines
+from masktron.sources.tables.string_cells import octets_of
 
 ROWS = 1 << 15
 """Most records of a batch."""

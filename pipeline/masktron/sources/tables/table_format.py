@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_stream import TableStream
 
 _ROWS = 1 << 14
 """Rows that are Python objects at once."""
@@ -122,6 +123,19 @@ class TableFormat(ABC):
         UsageError
             An option has no such value, or the library is not installed.
         """
+
+    def stream(self, path: Path, options: Options) -> TableStream | None:
+        """Open a file to be read block by block, often; None where only the whole file tells what it means.
+
+        Of a file that `read` refuses before it looks at records, it may say nothing; then that is asked.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            As `read`.
+        """
+        del path, options
+        return None
 
     @abstractmethod
     def read_again(self, path: Path, table: Table) -> SecondReading:

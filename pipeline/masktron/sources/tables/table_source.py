@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Collection, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,7 @@ from masktron.sources.tables.document import (
 from masktron.sources.tables.table_batches import ROWS, TableBatch
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import Compared
 from masktron.sources.variables import Variable
 from masktron.sources.xml.names_in_file import names_of
@@ -96,9 +97,26 @@ class TableSource(Source):
         return self.table.variables
 
     @cached_property
+    def _stream(self) -> TableStream | None:
+        """The file block by block, where it is a large one that can be read so."""
+        found = self.format.stream(self.path, self._options)
+        if found is None or self._size_of_twin(found) < SMALLEST:
+            return None
+        # where a name stands twice, the survey of the twin has to say what that means
+        return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
+
+    def _size_of_twin(self, stream: TableStream) -> int:
+        """Return roughly how many bytes the twin would have."""
+        names = (self._twin_of(stream.names).record, *stream.names)
+        return stream.text + stream.count * sum(len(f"<{name}></{name}>") for name in names)
+
+    def _twin_of(self, columns: Sequence[str]) -> TwinNames:
+        return twin_names(columns, self._record, self._contexts)
+
+    @cached_property
     def twin(self) -> TwinNames:
         """What the elements of the XML twin are called."""
-        return twin_names(self.table.cells.column_names, self._record, self._contexts)
+        return self._twin_of(self.table.cells.column_names if self._stream is None else self._stream.names)
 
     @cached_property
     def _document(self) -> Path:
@@ -122,6 +140,10 @@ class TableSource(Source):
     @cached_property
     def _seen(self) -> tuple[Layout, int | None]:
         """What a survey of the twin would say: its layout, and its number of records where it is a large file."""
+        stream = self._stream
+        if stream is not None and (layout := twin_layout(self.twin, stream.names, stream.first)) is not None:
+            compile_first(self._progress)
+            return layout, stream.count
         document, cells = self._document, self.table.cells
         names = cells.column_names
         layout = twin_layout(self.twin, names, [_first_value(column) for column in cells.columns])
@@ -151,7 +173,7 @@ class TableSource(Source):
 
     def estimate(self) -> int:
         """Return the number of records."""
-        return len(self.table)
+        return len(self.table) if self._stream is None else self._stream.count
 
     def vocabulary(self) -> Vocabulary:
         """Return the names of the twin."""
@@ -159,7 +181,8 @@ class TableSource(Source):
 
     def require_readable(self) -> None:
         """Refuse a file that is not of this format."""
-        self.table  # noqa: B018 -- reads the file
+        if self._stream is None:
+            self.table  # noqa: B018 -- reads the file
 
     def records(
         self,
@@ -169,6 +192,7 @@ class TableSource(Source):
         told: Told = untold,
     ) -> Records:
         """Read the records as columns."""
+        self._document  # noqa: B018 -- both readings agree
         columns = {}
         everywhere = missing.get("*", _NO_CODES)
         variables = {variable.name: variable for variable in self.variables}
@@ -194,13 +218,21 @@ class TableSource(Source):
     @property
     def document(self) -> EngineDocument:
         """The twin, and the records without it."""
-        flat = None if self.count is None else _TableRecords(self)
+        flat: FlatRecords | None = None
+        if self.count is not None:
+            # what is in memory has been compared by then
+            known = self._stream is None or "_document" in vars(self)
+            flat = _TableRecords(self) if known or self._stream is None else _StreamedRecords(self, self._stream)
         return EngineDocument(self.path, self.layout, flat, lambda: self.document_path)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return the line or row of a record."""
         del line, column
-        return (0 if record < 0 else self.format.line_of(self.table, record)), 0
+        if record < 0:
+            return 0, 0
+        if self._stream is not None:
+            return int(self._stream.lines(record, 1)[0]), 0
+        return self.format.line_of(self.table, record), 0
 
     @contextmanager
     def blamed(self) -> Generator[None]:
@@ -308,6 +340,34 @@ class _TableRecords(FlatRecords):
 
     def require_unchanged(self) -> None:
         """What is in memory does not change."""
+
+
+class _StreamedRecords(FlatRecords):
+    """The records of a table that is read block by block."""
+
+    def __init__(self, source: TableSource, stream: TableStream) -> None:
+        self.path, self.layout = source.path, source.layout
+        self._stream, self._twin = stream, source.twin
+
+    @property
+    def around(self) -> tuple[str, str]:
+        """Tags of the twin."""
+        return twin_frame(self._twin)
+
+    def batches(self) -> Generator[Batch]:
+        """Yield the records, of which two readers say the same."""
+        tags, first = self._stream.names, 0
+        with closing(self._stream.blocks()) as blocks:
+            for block in blocks:
+                for start in range(0, len(block[0]), ROWS):
+                    columns = [column.slice(start, ROWS) for column in block]
+                    lines = self._stream.lines(first, len(columns[0]))
+                    yield TableBatch.of(self.layout, self._twin.record, tags, columns, first, lines)
+                    first += len(lines)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that is not the one that was surveyed."""
+        self._stream.require_unchanged()
 
 
 def _first_value(column: pa.ChunkedArray) -> int:

@@ -70,13 +70,18 @@ class Compared:
             raise self._uncounted()
 
     def _uncounted(self) -> DocumentError:
-        return DocumentError("two readers count different numbers of records", where=self._where)
+        return unlike_counts(self._where)
 
 
 def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Array) -> int:
     """Return the first place at which two columns of one length differ; -1 where they are equal."""
     apart = pc.fill_null(pc.not_equal(own, other), pc.not_equal(pc.is_null(own), pc.is_null(other)))
     return int(pc.index(apart, True).as_py())
+
+
+def unlike_counts(where: str) -> DocumentError:
+    """Return the error of a file of which one reader finds more records than another."""
+    return DocumentError("two readers count different numbers of records", where=where)
 
 
 def disagreement(name: str, record: int, where: str) -> DocumentError:
