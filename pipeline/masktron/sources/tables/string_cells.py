@@ -61,3 +61,44 @@ def require_xml(tags: Sequence[str], columns: Sequence[pa.Array], before: int, w
             where=where,
             hint="remove it",
         )
+
+
+def placed_cells(
+    columns: Sequence[pa.Array],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Put columns of strings behind each other.
+
+    Parameters
+    ----------
+    columns : sequence of pyarrow.Array
+        Of one length.
+
+    Returns
+    -------
+    texts : ndarray of uint8
+        The bytes of all cells.
+    starts, stops : ndarray of int64, shape (columns, records)
+        Where each cell stands there; equal where there is none.
+    there : ndarray of bool, shape (columns, records)
+        Whether there is a value.
+    """
+    shape = len(columns), len(columns[0]) if columns else 0
+    starts, stops = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    there = np.ones(shape, dtype=np.bool_)
+    parts, base = [], 0
+    for at, column in enumerate(columns):
+        octets = octets_of(column)
+        parts.append(octets)
+        if not len(column):
+            continue
+        width = np.int64 if pa.types.is_large_string(column.type) else np.int32
+        places = np.frombuffer(column.buffers()[1], dtype=width)[column.offset : column.offset + len(column) + 1]
+        shift = base - int(places[0])
+        starts[at], stops[at] = places[:-1], places[1:]
+        starts[at] += shift
+        stops[at] += shift
+        if column.null_count:
+            there[at] = column.is_valid().to_numpy(zero_copy_only=False)
+            stops[at] = np.where(there[at], stops[at], starts[at])
+        base += len(octets)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8), starts, stops, there

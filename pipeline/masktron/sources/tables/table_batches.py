@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.records import Layout
 from masktron.sources.tables.document import record_lines
-from masktron.sources.tables.string_cells import octets_of
+from masktron.sources.tables.string_cells import placed_cells
 
 ROWS = 1 << 15
 """Most records of a batch."""
@@ -53,27 +53,25 @@ class TableBatch(Batch):
         lines : ndarray of int64, shape (n,)
             Line or row of each in the file.
         """
-        parts: list[NDArray[np.uint8]] = []
-        cells = []
-        base = 0
         places = {tag: at for at, tag in enumerate(tags)}
-        for field in layout.fields:
-            octets, own = _cells_of(columns[places[field.name]], base)
-            parts.append(octets)
-            cells.append(own)
-            base += len(octets)
+        buffer, starts, stops, there = placed_cells([columns[places[field.name]] for field in layout.fields])
+        status = np.where(starts == stops, np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
+        status[~there] = Cell.ABSENT
+        for at in np.flatnonzero(buffer == _RETURN).tolist():
+            # as in a document: only a parser should read it
+            status[(starts <= at) & (at < stops)] = Cell.ODD
         nowhere = np.zeros(len(lines), dtype=np.int64)
         batch = cls(
             layout=layout,
             codec="utf-8",
-            buffer=np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8),
+            buffer=buffer,
             offset=0,
             first=first,
             starts=nowhere,
             stops=nowhere,
             lines=lines,
             odd=np.zeros(len(lines), dtype=np.bool_),
-            cells=tuple(cells),
+            cells=tuple(map(Cells, starts, stops, status)),
         )
         object.__setattr__(batch, "_columns", columns)
         object.__setattr__(batch, "_record", record)
@@ -98,21 +96,3 @@ class TableBatch(Batch):
 
     def _written(self, columns: Sequence[pa.Array]) -> bytes:
         return record_lines(self._record, self._tags, columns).rstrip(b"\n")
-
-
-def _cells_of(column: pa.Array, base: int) -> tuple[NDArray[np.uint8], Cells]:
-    """Return the bytes of a column, and where its cells are, if those begin at `base` of the buffer."""
-    octets = octets_of(column)
-    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
-    places = np.frombuffer(column.buffers()[1], dtype=width)[column.offset : column.offset + len(column) + 1]
-    places = places.astype(np.int64) + (base - int(places[0]) if len(places) else 0)
-    start, stop = places[:-1], places[1:]
-    status = np.where(start == stop, np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
-    if column.null_count:
-        nothing = column.is_null().to_numpy(zero_copy_only=False)
-        status[nothing] = Cell.ABSENT
-        stop = np.where(nothing, start, stop)
-    for at in np.flatnonzero(octets == _RETURN).tolist():
-        # as in a document: only a parser should read it
-        status[int(np.searchsorted(places, base + at, side="right")) - 1] = Cell.ODD
-    return octets, Cells(start, stop, status)
