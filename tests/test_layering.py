@@ -123,7 +123,6 @@ DATA_IN_XML = {
     "evaluation.recount.tasks": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.recount.field_values": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.report_reader": "nodes that engines name",
-    "evaluation.request": "what is known of a file of which columns decide",
     "evaluation.tiered": "the original beside a file, as rules across records read it",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "masking.judging": "masked records, in memory, as documents for the engine that decides",

@@ -79,7 +79,7 @@ def table_of(path: Path, size: int) -> FlatTable:
     assert found is not None
     frame = DocumentFrame.of(path, found[0])
     assert frame is not None
-    return FlatTable(path, found[0], frame, partial(iter_batches, path, found[0], found[2], rows=size))  # type: ignore[arg-type]
+    return FlatTable(lambda: path, found[0], frame, partial(iter_batches, path, found[0], found[2], rows=size))  # type: ignore[arg-type]
 
 
 def in_passes(

@@ -306,6 +306,7 @@ def by_processes(
     size : int
         Bytes of a slice.
     """
+    request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
     if path.stat().st_size <= small or (rulebook.documents and not question.aside):
         return PoolResults({}, None)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.evaluation.report_reader import RecordPlace, records_of
 from masktron.sources.columns import Batch
+from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
 from masktron.sources.xml.microdata import frame_of
 from masktron.sources.xml.parser import parse_text
@@ -51,6 +52,14 @@ class DocumentFrame:
         before, _, after = etree.tostring(root, encoding="unicode").partition(_HERE)
         outside = frozenset(f"@{name!s}" for element in root.iter(etree.Element) for name in element.attrib)
         return cls(path, before.encode(), after.encode(), outside)
+
+    @classmethod
+    def around(cls, flat: FlatRecords) -> DocumentFrame | None:
+        """Return what stands around the records of a flat file; None where it has no record."""
+        if flat.around is None:
+            return cls.of(flat.path, flat.layout)
+        before, after = flat.around
+        return cls(flat.path, before.encode(), after.encode(), frozenset())
 
     def empty(self) -> etree._Element:
         """Return the document without its records."""
@@ -115,7 +124,9 @@ class ColumnCounter:
         self._held: tuple[Batch | None, bytes] = (None, b"")
 
     def of(self, batch: Batch, row: int) -> int:
-        """Return the column, from 1, of the start tag of a record."""
+        """Return the column, from 1, of the start tag of a record; 1 where no file has the tag."""
+        if batch.made:
+            return 1
         if self._held[0] is not batch:
             self._held = (batch, batch.buffer.tobytes())
         text, start = self._held[1], int(batch.starts[row])

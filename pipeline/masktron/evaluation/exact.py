@@ -62,6 +62,7 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
     UsageError
         The chosen engine does not know the rulebook's XPath version, or a rule reads the original and there is none.
     """
+    request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
     reasons = locality_within(rulebook, layout, lambda: outside_names(path, layout))
     documents = request.documents()

@@ -122,6 +122,7 @@ def count(
     RulebookError, DocumentError, UsageError
         As `evaluate`, which has the last word on a rule or a file that an engine does not take.
     """
+    request = request.on_document()
     frame = framed(request.path, request.layout) if request.path.stat().st_size > small else None
     if frame is not None:
         whole = _Whole(request, frame, request.documents())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
@@ -13,11 +13,11 @@ from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Sink, VerdictTally
 from masktron.rulebook.schema import Rulebook
+from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
 
 if TYPE_CHECKING:
     from masktron.sources.source import Source
-    from masktron.sources.xml.blocks import PlainFile
 
 
 class Kept(TypedDict, total=False):
@@ -47,8 +47,8 @@ class EvaluationRequest:
     rulebook : Rulebook
     layout : Layout
         Of the file.
-    plain : PlainFile, optional
-        From `masktron.sources.xml.plain.survey_file`; without it an engine sees every record.
+    flat : FlatRecords, optional
+        The records of the file; without them an engine sees every record.
     original : Path, optional
         What ``document()`` in the rules returns, but for documents that the rulebook binds to other files.
     engine : {"auto", "unaided", "libxml2", "saxon"}
@@ -66,12 +66,14 @@ class EvaluationRequest:
         Whether the result has the verdict on each record.
     progress : callable, optional
         Called with the number of records done.
+    write : callable, optional
+        Writes the document that engines read, and returns where it is; without it, `path` is that document.
     """
 
     path: Path
     rulebook: Rulebook
     layout: Layout
-    plain: PlainFile | None = None
+    flat: FlatRecords | None = None
     original: Path | None = None
     engine: EngineChoice = "auto"
     limit: int | None = 1000
@@ -80,6 +82,7 @@ class EvaluationRequest:
     sunk: int | None = None
     keep_verdicts: bool = True
     progress: Callable[[int], None] | None = None
+    write: Callable[[], Path] | None = None
 
     @classmethod
     def of(
@@ -94,7 +97,17 @@ class EvaluationRequest:
         """
         document = source.document
         other = None if original is None else original.document_path
-        return cls(document.path, rulebook, document.layout, document.plain, other, **options)
+        return cls(document.path, rulebook, document.layout, document.flat, other, write=document.write, **options)
+
+    def on_document(self) -> Self:
+        """Return the request for engines alone, which read a document: it is written now, where it is not there.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read a second time, or not as it was the first time.
+        """
+        return self if self.write is None else replace(self, path=self.write(), flat=None, write=None)
 
     @property
     def engines(self) -> tuple[EngineName, ...]:

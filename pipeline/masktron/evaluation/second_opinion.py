@@ -170,6 +170,7 @@ def evaluate_with_pyschematron(
     DocumentError
         If the file cannot be read.
     """
+    request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
     if rulebook.pyschematron_schema is None:
         raise RulebookError(

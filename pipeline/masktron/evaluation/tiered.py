@@ -36,7 +36,7 @@ from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
-from masktron.sources.xml.plain import check_unchanged, iter_batches, survey_plain
+from masktron.sources.xml.plain import PlainRecords, survey_plain
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
@@ -55,17 +55,17 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     RulebookError, DocumentError, UsageError
         As there.
     """
-    path, layout, plain, original = request.path, request.layout, request.plain, request.original
-    frame = None if plain is None else DocumentFrame.of(path, layout)
-    if plain is None or frame is None:
+    layout, flat, original = request.layout, request.flat, request.original
+    frame = None if flat is None else DocumentFrame.around(flat)
+    if flat is None or frame is None:
         return exact.evaluate(request)
 
     def batches() -> Generator[Batch]:
-        return _prefetched(iter_batches(path, layout, plain))
+        return _prefetched(flat.batches())
 
     beside = None if original is None else lambda: _table(original, layout.record_tag.rpartition("}")[2])
     evaluation = evaluate_columns(request, frame, batches, compile_program, beside=beside)
-    check_unchanged(path, plain)
+    flat.require_unchanged()
     return evaluation
 
 
@@ -91,9 +91,10 @@ def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ..
         Why the file is not plain, if it is not.
     """
     rulebook, layout = request.rulebook, request.layout
-    frame = None if request.plain is None else DocumentFrame.of(request.path, layout)
+    frame = None if request.flat is None else DocumentFrame.around(request.flat)
     if frame is None:
-        return without_columns(locality_within(rulebook, layout, lambda: outside_names(request.path, layout)), reason)
+        path = request.on_document().path
+        return without_columns(locality_within(rulebook, layout, lambda: outside_names(path, layout)), reason)
     tiers = tiers_inside(rulebook, layout, frame.outside)
     # an original of the file's own kind is taken for granted here
     return plan_passes(rulebook, layout, frame.outside, tiers, request.engines, (layout, frame.outside))[1]
@@ -106,7 +107,8 @@ def _table(path: Path, record: str | None = None) -> FlatTable | None:
     if found is None or frame is None:
         return None
     layout, _, plain = found
-    return FlatTable(path, layout, frame, lambda: _prefetched(iter_batches(path, layout, plain)))
+    records = PlainRecords(path, layout, plain)
+    return FlatTable(lambda: path, layout, frame, lambda: _prefetched(records.batches()))
 
 
 def _prefetched(batches: Generator[Batch]) -> Generator[Batch]:
@@ -143,16 +145,21 @@ def evaluate_columns(
     memo : int
         Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
     """
-    path, rulebook, layout, original = request.path, request.rulebook, request.layout, request.original
+    rulebook, layout, original = request.rulebook, request.layout, request.original
     engines = request.engines
+
+    def document() -> Path:
+        return request.on_document().path
+
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
     across, other = _planned(request, frame, tiers, engines, beside)
     # a table has been read by then
-    known = original is None or other is not None or original.samefile(path)
+    known = original is None or other is not None or original.samefile(request.path)
     documents = request.documents(known=known)
     passes = None
     if across is not None:
-        passes = TwoPasses(across, FlatTable(path, layout, frame, batches), other, compiler, documents, across.checks)
+        table = FlatTable(document, layout, frame, batches)
+        passes = TwoPasses(across, table, other, compiler, documents, across.checks)
 
     def runners(
         tier: Tier, without: frozenset[int] = frozenset(), documents: Documents | None = documents
@@ -185,7 +192,7 @@ def evaluate_columns(
     if passes is not None:
         passes.around(engines, tally, request.shown)
     if whole:
-        exact.evaluate_whole(path, whole, tally, request.shown)
+        exact.evaluate_whole(document(), whole, tally, request.shown)
         request.tell(tally.records)
     used = described(dict.fromkeys(engines), rulebook)
     # what an engine sees of records that our reader cut is not its own reading of the file

@@ -146,7 +146,7 @@ class Asking:
     ) -> None:
         self._everything = everything
         self._written, self._job, self._progress = written, job, progress
-        self._request = EvaluationRequest.of(written, job.rulebook, original)
+        self._request = EvaluationRequest.of(written, job.rulebook, original).on_document()
         self._original = original
         self._begun: tuple[Question, Background[PoolResults]] | None = None
         self._stack = ExitStack()
@@ -229,7 +229,7 @@ def second_opinions(
     source = job.source
     question = Question(_others(job, source, decided), to_recount(job, source, decided), decided.records)
     told = _telling(job, source, question, progress)
-    request = EvaluationRequest.of(source, job.rulebook, original)
+    request = EvaluationRequest.of(source, job.rulebook, original).on_document()
     opinions = ask(request, question, prefetched=prefetched, told=told)
     alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
     return _second(job, decided, rules, opinions.counts, failing, lenient=True), alone
@@ -249,7 +249,7 @@ def saxon_prefetched(
     """
     request = EvaluationRequest.of(source, job.rulebook, original)
     engines = engines_of(job.rulebook, request.layout, "auto")
-    large = request.path.stat().st_size > SMALL or source.count is not None
+    large = source.count is not None or request.on_document().path.stat().st_size > SMALL
     if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
@@ -257,7 +257,7 @@ def saxon_prefetched(
         # by its name, which the process that works is asked for
         progress(f"asking {engine_name(job.rulebook, request.layout, 'saxon')}", done)
 
-    return saxon_in_background(request, told)
+    return saxon_in_background(request.on_document(), told)
 
 
 def _others(job: Job, source: Source, decided: Evaluation | None) -> tuple[EngineChoice, ...]:

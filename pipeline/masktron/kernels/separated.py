@@ -15,8 +15,8 @@ from masktron.kernels.scanner import Bytes
 type Places = NDArray[np.int64]
 
 # Where `survey` puts what it finds
-RECORDS, COLUMNS, LONGEST, BREAKS, ENDING, BODY, STOP, CLOSED, ERROR, AT, LINE, CELL = range(12)
-FACTS = 12
+RECORDS, COLUMNS, LONGEST, BREAKS, ENDING, BODY, STOP, CLOSED, ERROR, AT, LINE, CELL, EMPTY = range(13)
+FACTS = 13
 
 # Line ends
 LF, CRLF, CR = 1, 2, 3
@@ -45,31 +45,40 @@ _TAB, _LINE_FEED, _RETURN, _SPACE = 9, 10, 13, 32
 
 @kernel
 def survey(
-    data: Bytes, delimiter: int, quote: int, escape: int, facts: Places, starts: Places, lines: Places
+    data: Bytes, delimiter: int, quote: int, escape: int, facts: Places, starts: Places, lines: Places, last: bool
 ) -> None:
     """Find the records, and what is wrong with them.
+
+    A file may come in blocks. What begins in a block and may go on in the next one is left to that: it has to begin
+    at the byte ``facts[AT]`` of this one.
 
     Parameters
     ----------
     data : ndarray of uint8
+        The whole file, or a block of it.
     delimiter, quote, escape : int
         Bytes; -1 for no quotes, or for no escape: then quotes in a quoted cell are doubled.
     facts : ndarray of int64, shape (FACTS,)
-        Written. Number of records and of the cells in the first one; bytes of the longest record, its line end among
-        them; line ends inside quotes; how lines end, 0 where no line ends; where the first and the last record end,
-        their line ends among them; whether the last has one; `SOUND`, or what is wrong: the byte, the line and the
-        cell, from 1, which is the last one of a record with too many or too few.
+        Zeros for the first block, else what the block before has left. Written, for all blocks together but for
+        places, which are those of this block. Number of records and of the cells in the first one; bytes of the
+        longest record, its line end among them; line ends inside quotes; how lines end, 0 where no line ends; where
+        the first and the last record end, their line ends among them; whether the last has one; `SOUND`, or what is
+        wrong: the byte, the line and the cell, from 1, which is the last one of a record with too many or too few;
+        the line of the first of the empty lines at the end, or 0.
     starts : ndarray of int64, shape (0,) or (records,)
         Written: where each record begins. Not written when empty.
     lines : ndarray of int64, shape (0,) or (records,)
-        Written: the line of each, from 1. Not written when empty.
+        Written: the line of each, from 1. Not written when empty. Both are of this block alone.
+    last : bool
+        Whether nothing follows.
     """
     size = len(data)
-    at, line, blank = 0, 1, 0
-    records, columns, longest, breaks, ending, body, stop, closed = 0, 0, 0, 0, 0, 0, 0, 0
-    error, cell = SOUND, 0
+    at, line, blank = 0, max(1, facts[LINE]), facts[EMPTY]
+    records, columns, longest, breaks = facts[RECORDS], facts[COLUMNS], facts[LONGEST], facts[BREAKS]
+    ending, body, stop, closed = facts[ENDING], facts[BODY], facts[STOP], facts[CLOSED]
+    before, error, cell = records, SOUND, 0
     while at < size and error == SOUND:
-        start, first = at, line
+        start, first, broken, emptied = at, line, breaks, blank
         empty = data[at] == _LINE_FEED or data[at] == _RETURN
         if empty and columns != 1:
             if records == 0:
@@ -140,6 +149,9 @@ def survey(
             if error != SOUND or at >= size or data[at] != delimiter:
                 break
             at += 1
+        if not last and (at >= size - 1 or error == OPEN):
+            at, line, breaks, blank, error = start, first, broken, emptied, SOUND
+            break
         if error != SOUND:
             break
         if blank == 0:
@@ -164,9 +176,9 @@ def survey(
             closed = 0
         if blank == 0:
             if len(starts) > 0:
-                starts[records] = start
+                starts[records - before] = start
             if len(lines) > 0:
-                lines[records] = first
+                lines[records - before] = first
             records += 1
             longest = max(longest, at - start)
             stop = at
@@ -174,7 +186,7 @@ def survey(
                 body = at
     facts[RECORDS], facts[COLUMNS], facts[LONGEST], facts[BREAKS] = records, columns, longest, breaks
     facts[ENDING], facts[BODY], facts[STOP], facts[CLOSED] = ending, body, stop, closed
-    facts[ERROR], facts[AT], facts[LINE], facts[CELL] = error, at, line, cell
+    facts[ERROR], facts[AT], facts[LINE], facts[CELL], facts[EMPTY] = error, at, line, cell, blank
 
 
 @part
@@ -195,6 +207,102 @@ def _cell_end(data: Bytes, at: int, delimiter: int, quote: int, escape: int) -> 
     while at < size and data[at] != delimiter and data[at] != _LINE_FEED and data[at] != _RETURN:
         at += 2 if data[at] == escape else 1
     return at
+
+
+@kernel
+def unlike_cell(
+    data: Bytes,
+    delimiter: int,
+    quote: int,
+    escape: int,
+    texts: Bytes,
+    starts: Places,
+    stops: Places,
+    there: NDArray[np.bool_],
+    null: Bytes,
+    nulls: Places,
+    cell: Bytes,
+) -> int:
+    """Cut records into cells, and compare each with what another reader says of it.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        Whole records; sound: see `survey`.
+    delimiter, quote, escape : int
+    texts : ndarray of uint8
+        What the other reader has: that of a column in a record is ``texts[starts[column, record]:stops[...]]``.
+    starts, stops : ndarray of int64, shape (columns, records)
+    there : ndarray of bool, shape (columns, records)
+        Whether there is a value.
+    null, nulls : ndarray
+        Cells that mean that there is no value, beside the empty one: ``null[nulls[i]:nulls[i + 1]]``.
+    cell : ndarray of uint8
+        As long as the longest record, for the work.
+
+    Returns
+    -------
+    int
+        ``record * columns + column`` of the first cell that is not the same; the number of all cells where what
+        follows them is not the end; -1 where all is the same.
+    """
+    columns, records = len(starts), starts.shape[1]
+    size, at = len(data), 0
+    for record in range(records):
+        for column in range(columns):
+            if at > size:
+                return int(record * columns + column)
+            length, quoted = 0, False
+            if at < size and data[at] == quote:
+                quoted = True
+                at += 1
+            while at < size:
+                byte = data[at]
+                if byte == escape:
+                    at += 1
+                    byte = data[at]
+                elif quoted:
+                    if byte == quote:
+                        at += 1
+                        if escape >= 0 or at >= size or data[at] != quote:
+                            break
+                elif byte == delimiter or byte == _LINE_FEED or byte == _RETURN:
+                    break
+                cell[length] = byte
+                length += 1
+                at += 1
+            missing = length == 0
+            for which in range(len(nulls) - 1):
+                begin = nulls[which]
+                if length == nulls[which + 1] - begin:
+                    same = True
+                    for place in range(length):
+                        if null[begin + place] != cell[place]:
+                            same = False
+                            break
+                    missing = missing or same
+            if missing == there[column, record]:
+                return int(record * columns + column)
+            if not missing:
+                begin = starts[column, record]
+                if stops[column, record] - begin != length:
+                    return int(record * columns + column)
+                for place in range(length):
+                    if texts[begin + place] != cell[place]:
+                        return int(record * columns + column)
+            if column < columns - 1:
+                if at >= size or data[at] != delimiter:
+                    return int(record * columns + column)
+                at += 1
+        if at < size and data[at] == _RETURN:
+            at += 1
+            if at < size and data[at] == _LINE_FEED:
+                at += 1
+        elif at < size and data[at] == _LINE_FEED:
+            at += 1
+        elif at < size or record < records - 1:
+            return int(record * columns + columns - 1)
+    return int(records * columns) if at < size else -1
 
 
 @kernel
@@ -265,7 +373,7 @@ def join_records(
     return to
 
 
-ENTRIES = (survey, join_records)
+ENTRIES = (survey, unlike_cell, join_records)
 """What is called from outside the kernels."""
 
 
@@ -277,7 +385,9 @@ def separated_ready() -> bool:
 def compile_separated() -> None:
     """Compile what a CSV is read and written with: bytes of a file cannot be written to."""
     data, none = np.frombuffer(b"A\n", dtype=np.uint8), np.zeros(0, dtype=np.int64)
-    survey(data, 44, 34, -1, np.zeros(FACTS, dtype=np.int64), none, none)
+    survey(data, 44, 34, -1, np.zeros(FACTS, dtype=np.int64), none, none, True)
+    cells = np.zeros((1, 0), dtype=np.int64)
+    unlike_cell(data[:0], 44, 34, -1, data, cells, cells, cells != 0, data, none, np.empty(1, dtype=np.uint8))
     codes = np.zeros((0, 1), dtype=np.int64)
     out = np.empty(1, dtype=np.uint8)
     join_records(data, 44, 34, -1, none, none, codes, none, out, data, out)

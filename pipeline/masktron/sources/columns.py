@@ -148,6 +148,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def made(self) -> bool:
+        """Whether records are written as XML when they are asked for, as the file has none."""
+        return False
+
     def numbers(self, at: int) -> Numbers:
         """Return a field, by its position in the layout, as numbers; made once."""
         found = self._numbers.get(at)

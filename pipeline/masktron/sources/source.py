@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.files import file_hash
 from masktron.progress import Told, untold
+from masktron.sources.flat_records import FlatRecords
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.variables import Variable
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +29,18 @@ class EngineDocument:
     Attributes
     ----------
     path : Path
+        Where it is; that of the file itself where `write` has yet to write the document.
     layout : Layout
-    plain : PlainFile or None
-        What the reader of columns knows of it; None where it does not read it, so that engines see every record.
+    flat : FlatRecords or None
+        Its records for evaluation over columns; None where that does not read them, so that engines see every record.
+    write : callable, optional
+        Writes the document, unless that has been done, and returns where it is.
     """
 
     path: Path
     layout: Layout
-    plain: PlainFile | None
+    flat: FlatRecords | None
+    write: Callable[[], Path] | None = None
 
 
 class Source(ABC):

@@ -45,7 +45,8 @@ def _read(path: Path) -> Table:
     source: Source = TableSource(path, _format(path))
     assert isinstance(source, TableSource)
     again = source.format.read_again(path, source.table)
-    rows = [tuple(row) for row in again.rows]
+    blocks = [[column.to_pylist() for column in block] for block in again.in_columns(str(path))]
+    rows = [row for block in blocks for row in zip(*block, strict=True)]
     assert again.columns == tuple(variable.column for variable in source.variables)
     assert rows == list(zip(*(column.to_pylist() for column in source.table.cells.columns), strict=True))
     return source.table

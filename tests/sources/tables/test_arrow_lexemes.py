@@ -23,7 +23,7 @@ from masktron.sources.tables.arrow_lexemes import (
     typed_of,
     values_of,
 )
-from masktron.sources.tables.arrow_objects import object_rows
+from masktron.sources.tables.arrow_objects import object_columns
 
 D = Decimal
 LONG = "a text that is too long for the view itself"
@@ -63,7 +63,7 @@ WRITTEN: list[tuple[pa.DataType, list[Any], list[str | None]]] = [
 def _both(column: pa.ChunkedArray) -> list[str | None]:
     """The lexemes, on which both ways agree."""
     first = lexemes_of(column, "x", "f").to_pylist()
-    second = [row[0] for batch in pa.table({"x": column}).to_batches() for row in object_rows(batch)]
+    second = [text for batch in pa.table({"x": column}).to_batches() for text in object_columns(batch)[0].to_pylist()]
     assert first == second
     return first
 

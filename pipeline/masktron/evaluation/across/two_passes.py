@@ -36,11 +36,13 @@ class FlatTable:
 
     Attributes
     ----------
+    document : callable
+        Returns where the XML document is.
     batches : callable
         Returns the records of the file, each time in the same batches.
     """
 
-    path: Path
+    document: Callable[[], Path]
     layout: Layout
     frame: DocumentFrame
     batches: Batches
@@ -186,4 +188,4 @@ class TwoPasses:
             events = runner.events(root, 0)
             tally.count(events)
             if any(tally.room(int(check)) != 0 for check in events.check[events.fails]):
-                report_whole(self.table.path, root, (), runner, tally, shown)
+                report_whole(self.table.document(), root, (), runner, tally, shown)

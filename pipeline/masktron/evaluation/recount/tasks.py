@@ -56,6 +56,7 @@ class Asked:
 
 def asked_of(request: EvaluationRequest, checks: Collection[int]) -> Asked | str:
     """Find out what stands around the records of the file and of the original; a text says why it cannot be."""
+    request = request.on_document()
     path, rulebook, layout, original = request.path, request.rulebook, request.layout, request.original
     files: dict[RecordSource, Kin] = {}
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,10 +28,12 @@ from masktron.sources.tables.arrow_lexemes import (
     values_of,
     without_categories,
 )
-from masktron.sources.tables.arrow_objects import object_rows
+from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.parquet_stream import parquet_stream
+from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.variables import Variable
 
 _ROWS = 1 << 14
@@ -176,15 +178,24 @@ class ParquetFormat(_ArrowTyped):
                 writer.write_table(block, row_group_size=max(1, len(block)))
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the file row group by row group, as objects of Python."""
+        """Read the file row group by row group, as values of Python and numpy."""
         del table
 
-        def rows() -> Iterator[LexemeRow]:
+        def blocks() -> Iterator[Sequence[pa.Array]]:
             with pq.ParquetFile(path) as again:
                 for batch in again.iter_batches(_ROWS):
-                    yield from object_rows(batch)
+                    yield object_columns(batch)
 
-        return SecondReading(tuple(pq.read_schema(path).names), rows())
+        return SecondReading(tuple(pq.read_schema(path).names), blocks=blocks())
+
+    def stream(self, path: Path, options: Options) -> TableStream | None:
+        """Open a file whose columns say what they mean without the rest of the file, all but categories."""
+        del options
+        try:
+            self._require_kind(path)
+            return parquet_stream(path)
+        except (OSError, pa.ArrowException):
+            return None  # reading it says what is wrong
 
 
 class ArrowFormat(_ArrowTyped):
@@ -220,18 +231,18 @@ class ArrowFormat(_ArrowTyped):
                     writer.write_batch(batch)
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the file batch by batch, as objects of Python."""
+        """Read the file batch by batch, as values of Python and numpy."""
         del table
         with _opened(path) as reader:
             names = tuple(reader.schema.names)
 
-        def rows() -> Iterator[LexemeRow]:
+        def blocks() -> Iterator[Sequence[pa.Array]]:
             with _opened(path) as again:
                 for batch in _batches(again):
                     for start in range(0, batch.num_rows, _ROWS):
-                        yield from object_rows(batch.slice(start, _ROWS))
+                        yield object_columns(batch.slice(start, _ROWS))
 
-        return SecondReading(names, rows())
+        return SecondReading(names, blocks=blocks())
 
 
 def _parquet_way(file: pq.ParquetFile) -> ColumnWriting:

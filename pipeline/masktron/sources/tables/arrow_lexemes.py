@@ -42,7 +42,7 @@ class _NoTextError(Exception):
         self.position = position
 
 
-def lexemes_of(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
+def lexemes_of(column: pa.ChunkedArray, name: str, where: str, before: int = 0) -> pa.ChunkedArray:
     """Return the values of a typed column as strings, null where one is missing.
 
     Integers and decimals are exact; a binary fraction is the shortest decimal that reads back equal in its own
@@ -55,6 +55,8 @@ def lexemes_of(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArra
     column : pyarrow.ChunkedArray
     name, where : str
         Of the column and the file, for messages.
+    before : int
+        Records of the file that stand before these.
 
     Raises
     ------
@@ -68,16 +70,14 @@ def lexemes_of(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArra
             where=where,
             hint="leave it out, or cut it into columns of single values",
         )
-    chunks, before = [], 0
+    chunks = []
     for chunk in column.chunks:
-        encoded = _encoded(chunk)
         try:
-            chunks.append(_texts(encoded.dictionary).take(encoded.indices))
+            chunks.append(_written(chunk))
         except _NoTextError as problem:
-            at = pc.index(encoded.indices, problem.position).as_py()
-            if at >= 0:
+            if problem.position >= 0:
                 raise DocumentError(
-                    f"column {name!r} of record {before + at + 1} holds {problem}",
+                    f"column {name!r} of record {before + problem.position + 1} holds {problem}",
                     where=where,
                     hint="leave the record out, or make it missing",
                 ) from None
@@ -285,6 +285,40 @@ _TESTS: tuple[Callable[[pa.DataType], bool], ...] = (
     pa.types.is_time,
     pa.types.is_timestamp,
 )
+
+
+def _written(chunk: pa.Array) -> pa.Array:
+    """Write values: numbers one by one, all else each distinct one once.
+
+    Raises
+    ------
+    _NoTextError
+        With the position of the value; -1 where it is a category that no value has.
+    """
+    kind = chunk.type
+    if pa.types.is_integer(kind):
+        return chunk.cast(pa.string())
+    if not (pa.types.is_float32(kind) or pa.types.is_float64(kind)):
+        return _each_once(chunk)
+    texts = chunk.cast(pa.string())
+    # exponents, infinite numbers, NaN
+    odd = pc.fill_null(pc.match_substring_regex(texts, "[ein]"), False)
+    if not pc.any(odd).as_py():
+        return texts
+    try:
+        return pc.replace_with_mask(texts, odd, _each_once(chunk.filter(odd)))
+    except _NoTextError as problem:
+        problem.position = int(np.flatnonzero(odd.to_numpy(zero_copy_only=False))[problem.position])
+        raise
+
+
+def _each_once(chunk: pa.Array) -> pa.Array:
+    encoded = _encoded(chunk)
+    try:
+        return _texts(encoded.dictionary).take(encoded.indices)
+    except _NoTextError as problem:
+        problem.position = pc.index(encoded.indices, problem.position).as_py()
+        raise
 
 
 def _encoded(chunk: pa.Array) -> pa.DictionaryArray:

@@ -8,23 +8,62 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-
-from masktron.sources.tables.table_format import LexemeRow
 
 _LONGEST = 40
 _FORMATS = {16: ("e", 5), 32: ("f", 9)}
 """How `struct` packs a binary fraction, and the most digits that tell it from any other, by its bits."""
 
 
-def object_rows(batch: pa.RecordBatch) -> Iterator[LexemeRow]:
-    """Write the values of a batch, row by row; None where one is missing."""
-    return zip(*map(_column, batch.columns), strict=True)
+def object_columns(batch: pa.RecordBatch) -> list[pa.Array]:
+    """Write the values of a batch as columns of strings; null where one is missing."""
+    return [_strings(column) for column in batch.columns]
+
+
+def _strings(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_string(kind):
+        return column
+    if pa.types.is_integer(kind) and len(column):
+        return _integers(column)
+    return pa.array(_column(column), type=pa.string())
+
+
+def _integers(column: pa.Array) -> pa.Array:
+    """Write integers digit by digit."""
+    there = column.is_valid()
+    values = column.fill_null(0).to_numpy()
+    negative = values < 0
+    amount = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64).view(np.uint64)
+    amount = np.where(negative, ~amount + np.uint64(1), amount)
+    most = int(amount.max())
+    width = len(str(most))
+    if most < 1 << 32:
+        amount = amount.astype(np.uint32)
+    octets = np.empty((len(values), width + 1), dtype=np.uint8)
+    # the place of the first digit, with a place for the sign before all
+    begin = np.full(len(values), width, dtype=np.int64)
+    for place in range(width, 0, -1):
+        rest = amount // 10
+        octets[:, place] = amount - rest * 10 + ord("0")
+        amount = rest
+        begin -= rest > 0
+    signed = np.flatnonzero(negative)
+    begin[signed] -= 1
+    octets[signed, begin[signed]] = ord("-")
+    if column.null_count:
+        begin[~there.to_numpy(zero_copy_only=False)] = width + 1
+    ends = np.zeros(len(values) + 1, dtype=np.int32)
+    np.cumsum(width + 1 - begin, out=ends[1:])
+    data = octets[np.arange(width + 1) >= begin[:, None]]
+    bits = there.buffers()[1] if column.null_count else None
+    return pa.Array.from_buffers(pa.string(), len(values), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def _column(column: pa.Array) -> list[str | None]:

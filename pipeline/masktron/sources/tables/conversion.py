@@ -87,10 +87,10 @@ def _holds(distinct: pa.Array, kind: pa.DataType) -> bool:
 
 def create_xml(target: Path, table: Table, record: str | None) -> None:
     """Write a table as XML: ``/Data/Record``, or with another name of the record element."""
-    rows = (list(row.values()) for batch in table.cells.to_batches(1 << 14) for row in batch.to_pylist())
+    blocks = (batch.columns for batch in table.cells.to_batches(1 << 14))
     columns = tuple(variable.column for variable in table.variables)
     names = TwinNames(record=record) if record else TwinNames()
-    write_twin(target, SecondReading(columns, rows), names, str(target))
+    write_twin(target, SecondReading(columns, blocks=blocks), names, str(target))
 
 
 def without_empty_texts(table: Table) -> tuple[Table, dict[str, int]]:

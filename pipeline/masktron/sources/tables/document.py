@@ -7,15 +7,20 @@ record and the elements are called, the rules say where they say it: `twin_names
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from xml.sax.saxutils import escape, quoteattr
 
-from masktron.errors import DocumentError, UsageError
-from masktron.sources.lexical import NOT_IN_XML
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from masktron.errors import UsageError
 from masktron.sources.names import ContextNames, NameStep
+from masktron.sources.records import Field, Layout
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.string_cells import octets_of, require_xml
 from masktron.sources.tables.table_format import SecondReading
 
 ROOT, RECORD = "Data", "Record"
@@ -41,6 +46,10 @@ class TwinNames:
     above: tuple[str, ...] = (ROOT,)
     record: str = RECORD
     space: str = ""
+
+    def clark(self, name: str) -> str:
+        """Return an element's local name with the namespace, as `Layout` has it."""
+        return f"{{{self.space}}}{name}" if self.space else name
 
 
 def twin_names(columns: Collection[str], record: str | None, contexts: ContextNames) -> TwinNames:
@@ -103,6 +112,41 @@ def _require_one_name(record: str, beside: Collection[str]) -> None:
         )
 
 
+def twin_frame(names: TwinNames) -> tuple[str, str]:
+    """Return the tags that stand before the records, and those behind them."""
+    space = f" xmlns={quoteattr(names.space)}" if names.space else ""
+    before = "".join(f"<{name}{space if at == 0 else ''}>" for at, name in enumerate(names.above))
+    return before, "".join(f"</{name}>" for name in reversed(names.above))
+
+
+def twin_layout(names: TwinNames, tags: Sequence[str], first: Sequence[int]) -> Layout | None:
+    """Return the layout of the document without reading it; None where only its survey knows what it says.
+
+    Fields come in the order in which the document first shows them, attributes before elements; those without any
+    value are in none of its records.
+
+    Parameters
+    ----------
+    names : TwinNames
+    tags : sequence of str
+        Names of the columns.
+    first : sequence of int
+        The first record, from 0, in which each has a value; -1 where none has.
+    """
+    local = {names.record, *names.above}
+    if all(at < 0 for at in first) or not local.isdisjoint(tags):
+        return None
+    there = sorted((at, place) for place, at in enumerate(first) if at >= 0)
+    shown = [tags[place] for _, place in there]
+    attributes = [Field(tag, tag[1:], attribute=True) for tag in shown if tag.startswith("@")]
+    elements = [Field(tag, names.clark(tag)) for tag in shown if not tag.startswith("@")]
+    return Layout(
+        record_path=tuple(map(names.clark, (*names.above, names.record))),
+        fields=(*attributes, *elements),
+        nsmap=((None, names.space),) if names.space else (),
+    )
+
+
 def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:
     """Write the document.
 
@@ -111,33 +155,121 @@ def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str)
     DocumentError
         A cell holds a character that XML forbids, or a row has not one cell for each column.
     """
-    tags = [xml_name(column) for column in reading.columns]
-    space = f" xmlns={quoteattr(names.space)}" if names.space else ""
-    head = "".join(f"<{name}{space if at == 0 else ''}>" for at, name in enumerate(names.above))
-    tail = "".join(f"</{name}>" for name in reversed(names.above))
-    with path.open("w", encoding="UTF-8", newline="\n") as stream:
-        stream.write(f'<?xml version="1.0" encoding="UTF-8"?>{head}\n')
-        for number, row in enumerate(reading.rows, start=1):
-            if len(row) != len(tags):
-                raise DocumentError(f"record {number} has {len(row)} cells for {len(tags)} columns", where=where)
-            stream.write(_record(names.record, tags, row, number, where))
-        stream.write(f"{tail}\n")
+    with TwinWriter(path, reading.columns, names, where) as writer:
+        for block in reading.in_columns(where):
+            writer.write(block)
 
 
-def _record(name: str, tags: Sequence[str], row: Sequence[str | None], number: int, where: str) -> str:
-    attributes, elements = "", []
-    for tag, lexeme in zip(tags, row, strict=True):
-        if lexeme is None:
-            continue
-        if NOT_IN_XML.search(lexeme):
-            raise DocumentError(
-                f"column {tag!r} of record {number} holds a control character or a surrogate, which no XML document "
-                "and no rule can hold",
-                where=where,
-                hint="remove it",
-            )
+class TwinWriter:
+    """Writes the document, block after block.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+        Names, as the file has them.
+    names : TwinNames
+    where : str
+        The file, for messages.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], names: TwinNames, where: str) -> None:
+        self._tags, self._names, self._where = [xml_name(column) for column in columns], names, where
+        self._before, self._after = twin_frame(names)
+        self._records = 0
+        self._stream = path.open("wb")
+
+    def __enter__(self) -> Self:
+        self._stream.write(f'<?xml version="1.0" encoding="UTF-8"?>{self._before}\n'.encode())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.write(f"{self._after}\n".encode())
+        self._stream.close()
+
+    def write(self, columns: Sequence[pa.Array]) -> None:
+        """Write some records.
+
+        Parameters
+        ----------
+        columns : sequence of pyarrow.Array
+            Of strings, null where a record has no value.
+
+        Raises
+        ------
+        DocumentError
+            A cell holds a character that XML forbids.
+        """
+        require_xml(self._tags, columns, self._records, self._where)
+        self._stream.write(record_lines(self._names.record, self._tags, columns))
+        self._records += len(columns[0]) if columns else 0
+
+
+def record_lines(name: str, tags: Sequence[str], columns: Sequence[pa.Array]) -> bytes:
+    """Write records as XML, each in a line of its own.
+
+    Parameters
+    ----------
+    name : str
+        Of the record element.
+    tags : sequence of str
+        Names of the fields; ``@`` before that of an attribute.
+    columns : sequence of pyarrow.Array
+        Of strings that XML can hold, null where a record has no value.
+    """
+    if not columns or not len(columns[0]):
+        return b""
+    fields = list(zip(tags, columns, strict=True))
+    pieces: list[pa.Array | str] = [f"<{name}"]
+    for tag, column in fields:
         if tag.startswith("@"):
-            attributes += f" {tag[1:]}={quoteattr(lexeme, _IN_ELEMENTS | {chr(9): '&#9;'})}"
-        else:
-            elements.append(f"<{tag}>{escape(lexeme, _IN_ELEMENTS)}</{tag}>")
-    return f"<{name}{attributes}>{''.join(elements)}</{name}>\n"
+            pieces.append(_joined(f" {tag[1:]}=", _escaped(column, _attribute, always=True), ""))
+    pieces.append(">")
+    for tag, column in fields:
+        if not tag.startswith("@"):
+            text = _escaped(column, _element, always=False)
+            before, after = f"<{tag}>", f"</{tag}>"
+            pieces += [_joined(before, text, after)] if column.null_count else [before, text, after]
+    lines = pc.binary_join_element_wise(*_scalars([*pieces, f"</{name}>\n"]), _text(""), null_handling="skip")
+    return octets_of(lines).tobytes()
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _scalars(pieces: Sequence[pa.Array | str]) -> Iterator[pa.Array | pa.Scalar]:
+    """Join texts that stand side by side."""
+    together = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            together += piece
+            continue
+        if together:
+            yield _text(together)
+        together = ""
+        yield piece.cast(pa.large_string())
+    yield _text(together)
+
+
+def _joined(before: str, column: pa.Array, after: str) -> pa.Array:
+    return pc.binary_join_element_wise(_text(before), column.cast(pa.large_string()), _text(after), _text(""))
+
+
+def _escaped(column: pa.Array, write: Callable[[str], str], *, always: bool) -> pa.Array:
+    """Write the cells in another way that hold what means something in XML, or all of them."""
+    special = pc.is_valid(column) if always else pc.match_substring_regex(column, "[&<>\r\n]")
+    if not pc.any(special).as_py():
+        return column
+    special = pc.fill_null(special, False)
+    there = column.filter(special).dictionary_encode()
+    texts = pa.array(map(write, there.dictionary.to_pylist()), type=column.type)
+    return pc.replace_with_mask(column, special, texts.take(there.indices))
+
+
+def _element(text: str) -> str:
+    return escape(text, _IN_ELEMENTS)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(text, _IN_ELEMENTS | {chr(9): "&#9;"})

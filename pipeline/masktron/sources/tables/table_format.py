@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
 
-from masktron.errors import UsageError
-from masktron.sources.tables.table_model import Table, TableRelease
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_stream import TableStream
+
+_ROWS = 1 << 14
+"""Rows that are Python objects at once."""
 type LexemeRow = Sequence[str | None]
 """Lexemes of a record, None where it has no value."""
 type Options = Mapping[str, str]
@@ -27,11 +35,59 @@ class SecondReading:
     ----------
     columns : tuple of str
         Names, as the file has them.
-    rows : iterator of sequences of str or None
+    rows : iterable of sequences of str or None
+    blocks : iterator of sequences of pyarrow.Array, optional
+        The same records in blocks, as columns of strings, where the reader has them so; `rows` is empty then.
     """
 
     columns: tuple[str, ...]
-    rows: Iterator[LexemeRow]
+    rows: Iterable[LexemeRow] = ()
+    blocks: Iterator[Sequence[pa.Array]] | None = None
+
+    def in_columns(self, where: str) -> Iterator[Sequence[pa.Array]]:
+        """Yield the records in blocks, as columns of strings; once.
+
+        Parameters
+        ----------
+        where : str
+            The file, for messages.
+
+        Raises
+        ------
+        DocumentError
+            A row has not one cell for each column, or a cell holds half a surrogate.
+        """
+        if self.blocks is not None:
+            yield from self.blocks
+            return
+        before, width = 0, len(self.columns)
+        coming = iter(self.rows)
+        while rows := list(islice(coming, _ROWS)):
+            for number, row in enumerate(rows, start=before + 1):
+                if len(row) != width:
+                    raise DocumentError(f"record {number} has {len(row)} cells for {width} columns", where=where)
+            columns = list(zip(*rows, strict=True))
+            try:
+                yield [pa.array(column, type=pa.string()) for column in columns]
+            except UnicodeEncodeError:
+                number, at = _half(rows)
+                raise DocumentError(
+                    f"column {self.columns[at]!r} of record {before + number} holds a control character or a "
+                    "surrogate, which no XML document and no rule can hold",
+                    where=where,
+                    hint="remove it",
+                ) from None
+            before += len(rows)
+
+
+def _half(rows: Sequence[LexemeRow]) -> tuple[int, int]:
+    """Return the row, from 1, and the column of the first text that UTF-8 cannot hold."""
+    return next(
+        (number, at)
+        for number, row in enumerate(rows, start=1)
+        for at, text in enumerate(row)
+        if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text)
+    )
 
 
 class TableFormat(ABC):
@@ -67,6 +123,19 @@ class TableFormat(ABC):
         UsageError
             An option has no such value, or the library is not installed.
         """
+
+    def stream(self, path: Path, options: Options) -> TableStream | None:
+        """Open a file to be read block by block, often; None where only the whole file tells what it means.
+
+        Of a file that `read` refuses before it looks at records, it may say nothing; then that is asked.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            As `read`.
+        """
+        del path, options
+        return None
 
     @abstractmethod
     def read_again(self, path: Path, table: Table) -> SecondReading:
@@ -116,6 +185,10 @@ class TableFormat(ABC):
         """Return the line or row, from 1, in which a record stands as a user sees it in the file."""
         del table
         return record + 1
+
+    def lines_of(self, table: Table) -> NDArray[np.int64]:
+        """Return the lines or rows of all records; shape (n,)."""
+        return np.fromiter((self.line_of(table, at) for at in range(len(table))), np.int64, len(table))
 
 
 def described_by(table: Table) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Collection, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -15,20 +15,36 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, MasktronError
+from masktron.errors import MasktronError
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
+from masktron.sources.columns import Batch
+from masktron.sources.flat_records import FlatRecords
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
 from masktron.sources.tables.columns_of_cells import column_of
-from masktron.sources.tables.document import FIRST_LINE, TwinNames, twin_names, write_twin
+from masktron.sources.tables.document import (
+    FIRST_LINE,
+    TwinNames,
+    TwinWriter,
+    twin_frame,
+    twin_layout,
+    twin_names,
+)
+from masktron.sources.tables.table_batches import ROWS, TableBatch
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_stream import TableStream
+from masktron.sources.tables.two_readings import Compared
 from masktron.sources.variables import Variable
+from masktron.sources.xml.names_in_file import names_of
+from masktron.sources.xml.plain import compile_first
+from masktron.sources.xml.wellformed import SMALLEST
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
@@ -81,52 +97,92 @@ class TableSource(Source):
         return self.table.variables
 
     @cached_property
-    def twin(self) -> TwinNames:
-        """What the elements of the XML twin are called."""
-        return twin_names(self.table.cells.column_names, self._record, self._contexts)
+    def _stream(self) -> TableStream | None:
+        """The file block by block, where it is a large one that can be read so."""
+        found = self.format.stream(self.path, self._options)
+        if found is None or self._size_of_twin(found) < SMALLEST:
+            return None
+        # where a name stands twice, the survey of the twin has to say what that means
+        return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
+
+    def _size_of_twin(self, stream: TableStream) -> int:
+        """Return roughly how many bytes the twin would have."""
+        names = (self._twin_of(stream.names).record, *stream.names)
+        return stream.text + stream.count * sum(len(f"<{name}></{name}>") for name in names)
+
+    def _twin_of(self, columns: Sequence[str]) -> TwinNames:
+        return twin_names(columns, self._record, self._contexts)
 
     @cached_property
-    def _document(self) -> XmlSource:
-        table = self.table
-        folder = self._held.enter_context(private_folder())
-        path = folder / "document.xml"
+    def twin(self) -> TwinNames:
+        """What the elements of the XML twin are called."""
+        return self._twin_of(self.table.cells.column_names if self._stream is None else self._stream.names)
+
+    @cached_property
+    def _document(self) -> Path:
+        """Where the twin is, written from a second reading that agrees with the first one."""
+        table, path, where = self.table, self._twin_path, str(self.path)
+        reading = self.format.read_again(self.path, table)
+        path.unlink(missing_ok=True)  # of an attempt that was refused
         os.close(create_private(path))
-        write_twin(path, self.format.read_again(self.path, table), self.twin, str(self.path))
-        document = XmlSource(path, record=self.twin.record, progress=self._progress)
-        with self._naming_the_file(path):
-            _require_same(table, document, str(self.path))
-        return document
+        compared = Compared(table.cells, reading.columns, where)
+        with TwinWriter(path, reading.columns, self.twin, where) as writer:
+            for block in reading.in_columns(where):
+                writer.write(block)
+                compared.take(block)
+        compared.end()
+        return path
+
+    @cached_property
+    def _twin_path(self) -> Path:
+        return self._held.enter_context(private_folder()) / "document.xml"
+
+    @cached_property
+    def _seen(self) -> tuple[Layout, int | None]:
+        """What a survey of the twin would say: its layout, and its number of records where it is a large file."""
+        stream = self._stream
+        if stream is not None and (layout := twin_layout(self.twin, stream.names, stream.first)) is not None:
+            compile_first(self._progress)
+            return layout, stream.count
+        document, cells = self._document, self.table.cells
+        names = cells.column_names
+        layout = twin_layout(self.twin, names, [_first_value(column) for column in cells.columns])
+        if layout is None:
+            with self.blamed():
+                return XmlSource(document, record=self.twin.record, progress=self._progress).layout, None
+        if document.stat().st_size < SMALLEST:
+            return layout, None
+        compile_first(self._progress)
+        return layout, len(self.table)
 
     @property
     def layout(self) -> Layout:
         """Where records and fields stand in the twin."""
-        with self.blamed():
-            return self._document.layout
+        return self._seen[0]
 
     @property
     def shape(self) -> Shape:
         """A table is flat."""
-        with self.blamed():
-            return self._document.shape
+        self._seen  # noqa: B018 -- what cannot be read is told here, too
+        return Shape(True)
 
     @property
     def count(self) -> int | None:
-        """Number of records of a twin that is evaluated over columns."""
-        with self.blamed():
-            return self._document.count
+        """Number of records of a table that is evaluated over columns."""
+        return self._seen[1]
 
     def estimate(self) -> int:
         """Return the number of records."""
-        return len(self.table)
+        return len(self.table) if self._stream is None else self._stream.count
 
     def vocabulary(self) -> Vocabulary:
         """Return the names of the twin."""
-        with self.blamed():
-            return self._document.vocabulary()
+        return names_of(self.layout)
 
     def require_readable(self) -> None:
         """Refuse a file that is not of this format."""
-        self.table  # noqa: B018 -- reads the file
+        if self._stream is None:
+            self.table  # noqa: B018 -- reads the file
 
     def records(
         self,
@@ -136,6 +192,7 @@ class TableSource(Source):
         told: Told = untold,
     ) -> Records:
         """Read the records as columns."""
+        self._document  # noqa: B018 -- both readings agree
         columns = {}
         everywhere = missing.get("*", _NO_CODES)
         variables = {variable.name: variable for variable in self.variables}
@@ -146,29 +203,41 @@ class TableSource(Source):
             columns[field.name] = column_of(field, self.table.cells[field.name], codes, variables[field.name].typed)
         size = len(self.table)
         told(size, size)
-        lines = np.array([self.format.line_of(self.table, record) for record in range(size)], dtype=np.int64)
-        return Records(self.path, self.layout, MappingProxyType(columns), lines)
+        return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
 
     @property
     def document_path(self) -> Path:
         """Where the twin is, as long as the source is there."""
-        return self._document.path
+        return self._document
+
+    @property
+    def converted(self) -> bool:
+        """Engines read the twin."""
+        return True
 
     @property
     def document(self) -> EngineDocument:
-        """The twin."""
-        return self._document.document
+        """The twin, and the records without it."""
+        flat: FlatRecords | None = None
+        if self.count is not None:
+            # what is in memory has been compared by then
+            known = self._stream is None or "_document" in vars(self)
+            flat = _TableRecords(self) if known or self._stream is None else _StreamedRecords(self, self._stream)
+        return EngineDocument(self.path, self.layout, flat, lambda: self.document_path)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return the line or row of a record."""
         del line, column
-        return (0 if record < 0 else self.format.line_of(self.table, record)), 0
+        if record < 0:
+            return 0, 0
+        if self._stream is not None:
+            return int(self._stream.lines(record, 1)[0]), 0
+        return self.format.line_of(self.table, record), 0
 
     @contextmanager
     def blamed(self) -> Generator[None]:
         """Let errors name the file, and the line of the record, where they name the twin."""
-        document = self._document
-        with self._naming_the_file(document.path):
+        with self._naming_the_file(self._twin_path):
             yield
 
     @contextmanager
@@ -249,19 +318,58 @@ class TableSource(Source):
         return self.table.notes
 
 
-def _require_same(table: Table, document: XmlSource, where: str) -> None:
-    """Refuse a file of which two readers do not say the same."""
-    found = document.records() if len(table) else None
-    if (0 if found is None else len(found)) != len(table):
-        raise DocumentError("two readers count different numbers of records", where=where)
-    for name in table.cells.column_names:
-        own = np.array(table.cells[name].to_pylist(), dtype=np.object_)
-        column = None if found is None else found.columns.get(name)
-        other = np.full(len(own), None, dtype=np.object_) if column is None else column.lexemes
-        unlike = np.flatnonzero(own != other)
-        if unlike.size:
-            raise DocumentError(
-                f"two readers do not agree on column {name!r} of record {int(unlike[0]) + 1}",
-                where=where,
-                hint="the file is ambiguous: say how it is to be read, or convert it",
-            )
+class _TableRecords(FlatRecords):
+    """The records of a table that is in memory."""
+
+    def __init__(self, source: TableSource) -> None:
+        self.path, self.layout = source.path, source.layout
+        self._table, self._twin, self._lines = source.table, source.twin, source.format.lines_of(source.table)
+
+    @property
+    def around(self) -> tuple[str, str]:
+        """Tags of the twin."""
+        return twin_frame(self._twin)
+
+    def batches(self) -> Generator[Batch]:
+        """Yield the records."""
+        tags, first = self._table.cells.column_names, 0
+        for block in self._table.cells.to_batches(max_chunksize=ROWS):
+            lines = self._lines[first : first + len(block)]
+            yield TableBatch.of(self.layout, self._twin.record, tags, block.columns, first, lines)
+            first += len(block)
+
+    def require_unchanged(self) -> None:
+        """What is in memory does not change."""
+
+
+class _StreamedRecords(FlatRecords):
+    """The records of a table that is read block by block."""
+
+    def __init__(self, source: TableSource, stream: TableStream) -> None:
+        self.path, self.layout = source.path, source.layout
+        self._stream, self._twin = stream, source.twin
+
+    @property
+    def around(self) -> tuple[str, str]:
+        """Tags of the twin."""
+        return twin_frame(self._twin)
+
+    def batches(self) -> Generator[Batch]:
+        """Yield the records, of which two readers say the same."""
+        tags, first = self._stream.names, 0
+        with closing(self._stream.blocks()) as blocks:
+            for block in blocks:
+                for start in range(0, len(block[0]), ROWS):
+                    columns = [column.slice(start, ROWS) for column in block]
+                    lines = self._stream.lines(first, len(columns[0]))
+                    yield TableBatch.of(self.layout, self._twin.record, tags, columns, first, lines)
+                    first += len(lines)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that is not the one that was surveyed."""
+        self._stream.require_unchanged()
+
+
+def _first_value(column: pa.ChunkedArray) -> int:
+    """Return the first record that has a value; -1 where none has."""
+    return int(pc.index(pc.is_valid(column), True).as_py())

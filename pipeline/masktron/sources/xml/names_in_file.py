@@ -21,14 +21,19 @@ def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
         The file cannot be parsed any more.
     """
     if shape.flat and len(layout.record_path) <= 2:
-        record = tuple(map(_step, layout.record_path))
-        elements = {record[: length + 1] for length in range(len(record))}
-        elements |= {(*record, _step(field.tag)) for field in layout.fields if not field.attribute}
-        attributes = {(*record, _step(field.tag)) for field in layout.fields if field.attribute}
-        attributes |= {(record[0], _step(name)) for name, _ in layout.root_attributes}
-        return Vocabulary(frozenset(elements), frozenset(attributes))
+        return names_of(layout)
     walk = surveyed(path)
     return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
+
+
+def names_of(layout: Layout) -> Vocabulary:
+    """Return the names of a flat file that has nothing beside its records."""
+    record = tuple(map(_step, layout.record_path))
+    elements = {record[: length + 1] for length in range(len(record))}
+    elements |= {(*record, _step(field.tag)) for field in layout.fields if not field.attribute}
+    attributes = {(*record, _step(field.tag)) for field in layout.fields if field.attribute}
+    attributes |= {(record[0], _step(name)) for name, _ in layout.root_attributes}
+    return Vocabulary(frozenset(elements), frozenset(attributes))
 
 
 def _elements(walk: Survey) -> Iterator[tuple[NameStep, ...]]:

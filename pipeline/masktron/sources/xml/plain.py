@@ -14,6 +14,7 @@ from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
 from masktron.progress import Progress
 from masktron.sources.columns import Batch
+from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.parser import opened
@@ -132,7 +133,7 @@ def survey_plain(
     try:
         with opened(path) as (stream, encoding):
             start = first_record(path, stream, encoding, record, hints)
-            _compile(progress)
+            compile_first(progress)
             from masktron.sources.xml.flatness import established  # noqa: PLC0415 -- loads numba
 
             return established(path, stream, encoding, start, record, hints, block, judge)
@@ -185,7 +186,34 @@ def check_unchanged(path: str | Path, plain: PlainFile) -> None:
             raise changed(path)
 
 
-def _compile(progress: Progress | None) -> None:
+class PlainRecords(FlatRecords):
+    """The records of a flat file in XML.
+
+    Parameters
+    ----------
+    path : Path
+    layout, plain
+        From `survey_plain`.
+    """
+
+    def __init__(self, path: Path, layout: Layout, plain: PlainFile) -> None:
+        self.path, self.layout, self._plain = path, layout, plain
+
+    @property
+    def around(self) -> None:
+        """What is around the records stands in the file."""
+        return
+
+    def batches(self) -> Generator[Batch]:
+        """Yield the records; see `iter_batches`."""
+        return iter_batches(self.path, self.layout, self._plain)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that has changed; see `check_unchanged`."""
+        check_unchanged(self.path, self._plain)
+
+
+def compile_first(progress: Progress | None) -> None:
     """Compile the kernels if that has to be done, and say so first: it takes seconds."""
     if ready.kernels_ready():
         return

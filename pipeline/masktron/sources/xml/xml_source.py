@@ -23,7 +23,7 @@ from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain import survey_file
+from masktron.sources.xml.plain import PlainRecords, survey_file
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.writer import write_masked
 
@@ -119,7 +119,7 @@ class XmlSource(Source):
     def document(self) -> EngineDocument:
         """The file itself."""
         layout, _, plain = self._surveyed
-        return EngineDocument(self.path, layout, plain)
+        return EngineDocument(self.path, layout, None if plain is None else PlainRecords(self.path, layout, plain))
 
     def write(
         self,

@@ -69,7 +69,7 @@ def content_of(path: Path, said: CsvDialect) -> Content:
         raise DocumentError(
             f"this is {other or 'XML'}, not CSV", where=where, hint="give the file the end of a name that says so"
         )
-    mark, codec = _encoding(raw, said.codec)
+    mark, codec = encoding_of(raw, said.codec)
     body = raw[len(mark) :] if mark else raw
     if not body:
         raise DocumentError("the file is empty", where=where, hint="it needs a first line with the names of columns")
@@ -142,7 +142,7 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
         code = getattr(problem, "errno", None)
         reason = os.strerror(code) if code else str(problem)
         raise DocumentError(f"the file cannot be read: {reason}", where=str(path), hint="check the path") from None
-    compression = next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
+    compression = compression_of(raw)
     if not compression:
         return raw, ""
     if compression == "zstd":
@@ -156,7 +156,12 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
     return unpacked, compression
 
 
-def _encoding(raw: bytes, said: str) -> tuple[bytes, str]:
+def compression_of(raw: bytes) -> str:
+    """Return how a file is packed, as its first bytes say; empty for not at all."""
+    return next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
+
+
+def encoding_of(raw: bytes, said: str) -> tuple[bytes, str]:
     """Return the byte order mark and the encoding of the rest."""
     for mark, codec in _MARKS:
         if raw.startswith(mark) and said in ("", codec, codec[:6]):

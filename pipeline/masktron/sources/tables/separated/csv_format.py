@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.arrow_lexemes import is_text
@@ -26,10 +28,12 @@ from masktron.sources.tables.separated.csv_notes import (
     refuse_decimal_comma,
 )
 from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of
+from masktron.sources.tables.separated.csv_stream import csv_stream
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.variables import Variable
 
 
@@ -86,6 +90,10 @@ class CsvFormat(TableFormat):
         variables = tuple(map(Variable, names, outline.columns))
         return Table(variables, table, carried=CsvCarried(path, content.digest, outline, groups), notes=notes)
 
+    def stream(self, path: Path, options: Options) -> TableStream | None:
+        """Open a file that is neither packed nor in another encoding, and whose numbers are lexemes."""
+        return csv_stream(path, options)
+
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read a file with the standard library."""
         outline: CsvOutline = table.carried.outline
@@ -131,6 +139,13 @@ class CsvFormat(TableFormat):
         if said.suffix_delimiter(out) not in ("", said.suffix_delimiter(data)):
             return "a masked file has the delimiter of the original"
         return ""
+
+    def lines_of(self, table: Table) -> NDArray[np.int64]:
+        """Return the line in which each record begins."""
+        outline: CsvOutline = table.carried.outline
+        if outline.lines is not None:
+            return outline.lines
+        return np.arange(outline.records, dtype=np.int64) + outline.line(0)
 
     def line_of(self, table: Table, record: int) -> int:
         """Return the line in which a record begins."""

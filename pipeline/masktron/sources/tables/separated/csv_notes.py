@@ -35,11 +35,16 @@ def refuse_a_record(table: pa.Table, outline: CsvOutline, where: str) -> None:
     if only_numbers(outline.columns):
         raise DocumentError("the first line holds numbers, not names", where=f"{where}:1", hint=_NOT_NAMES)
     if len(outline.columns) > 1 and len(table) and all(_like_values(table, outline.columns)):
-        raise DocumentError(
-            "the first line seems to be a record: all its cells are values of their columns, too, or numbers",
-            where=f"{where}:1",
-            hint=_NOT_NAMES,
-        )
+        raise seems_a_record(where)
+
+
+def seems_a_record(where: str) -> DocumentError:
+    """Return the error of a first line whose cells are numbers, or values of their columns."""
+    return DocumentError(
+        "the first line seems to be a record: all its cells are values of their columns, too, or numbers",
+        where=f"{where}:1",
+        hint=_NOT_NAMES,
+    )
 
 
 def only_numbers(names: Sequence[str]) -> bool:
@@ -82,21 +87,30 @@ def refuse_decimal_comma(table: pa.Table, outline: CsvOutline, where: str, *, sa
     """
     if said or outline.dialect.delimiter == "," or outline.dialect.grouping:
         return
-    null = ["", *outline.dialect.null]
     for name, column in zip(table.column_names, outline.columns, strict=True):
         there = pc.unique(table[name]).drop_null()
-        there = there.filter(pc.invert(pc.is_in(there, value_set=pa.array(null, type=pa.string()))))
-        commas = pc.match_substring_regex(there, _COMMA)
-        if (
-            pc.any(commas).as_py()
-            and pc.all(pc.or_(commas, pc.match_substring_regex(there, r"^[+-]?[0-9]+$"))).as_py()
-        ):
-            raise DocumentError(
-                f"all values of column {column!r} are numbers, some with a comma",
-                where=where,
-                hint="if the comma is their decimal point, say --format-option decimal=comma; if they are texts, "
-                "decimal=point",
-            )
+        if has_decimal_comma(there) and all_decimal_comma(there):
+            raise undeclared_comma(column, where)
+
+
+def has_decimal_comma(cells: pa.Array) -> bool:
+    """Whether one of some cells is a number with a comma."""
+    return bool(pc.any(pc.match_substring_regex(cells, _COMMA)).as_py())
+
+
+def all_decimal_comma(cells: pa.Array) -> bool:
+    """Whether all cells are integers, or numbers with a comma."""
+    return bool(pc.all(pc.match_substring_regex(cells, r"^[+-]?[0-9]+(,[0-9]+)?$")).as_py())
+
+
+def undeclared_comma(column: str, where: str) -> DocumentError:
+    """Return the error of a column of numbers with commas of which nobody says what they are."""
+    return DocumentError(
+        f"all values of column {column!r} are numbers, some with a comma",
+        where=where,
+        hint="if the comma is their decimal point, say --format-option decimal=comma; if they are texts, "
+        "decimal=point",
+    )
 
 
 def notes_of(table: pa.Table, outline: CsvOutline) -> Iterator[str]:

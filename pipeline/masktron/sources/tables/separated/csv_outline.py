@@ -92,7 +92,7 @@ def outline_of(data: bytes, dialect: CsvDialect, suffix: str, where: str) -> Csv
     body = int(facts[kernel.BODY]) if header else 0
     return CsvOutline(
         dialect,
-        _names(data[:body], dialect, columns, where) if header else _numbered(columns),
+        names_of_columns(data[:body], dialect, columns, where) if header else numbered_columns(columns),
         records - header,
         int(facts[kernel.LONGEST]),
         body,
@@ -106,13 +106,13 @@ def outline_of(data: bytes, dialect: CsvDialect, suffix: str, where: str) -> Csv
 def record_places(octets: NDArray[np.uint8], dialect: CsvDialect, records: int) -> tuple[Places, Places]:
     """Return where each record begins, and in which line; that with names is one of them."""
     starts, lines = np.zeros(records, dtype=np.int64), np.zeros(records, dtype=np.int64)
-    survey(octets, *dialect.codes, np.zeros(kernel.FACTS, dtype=np.int64), starts, lines)
+    survey(octets, *dialect.codes, np.zeros(kernel.FACTS, dtype=np.int64), starts, lines, True)
     return starts, lines
 
 
 def _surveyed(octets: NDArray[np.uint8], dialect: CsvDialect) -> Places:
     facts = np.zeros(kernel.FACTS, dtype=np.int64)
-    survey(octets, *dialect.codes, facts, _NONE, _NONE)
+    survey(octets, *dialect.codes, facts, _NONE, _NONE, True)
     return facts
 
 
@@ -148,7 +148,14 @@ def _with_delimiter(
     return found[mark or next(iter(found))]
 
 
-def _names(head: bytes, dialect: CsvDialect, count: int, where: str) -> tuple[str, ...]:
+def names_of_columns(head: bytes, dialect: CsvDialect, count: int, where: str) -> tuple[str, ...]:
+    """Return the names in the first line.
+
+    Raises
+    ------
+    DocumentError
+        A column has none.
+    """
     names = _first_cells(head, dialect, count)
     for at, name in enumerate(names, start=1):
         if not name:
@@ -166,7 +173,8 @@ def _first_cells(head: bytes, dialect: CsvDialect, count: int) -> tuple[str, ...
     return tuple(column[0].as_py() for column in columns)
 
 
-def _numbered(columns: int) -> tuple[str, ...]:
+def numbered_columns(columns: int) -> tuple[str, ...]:
+    """Return the names of columns where the first line has none."""
     return tuple(f"V{at}" for at in range(1, columns + 1))
 
 

@@ -1,0 +1,120 @@
+"""Parquet files that are not in memory: some rows at a time, as texts and again as texts made in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError
+from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, value_type
+from masktron.sources.tables.arrow_objects import object_columns
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.table_stream import TableStream, places_of_values
+from masktron.sources.xml.wellformed import Stamp, stamp_of
+
+_ROWS = 1 << 15
+"""Rows that are in memory at a time."""
+_BUFFER = 1 << 20
+"""Bytes of each column that are read ahead."""
+_NUMBER = 8
+"""Bytes of a number as text, roughly."""
+
+
+class _ParquetStream(TableStream):
+    def __init__(self, path: Path, names: tuple[str, ...], stamp: Stamp) -> None:
+        self.path, self.names, self._stamp = path, names, stamp
+        with _opened(path) as file:
+            self.count = file.metadata.num_rows
+            groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            self.text = max(sum(group.total_byte_size for group in groups), _NUMBER * self.count * len(names))
+        self.first = places_of_values(self._own(), len(names))
+
+    def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
+        """Yield what both ways make of the same rows, which each reads for itself."""
+        self.require_unchanged()
+        with closing(self._own()) as own, closing(self._other()) as other:
+            for block in own:
+                yield block, next(other, [pa.nulls(0, pa.string())] * len(self.names))
+            if next(other, None) is not None:
+                yield [pa.nulls(0, pa.string())] * len(self.names), [pa.nulls(1, pa.string())] * len(self.names)
+        self.require_unchanged()
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that has changed."""
+        if _stamp_of(self.path) != self._stamp:
+            raise DocumentError(
+                "the file changed while it was being read",
+                where=str(self.path),
+                hint="leave the input alone during a run, and start again",
+            )
+
+    def lines(self, first: int, size: int) -> NDArray[np.int64]:
+        """Return the rows."""
+        return np.arange(first + 1, first + size + 1, dtype=np.int64)
+
+    def _own(self) -> Generator[Sequence[pa.Array]]:
+        done, where = 0, str(self.path)
+        for batch in self._batches():
+            block = []
+            for label, column in zip(batch.schema.names, batch.columns, strict=True):
+                _require_sound(column, label, where)
+                chunk = lexemes_of(pa.chunked_array([column]), label, where, done)
+                block.append(chunk.chunk(0))
+            yield block
+            done += batch.num_rows
+
+    def _other(self) -> Generator[Sequence[pa.Array]]:
+        for batch in self._batches():
+            yield object_columns(batch)
+
+    def _batches(self) -> Generator[pa.RecordBatch]:
+        try:
+            with _opened(self.path) as file:
+                yield from file.iter_batches(_ROWS)
+        except (OSError, pa.ArrowException) as error:
+            self.require_unchanged()
+            reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+            raise DocumentError(f"cannot read this as parquet: {reason}", where=str(self.path)) from error
+
+
+def parquet_stream(path: Path) -> TableStream | None:
+    """Open a file; None where it has no columns, or one of categories or of what has no text form.
+
+    Raises
+    ------
+    DocumentError
+        Two columns have one name, a value has no text form, or the file is damaged.
+    OSError, pyarrow.ArrowException
+        It cannot be opened.
+    """
+    stamp = _stamp_of(path)
+    schema = pq.read_schema(path)
+    if not schema.names or any(pa.types.is_dictionary(kind) or not has_text(kind) for kind in schema.types):
+        return None
+    return _ParquetStream(path, xml_names(schema.names, str(path)), stamp)
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+
+
+def _stamp_of(path: Path) -> Stamp:
+    with path.open("rb") as stream:
+        return stamp_of(stream)
+
+
+def _require_sound(column: pa.Array, label: str, where: str) -> None:
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:  # says values
+        raise DocumentError(
+            f"column {label!r} holds what is not of its type {value_type(column.type)}",
+            where=where,
+            hint="the file is damaged: write it anew",
+        ) from None

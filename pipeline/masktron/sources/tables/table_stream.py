@@ -1,0 +1,98 @@
+"""Large files of tables that need not be in memory: their records block by block, each read in two ways."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from masktron.sources.tables.string_cells import require_xml
+from masktron.sources.tables.two_readings import disagreement, first_unlike, unlike_counts
+
+
+class TableStream(ABC):
+    """A file of which a block of records is in memory at a time.
+
+    Attributes
+    ----------
+    path : Path
+    names : tuple of str
+        Of the columns, as XML has them.
+    count : int
+        Number of records.
+    first : tuple of int
+        The first record, from 0, in which each column has a value; -1 where none has.
+    text : int
+        Bytes of all values, roughly.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    count: int
+    first: tuple[int, ...]
+    text: int
+
+    @abstractmethod
+    def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
+        """Yield blocks of records as columns of strings: as the first reader and as the second has them.
+
+        The second is None where the block has been compared.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read, holds what has no meaning, or has changed.
+        """
+
+    @abstractmethod
+    def require_unchanged(self) -> None:
+        """Refuse a file that is not the one that was surveyed.
+
+        Raises
+        ------
+        DocumentError
+        """
+
+    @abstractmethod
+    def lines(self, first: int, size: int) -> NDArray[np.int64]:
+        """Return the lines or rows, from 1, of some records in a row; shape (size,)."""
+
+    def blocks(self) -> Generator[Sequence[pa.Array]]:
+        """Yield blocks of records on which both readers agree.
+
+        Raises
+        ------
+        DocumentError
+            They do not agree, or no XML could hold a cell; or as `readings`.
+        """
+        done, where = 0, str(self.path)
+        for own, other in self.readings():
+            if other is not None:
+                for name, one, again in zip(self.names, own, other, strict=True):
+                    if not one.equals(again):
+                        if len(one) != len(again):
+                            raise unlike_counts(where)
+                        raise disagreement(name, done + first_unlike(one, again), where)
+            require_xml(self.names, own, done, where)
+            yield own
+            done += len(own[0])
+        if done != self.count:
+            raise unlike_counts(where)
+
+
+def places_of_values(blocks: Generator[Sequence[pa.Array]], columns: int) -> tuple[int, ...]:
+    """Return the first record that has a value, for each column; -1 where none has. Stops where all are known."""
+    first, done = [-1] * columns, 0
+    for block in blocks:
+        for at in [at for at in range(columns) if first[at] < 0]:
+            if block[at].null_count < len(block[at]):
+                first[at] = done + int(block[at].is_valid().index(True).as_py())
+        if min(first) >= 0:
+            break
+        done += len(block[0])
+    blocks.close()
+    return tuple(first)

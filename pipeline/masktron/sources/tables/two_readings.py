@@ -1,0 +1,94 @@
+"""Two readings of a table, compared cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from masktron.errors import DocumentError
+from masktron.sources.tables.column_names import xml_name
+
+
+class Compared:
+    """Compares what a second reader says, block by block, with a table.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        The first reading: columns of strings.
+    columns : sequence of str
+        Names of the second reading, as the file has them.
+    where : str
+        The file.
+
+    Raises
+    ------
+    DocumentError
+        The readers do not name the same columns.
+    """
+
+    def __init__(self, cells: pa.Table, columns: Sequence[str], where: str) -> None:
+        self._cells, self._where, self._done = cells, where, 0
+        self._names = [xml_name(column) for column in columns]
+        if sorted(self._names) != sorted(cells.column_names):
+            raise DocumentError("two readers do not name the same columns", where=where, hint=_AMBIGUOUS)
+
+    def take(self, block: Sequence[pa.Array]) -> None:
+        """Compare the next records.
+
+        Parameters
+        ----------
+        block : sequence of pyarrow.Array
+            Columns of strings.
+
+        Raises
+        ------
+        DocumentError
+            A cell is another one: says which column and record. Or there are more records than in the table.
+        """
+        if not block:
+            return
+        size = len(block[0])
+        if self._done + size > len(self._cells):
+            raise self._uncounted()
+        for name, theirs in zip(self._names, block, strict=True):
+            own = self._cells[name].slice(self._done, size)
+            if not own.equals(pa.chunked_array([theirs], type=own.type)):
+                raise disagreement(name, self._done + first_unlike(own, theirs), self._where)
+        self._done += size
+
+    def end(self) -> None:
+        """Refuse a second reading with fewer records.
+
+        Raises
+        ------
+        DocumentError
+        """
+        if self._done != len(self._cells):
+            raise self._uncounted()
+
+    def _uncounted(self) -> DocumentError:
+        return unlike_counts(self._where)
+
+
+def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Array) -> int:
+    """Return the first place at which two columns of one length differ; -1 where they are equal."""
+    apart = pc.fill_null(pc.not_equal(own, other), pc.not_equal(pc.is_null(own), pc.is_null(other)))
+    return int(pc.index(apart, True).as_py())
+
+
+def unlike_counts(where: str) -> DocumentError:
+    """Return the error of a file of which one reader finds more records than another."""
+    return DocumentError("two readers count different numbers of records", where=where)
+
+
+def disagreement(name: str, record: int, where: str) -> DocumentError:
+    """Return the error of a cell, in a record counted from 0, of which two readers do not say the same."""
+    return DocumentError(
+        f"two readers do not agree on column {name!r} of record {record + 1}", where=where, hint=_AMBIGUOUS
+    )
+
+
+_AMBIGUOUS = "the file is ambiguous: say how it is to be read, or convert it"
