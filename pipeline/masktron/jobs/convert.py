@@ -42,6 +42,7 @@ def run_convert(
     from masktron.sources.tables.conversion import (  # noqa: PLC0415 -- loads pyarrow
         create_xml,
         differences,
+        form_of_source,
         table_of_source,
         with_types,
         without_empty_texts,
@@ -58,7 +59,7 @@ def run_convert(
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
     table = table_of_source(source)
-    losses = list(table.notes)
+    losses = [*table.notes, *form_of_source(source)]
     progress(f"writing {out.name}", 0)
     with atomic_path(out) as temporary:
         with blamed(out):

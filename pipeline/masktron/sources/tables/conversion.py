@@ -51,6 +51,11 @@ def table_of_source(source: Source) -> Table:
     return Table(variables, pa.table(cells), notes=tuple(notes))
 
 
+def form_of_source(source: Source) -> tuple[str, ...]:
+    """Say how a file is written beside its table, which a new file is not: its dialect, its documents."""
+    return tuple(source.format.form(source.table)) if isinstance(source, TableSource) else ()
+
+
 def with_types(table: Table) -> Table:
     """Return a table in which texts have a type where every one of them comes back from it as it is written.
 
