@@ -98,6 +98,23 @@ def create_xml(target: Path, table: Table, record: str | None) -> None:
     write_twin(target, SecondReading(columns, rows), names, str(target))
 
 
+def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
+    """Say which columns XML has not, as it has an element for each value.
+
+    Raises
+    ------
+    UsageError
+        No record has a value, so that no reader could tell what a record is.
+    """
+    empty = [one.column for one in table.variables if table.cells[one.name].null_count == len(table)]
+    if len(table) and len(empty) == len(table.variables):
+        raise UsageError(
+            "no record has a value, and XML has elements for values alone", where=where, hint="choose another format"
+        )
+    if empty and len(table):
+        yield f"columns without a value: {', '.join(empty)}"
+
+
 def without_empty_texts(table: Table) -> tuple[Table, dict[str, int]]:
     """Return a table in which empty texts are missing, and how many there were by variable."""
     cells, found = {}, {}
