@@ -18,7 +18,10 @@ import masktron
 from cli_runner import numbers, write_rules
 from masktron.errors import UsageError, ViolationError
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.sources.tables.frames import read_arrow_frame, write_arrow_frame
+from masktron.sources.frame_path import FramePath
+from masktron.sources.opening import open_source
+from masktron.sources.tables.frames import ArrowFrameFormat, standing_for
+from masktron.sources.tables.table_model import TableRelease
 
 ROLES = {"day": "untouched", "kind": "untouched", "annual_x0020_income": "confidential", "name": "identifier"}
 
@@ -96,7 +99,8 @@ def test_what_comes_back_is_of_the_kind_that_went_in(made: Any, rules: Path, tmp
     assert "'annual income' is annual_x0020_income" in " ".join(result.notes)
     # a file of the same records is masked alike
     path, out = tmp_path / "in.arrow", tmp_path / "out.arrow"
-    write_arrow_frame(frame, path, "data")
+    with pa.ipc.new_file(str(path), pa.table(frame).schema) as writer:
+        writer.write_table(pa.table(frame))
     masktron.mask(path, rules, out, **settings)
     with pa.ipc.open_file(str(out)) as reader:
         assert reader.read_all().to_pandas()["A"].tolist() == new["A"].tolist()
@@ -124,7 +128,7 @@ def test_all_jobs_take_them_and_name_no_temporary_file(made: Any, rules: Path) -
     with pytest.raises(UsageError, match="the text field 'name' has no role") as unnamed:
         masktron.mask(frame, rules, k=4, roles={"kind": "untouched", "day": "untouched"})
     texts.append(str(unnamed.value))
-    assert not [text for text in texts if "frame.arrow" in text or "masktron-" in text]
+    assert not [text for text in texts if "masktron-" in text]
 
 
 def test_frames_of_several_libraries_are_compared(rules: Path) -> None:
@@ -138,8 +142,11 @@ def test_what_is_no_frame_is_refused(rules: Path) -> None:
     polars = pytest.importorskip("polars")
     for given, says in (
         (polars.LazyFrame({"A": [1]}), "data must be a path or a data frame, not of type LazyFrame"),
-        (polars.Series([1]), "data, of type Series, cannot be read as a table"),
-        (polars.DataFrame({"A": polars.Series([1], dtype=polars.Int128)}), "data, of type DataFrame, cannot be read"),
+        (polars.Series([1]), "data frame: a Series cannot be read as a table"),
+        (
+            polars.DataFrame({"A": polars.Series([1], dtype=polars.Int128)}),
+            "data frame: a DataFrame cannot be read",
+        ),
         (polars.DataFrame, "not of type type"),
         (pa.table({"A": [[1]]}), "data frame: column 'A' is of type list"),
         (pa.table({"A": [float("inf")]}), "data frame: column 'A' of record 1 holds an infinite number"),
@@ -160,11 +167,12 @@ def test_what_is_no_frame_is_refused(rules: Path) -> None:
             call()
     with pytest.raises(UsageError, match="a manifest describes files"):
         masktron.check(records, rules, manifest="m.json")
-    with pytest.raises(UsageError, match=r"name it m\.arrow"):
-        masktron.mask(records, rules, "m.xml")
+    for name in ("m", "m.dat", "m.sas7bdat", "m.json"):
+        with pytest.raises(UsageError, match=r"does not say a format that masktron writes"):
+            masktron.mask(records, rules, name)
 
 
-def test_a_library_that_holds_something_else_is_found_out(tmp_path: Path) -> None:
+def test_a_library_that_holds_something_else_is_found_out() -> None:
     polars = pytest.importorskip("polars")
 
     class Rounding(polars.DataFrame):  # type: ignore[misc]
@@ -173,11 +181,18 @@ def test_a_library_that_holds_something_else_is_found_out(tmp_path: Path) -> Non
             self._df = self.with_columns(polars.col("A").round(1))._df
 
     Rounding.__module__ = "polars.rounding"
-    path = tmp_path / "in.arrow"
-    write_arrow_frame(pa.table({"A": [1.25, 2.0]}), path, "data")
+
+    def released(frame: Any) -> Any:
+        path = standing_for(frame)
+        table = ArrowFrameFormat().read(path, {})
+        ArrowFrameFormat().write(path, TableRelease(table, table.cells, np.arange(2), frozenset("A")))
+        return path.frame
+
+    held = Rounding({"A": [1.25, 2.0]})
+    held._df = polars.DataFrame({"A": [1.25, 2.0]})._df
     with pytest.raises(ViolationError, match="Rounding does not hold the masked records as they were verified"):
-        read_arrow_frame(path, Rounding({"A": [1.0]}))
-    np.testing.assert_array_equal(read_arrow_frame(path, polars.DataFrame())["A"].to_numpy(), [1.25, 2.0])
+        released(held)
+    np.testing.assert_array_equal(released(polars.DataFrame({"A": [1.25, 2.0]}))["A"].to_numpy(), [1.25, 2.0])
 
 
 def test_readers_and_batches_come_back_as_tables(rules: Path) -> None:
@@ -186,3 +201,36 @@ def test_readers_and_batches_come_back_as_tables(rules: Path) -> None:
     masked = masktron.mask(reader, rules, k=4, roles=ROLES, order="keep", seed=3).data
     assert isinstance(masked, pa.Table)
     assert masked.equals(masktron.mask(records, rules, k=4, roles=ROLES, order="keep", seed=3).data)
+
+
+@pytest.mark.parametrize("made", [FRAMES[0], lambda records: records.to_pandas()], ids=["arrow", "pandas"])
+def test_a_frame_is_written_in_any_format_and_is_what_the_file_holds(made: Any, rules: Path, tmp_path: Path) -> None:
+    frame = made(_records().drop_columns(["day"]))
+    settings: Any = {"k": 4, "roles": {name: ROLES[name] for name in ROLES if name != "day"}, "order": "keep"}
+    alone = masktron.mask(frame, rules, **settings).data
+    for suffix in ("csv", "parquet", "xml", "sqlite"):
+        out = tmp_path / f"{suffix}.{suffix}"
+        result = masktron.mask(frame, rules, out, **settings)
+        assert result.data.equals(alone), suffix
+        own, found = (open_source(path).records().columns for path in (standing_for(alone), out))
+        assert own.keys() == found.keys()
+        assert all(own[name].lexemes.tolist() == found[name].lexemes.tolist() for name in own), suffix
+        told = " ".join(result.notes)
+        assert ("the file does not hold what the data frame says: types of columns: A" in told) == (suffix == "csv")
+
+
+def test_a_file_that_cannot_hold_a_frame_does_not_appear(rules: Path, tmp_path: Path) -> None:
+    frame = pd.DataFrame(numbers()).assign(kind=["x", ""] * 20)
+    settings: Any = {"k": 4, "roles": {"kind": "untouched"}}
+    with pytest.raises(UsageError, match="csv does not tell an empty text from a missing value, and 'kind' holds"):
+        masktron.mask(frame, rules, tmp_path / "m.csv", **settings)
+    assert [path.name for path in tmp_path.iterdir()] == ["rules.sch"]
+    kept = masktron.mask(frame.assign(kind=pd.Categorical(frame["kind"])), rules, tmp_path / "m.xml", **settings)
+    assert "the file does not hold what the data frame says: kinds of variables: kind" in " ".join(kept.notes)
+
+
+def test_frames_stand_for_themselves_alone(tmp_path: Path) -> None:
+    records = _records()
+    one, same, other = (standing_for(frame) for frame in (records, records.slice(0), records.slice(1)))
+    assert (one.samefile(same), one.samefile(other), one.samefile(tmp_path)) == (True, False, False)
+    assert not (one.exists() or one.is_file() or isinstance(one.with_name("x"), FramePath))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import assess, check, combine, explain, mask, validate
+    from masktron.api import assess, check, combine, convert, explain, mask, validate
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
         UsageError,
         ViolationError,
     )
-    from masktron.results import AssessResult, CheckResult, CombineResult, ExplainResult, MaskResult, ValidateResult
+    from masktron.results import (
+        AssessResult,
+        CheckResult,
+        CombineResult,
+        ConvertResult,
+        ExplainResult,
+        MaskResult,
+        ValidateResult,
+    )
 
     __version__: str
 
@@ -29,6 +37,7 @@ __all__ = [
     "CheckResult",
     "CombineResult",
     "Config",
+    "ConvertResult",
     "DocumentError",
     "ExplainResult",
     "InfeasibleError",
@@ -44,6 +53,7 @@ __all__ = [
     "assess",
     "check",
     "combine",
+    "convert",
     "explain",
     "load_config",
     "mask",
@@ -51,7 +61,7 @@ __all__ = [
 ]
 
 _HOME = (
-    dict.fromkeys(("assess", "check", "combine", "explain", "mask", "validate"), "masktron.api")
+    dict.fromkeys(("assess", "check", "combine", "convert", "explain", "mask", "validate"), "masktron.api")
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -16,29 +15,30 @@ import numpy as np
 import pandas as pd
 
 from masktron.config import Config, Role, config_from, limits_from
-from masktron.errors import MasktronError, UsageError, ViolationError
+from masktron.errors import UsageError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
 from masktron.jobs.combine import read_estimates, run_combine
+from masktron.jobs.convert import run_convert
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
-from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
 from masktron.processes import RULE_SECONDS, rules_within
-from masktron.results import AssessResult, CheckResult, CombineResult, ExplainResult, MaskResult, ValidateResult
-from masktron.scratch import create_private, private_folder
-from masktron.settings import FieldSettings, Settings, takes
-from masktron.sources.frame import field_names, write_frame
-from masktron.sources.frame_back import Restored, require_one_type, restored, types_of
-from masktron.sources.frame_kinds import with_kinds
-from masktron.sources.tables.frames import (
-    ArrowFrame,
-    is_arrow_frame,
-    read_arrow_frame,
-    renamed,
-    write_arrow_frame,
+from masktron.results import (
+    AssessResult,
+    CheckResult,
+    CombineResult,
+    ConvertResult,
+    ExplainResult,
+    MaskResult,
+    ValidateResult,
 )
+from masktron.scratch import private_folder
+from masktron.settings import FieldSettings, Settings, takes
+from masktron.sources.frame_path import FramePath
+from masktron.sources.tables.frames import ArrowFrame, frame_format, is_data_frame, renamed, standing_for
+from masktron.sources.tables.pandas_back import require_one_type
 from masktron.thresholds import thresholds
 
 type Microdata = str | PathLike[str] | pd.DataFrame | ArrowFrame
@@ -49,8 +49,6 @@ INDEX = (
     "the index of the data frame is that of the original and leads every record back to it: drop it before a "
     "release, with result.data.reset_index(drop=True)"
 )
-FRAME = "data frame"
-"""Stands for the path in results and messages about a data frame."""
 
 
 def validate(
@@ -135,11 +133,11 @@ def validate(
     _no_format(format, data, original)
     bounds = thresholds({} if max_failures is None else max_failures)
     patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
-    with _file(data, "data") as path, _optional_file(original, "original") as source, patience:
-        result = run_validate(
-            path,
+    with patience:
+        return run_validate(
+            _source(data, "data"),
             _path(rules, "rules"),
-            original=source,
+            original=_optional_source(original, "original"),
             documents=_documents(documents),
             reading=Config(record=record, format=format, format_options=format_options or {}).reading,
             phase=phase,
@@ -150,8 +148,6 @@ def validate(
             allow_empty=_switch(allow_empty, "allow_empty"),
             release_safe=release_safe,
         )
-    notes = _told(result.notes, (data, path), (original, source))
-    return replace(result, data=_shown(data, result.data), notes=notes)
 
 
 @takes(Settings)
@@ -180,27 +176,12 @@ def explain(
     ------
     RulebookError, DocumentError, UsageError, ResourceError
     """
-    with _optional_file(data, "data") as path, _optional_file(original, "original") as source:
-        settled = _config(config, settings)
-        _no_format(settled.format, data, original)
-        if not isinstance(data, pd.DataFrame):
-            with rules_within(settled.rule_timeout):
-                result = run_explain(_path(rules, "rules"), path, config=settled, original=source)
-            names = renamed(path) if path is not None and _is_frame(data) else ""
-            return _without_path(result, (data, path), (original, source), notes=(names,))
-        settled = with_kinds(data, settled)
-        types = types_of(data)
-        with rules_within(settled.rule_timeout):
-            result = run_explain(_path(rules, "rules"), path, config=settled, original=source, types=types)
-        return _without_path(result, (data, path), (original, source), notes=_renamed(data))
-
-
-def _without_path(
-    result: ExplainResult, *given: tuple[Microdata | None, Path | None], notes: Iterable[str]
-) -> ExplainResult:
-    """Return what was explained without names of the files that frames had, and with more notes."""
-    obstacle = None if result.obstacle is None else _told([result.obstacle], *given)[0]
-    return replace(result, obstacle=obstacle, notes=(*_told(result.notes, *given), *filter(None, notes)))
+    path, source = _optional_source(data, "data"), _optional_source(original, "original")
+    settled = _config(config, settings)
+    _no_format(settled.format, data, original)
+    with rules_within(settled.rule_timeout):
+        result = run_explain(_path(rules, "rules"), path, config=settled, original=source)
+    return replace(result, notes=(*result.notes, *_renamed(path)))
 
 
 @takes(Settings)
@@ -218,19 +199,18 @@ def mask(
     A data frame comes back with its types, the labels of its columns and its index, without identifiers and records
     that were left out. A masked value that its type cannot hold stops the run, as rounding could break a rule. Its
     index links each row to the original: drop it before a release. Columns whose labels are no XML names have others
-    in rules and settings, with ``_`` for what XML forbids: ``annual income`` is ``annual_income``, 2024 is ``_2024``.
+    in rules and settings, as in files: ``annual income`` is ``annual_x0020_income``, 2024 is ``_x0032_024``.
     Booleans, and categorical columns of numbers, are masked as categories, those of texts when they have a role.
     A frame of polars or pyarrow, or a relation of DuckDB, comes back as one of the same kind, with the types of its
-    columns; names that are no XML names have the escapes of SQL/XML in rules, as those of files have:
-    ``annual_x0020_income``.
+    columns; one of another library as a `pyarrow.Table`. Categories that no released record has any more are gone.
 
     Parameters
     ----------
     data : path or data frame
     rules : path
     out : path, optional
-        The masked file: in XML of a pandas DataFrame, an Arrow file of any other frame. May be left out for a data
-        frame: then it is not kept on disk, and the masked records are in ``result.data``.
+        The masked file; of a data frame in any format that its name says. May be left out for a data frame: then
+        nothing is kept on disk, and the masked records are in ``result.data``.
     config : Config, optional
         Settings that those given by name override, such as ``k=5``, ``roles={"NAME": "identifier"}``,
         ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
@@ -247,17 +227,15 @@ def mask(
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
     """
     settled = _config(config, settings)
-    if isinstance(data, pd.DataFrame):
+    if _is_frame(data):
+        _no_format(settled.format, data)
         with rules_within(settled.rule_timeout):
-            return _mask_frame(data, _path(rules, "rules"), out, settled, manifest)
-    if is_arrow_frame(data):
-        with rules_within(settled.rule_timeout):
-            return _mask_arrow_frame(data, _path(rules, "rules"), out, settled, manifest)  # type: ignore[arg-type]
+            return _mask_frame(standing_for(data), _path(rules, "rules"), out, settled, manifest)
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
-    with _file(data, "data") as path, rules_within(settled.rule_timeout):
+    with rules_within(settled.rule_timeout):
         return run_mask(
-            path,
+            _source(data, "data"),
             _path(rules, "rules"),
             _path(out, "out"),
             config=settled,
@@ -266,95 +244,37 @@ def mask(
 
 
 def _mask_frame(
-    frame: pd.DataFrame,
+    frame: FramePath,
     rules: Path,
     out: str | PathLike[str] | None,
     config: Config,
     manifest: str | PathLike[str] | None,
 ) -> MaskResult:
-    """Mask a data frame by way of a file, and return what the file holds with the types of the frame."""
-    _no_format(config.format, frame)
-    config = with_kinds(frame, config)
-    removed = {name for name, role in config.roles.items() if role is Role.IDENTIFIER}
-    unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
-    require_one_type(frame, unmasked)
-    found: list[Restored] = []
-    with _file(frame, "data") as path, private_folder() as folder:
+    """Mask a data frame; without a name for a file, nothing is kept on disk."""
+    of_pandas = isinstance(frame.frame, pd.DataFrame)
+    if of_pandas:
+        unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
+        require_one_type(frame.frame, unmasked)
+    with private_folder() as folder:
         result = run_mask(
-            path,
+            frame,
             rules,
-            folder / "masked.xml" if out is None else _path(out, "out"),
+            FramePath(folder / "masked") if out is None else _path(out, "out"),
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
-            types=types_of(frame),
-            receive=lambda records, rows: found.append(restored(records, frame, rows, removed)),
         )
-        (masked,) = found
-        if masked.respelled:
-            _require_rules(masked, result, rules, path, config)
     return replace(
         result,
-        data=masked.frame,
         output="" if out is None else result.output,
         manifest="" if out is None and manifest is None else result.manifest,
-        notes=(*result.notes, *_renamed(frame), INDEX),
+        notes=(*result.notes, *_renamed(frame), *([INDEX] if of_pandas else [])),
     )
 
 
-def _mask_arrow_frame(
-    frame: ArrowFrame,
-    rules: Path,
-    out: str | PathLike[str] | None,
-    config: Config,
-    manifest: str | PathLike[str] | None,
-) -> MaskResult:
-    """Mask a frame by way of an Arrow file, and return the masked file as a frame of the same kind."""
-    _no_format(config.format, frame)
-    with _file(frame, "data") as path, private_folder() as folder:
-        target = folder / "masked.arrow" if out is None else _path(out, "out")
-        result = run_mask(
-            path,
-            rules,
-            target,
-            config=config,
-            manifest=None if manifest is None else _path(manifest, "manifest"),
-        )
-        return replace(
-            result,
-            data=read_arrow_frame(target, frame),
-            output="" if out is None else result.output,
-            manifest="" if out is None and manifest is None else result.manifest,
-            notes=(*result.notes, *filter(None, [renamed(path)])),
-        )
-
-
-def _require_rules(masked: Restored, result: MaskResult, rules: Path, original: Path, config: Config) -> None:
-    """Judge the rules on the data frame itself, where it writes some numbers otherwise than the verified file."""
-    with _file(masked.frame, "data") as path:
-        again = run_validate(
-            path,
-            rules,
-            original=original,
-            documents=config.documents,
-            spare_documents=config.spare_documents,
-            reading=config.reading,
-            phase=config.phase,
-            limit=0,
-        )
-    kept = {rule.id for rule in result.rules}
-    if broken := [rule.id for rule in again.rules if rule.id in kept and not rule.soft and rule.violations]:
-        raise ViolationError(
-            f"the data frame would break {', '.join(broken)}: the types of {', '.join(masked.respelled)} write "
-            "numbers otherwise than the masked file, which obeys the rules",
-            hint="convert these columns to texts (astype('string')) or to Decimal, which keep zeros at the end",
-        )
-
-
-def _renamed(frame: pd.DataFrame) -> Iterator[str]:
-    """Say which columns have other names in rules and settings."""
-    pairs = zip(frame.columns, field_names(frame), strict=True)
-    if other := [f"{label!r} is {name}" for label, name in pairs if label != name]:
-        yield f"columns whose labels are no XML names have others in rules and settings: {', '.join(other)}"
+def _renamed(path: Path | None) -> Iterator[str]:
+    """Say which columns of a data frame have other names in rules and settings."""
+    if isinstance(path, FramePath):
+        yield from renamed(frame_format(path).read(path, {}))
 
 
 def check(
@@ -418,11 +338,11 @@ def check(
     _no_format(format, masked, original)
     bounds = thresholds({} if max_failures is None else max_failures)
     patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
-    with _file(masked, "masked") as path, _optional_file(original, "original") as source, patience:
-        result = run_check(
-            path,
+    with patience:
+        return run_check(
+            _source(masked, "masked"),
             _path(rules, "rules"),
-            original=source,
+            original=_optional_source(original, "original"),
             documents=_documents(documents),
             manifest=None if manifest is None else _path(manifest, "manifest"),
             reading=Config(record=record, format=format, format_options=format_options or {}).reading,
@@ -433,15 +353,6 @@ def check(
             allow_empty=_switch(allow_empty, "allow_empty"),
             stated=_stated(masked, original, same_order),
         )
-    given = (masked, path), (original, source)
-    problems, not_checked = (_told(texts, *given) for texts in (result.problems, result.not_checked))
-    return replace(
-        result,
-        data=_shown(masked, result.data),
-        problems=problems,
-        not_checked=not_checked,
-        notes=_told(result.notes, *given),
-    )
 
 
 @takes(FieldSettings)
@@ -494,23 +405,14 @@ def assess(
         raise UsageError(f"measures must be a list of names, not {measures!r}", hint='for example ["linkage"]')
     settled = _config(config, settings)
     _no_format(settled.format, masked, original)
-    if isinstance(original, pd.DataFrame):
-        texts = [name for name, typed in types_of(original).items() if typed.text]
-        settled = with_kinds(original, settled, texts=texts)
-    with _file(masked, "masked") as path, _file(original, "original") as source:
-        result = run_assess(
-            path,
-            source,
-            manifest=None if manifest is None else _path(manifest, "manifest"),
-            config=settled,
-            measures=measures,
-            class_field=class_field,
-            stated=_stated(masked, original, same_order),
-        )
-    return replace(
-        result,
-        masked=_shown(masked, result.masked),
-        original=_shown(original, result.original),
+    return run_assess(
+        _source(masked, "masked"),
+        _source(original, "original"),
+        manifest=None if manifest is None else _path(manifest, "manifest"),
+        config=settled,
+        measures=measures,
+        class_field=class_field,
+        stated=_stated(masked, original, same_order),
     )
 
 
@@ -535,6 +437,52 @@ def _stated(masked: Microdata, original: Microdata | None, same_order: object) -
             hint="leave same_order out: the index leads each masked row to its original",
         )
     return Stated(index=rows)
+
+
+def convert(
+    data: Microdata,
+    out: str | PathLike[str],
+    *,
+    record: str | None = None,
+    format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
+    format_options: Mapping[str, str] | None = None,
+    to: str | None = None,
+    to_options: Mapping[str, str] | None = None,
+) -> ConvertResult:
+    """Write the records of a file or a data frame in another format, read them back, and compare every value.
+
+    Parameters
+    ----------
+    data : path or data frame
+    out : path
+        The file to write; its name says the format.
+    record : str, optional
+        Name of the record element, in XML.
+    format : str, optional
+        Name of the format of `data`; what its suffix says when not given.
+    format_options : mapping of str to str, optional
+        What that format is told, by the names of its options.
+    to : str, optional
+        Name of the format of `out`, where its name does not say it.
+    to_options : mapping of str to str, optional
+        What that format is told.
+
+    Returns
+    -------
+    ConvertResult
+        ``losses`` says what the original says and the target cannot hold; a value is never among it.
+
+    Raises
+    ------
+    UsageError
+        The target cannot hold a value or a name; nothing is written.
+    DocumentError, ViolationError
+    """
+    _texts(record=record, to=to)
+    _no_format(format, data)
+    reading = Config(record=record, format=format, format_options=format_options or {}).reading
+    writing = Config(record=record, format=to, format_options=to_options or {}).reading
+    return run_convert(_source(data, "data"), _path(out, "out"), reading=reading, writing=writing)
 
 
 def combine(
@@ -584,7 +532,7 @@ def _no_format(name: str | None, *sources: Microdata | None) -> None:
 
 
 def _is_frame(source: object) -> bool:
-    return isinstance(source, pd.DataFrame) or (not isinstance(source, str | PathLike) and is_arrow_frame(source))
+    return not isinstance(source, str | PathLike) and is_data_frame(source)
 
 
 def _config(config: Config | None, settings: Mapping[str, object]) -> Config:
@@ -623,50 +571,18 @@ def _texts(**arguments: object) -> None:
             raise UsageError(f"{name} must be a name, not {value!r}")
 
 
-def _shown(source: Microdata, path: str) -> str:
-    return FRAME if _is_frame(source) else path
-
-
-def _told(texts: Sequence[str], *given: tuple[Microdata | None, Path | None]) -> tuple[str, ...]:
-    """Return what is said of sources without the names of the files that frames had."""
-    for source, path in given:
-        if path is not None and _is_frame(source):
-            texts = [text.replace(path.as_posix(), FRAME).replace(str(path), FRAME) for text in texts]
-    return tuple(texts)
-
-
-@contextmanager
-def _file(source: Microdata, what: str) -> Iterator[Path]:
-    """Give a source a path; a data frame gets a file in a temporary folder, whose name no message shows."""
-    if isinstance(source, str | PathLike):
-        yield _path(source, what)
-        return
-    if not _is_frame(source):
+def _source(given: Microdata, what: str) -> Path:
+    """Return a path, or what stands for a data frame where jobs pass paths."""
+    if isinstance(given, str | PathLike):
+        return _path(given, what)
+    if not _is_frame(given):
         raise UsageError(
-            f"{what} must be a path or a data frame, not of type {type(source).__name__}",
+            f"{what} must be a path or a data frame, not of type {type(given).__name__}",
             hint="give the name of a file, or a data frame of pandas, polars, pyarrow or DuckDB with one row per "
             "record; one of polars that is lazy after collect()",
         )
-    with private_folder() as folder:
-        path = folder / ("frame.xml" if isinstance(source, pd.DataFrame) else "frame.arrow")
-        if isinstance(source, pd.DataFrame):
-            os.close(create_private(path))
-            write_frame(source, path)
-        else:
-            write_arrow_frame(source, path, what)
-        try:
-            yield path
-        except MasktronError as error:
-            error.where = error.where.replace(str(path), FRAME)
-            if isinstance(error, InvalidOriginalError):
-                error.result = replace(error.result, data=FRAME)
-            raise
+    return standing_for(given)
 
 
-@contextmanager
-def _optional_file(source: Microdata | None, what: str) -> Iterator[Path | None]:
-    if source is None:
-        yield None
-        return
-    with _file(source, what) as path:
-        yield path
+def _optional_source(given: Microdata | None, what: str) -> Path | None:
+    return None if given is None else _source(given, what)

@@ -91,7 +91,10 @@ def private_folder() -> Iterator[Path]:
     while True:
         with tempfile.TemporaryDirectory(prefix="masktron-", suffix=".scratch") as name:
             folder = Path(name)
-            descriptor = _open(folder) if sys.platform != "win32" else None
+            try:
+                descriptor = _open(folder) if sys.platform != "win32" else None
+            except FileNotFoundError:  # whoever found it before it had its lock has taken it for abandoned
+                continue
             try:
                 if descriptor is None or (_lock(descriptor) is not False and is_at(descriptor, folder)):
                     yield folder

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import masktron
 from cli_runner import Runner
 from examples import parts
 from masktron.config import ReadOptions
@@ -71,3 +74,41 @@ def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="would overwrite the data"):
         run_convert(tmp_path / "d.parquet", tmp_path / "d.parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.parquet", "n.xml"]
+
+
+def test_in_python_it_is_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Paths and frames in, a path out; the result is the one that the command writes."""
+    data = tmp_path / "d.csv"
+    data.write_text("a b;N\n1,5;007\n;x\n")
+    options = {"delimiter": ";", "decimal": "comma"}
+    found = masktron.convert(str(data), tmp_path / "p.tsv", format_options=options, to_options={"null": "NA"})
+    run = Runner(capsys)
+    sides = ["--format-option", "delimiter=;", "--format-option", "decimal=comma", "--to-option", "null=NA"]
+    assert run("convert", data, tmp_path / "c.tsv", *sides, "--json", tmp_path / "c.json").code == 0
+    assert (tmp_path / "p.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes() == b"a b\tN\n1.5\t007\nNA\tx\n"
+    told = json.loads((tmp_path / "c.json").read_text())
+    own = found.as_dict()
+    assert {**own, "output": ""} == {**told, "output": ""}
+    assert (found.source_format, found.target_format, found.records) == ("csv", "csv", 2)
+    asked: dict[str, Any] = {"format": "csv", "format_options": options, "to": "xml", "record": "Row"}
+    named = masktron.convert(data, tmp_path / "odd.name", **asked)
+    assert named.target_format == "xml"
+    assert lexemes(tmp_path / "odd.name") == {"a_x0020_b": ["1.5", None], "N": ["007", "x"]}
+    assert "<Row>" in (tmp_path / "odd.name").read_text()
+
+
+def test_a_frame_is_converted(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a b": pd.Categorical(["x", "y"], ["y", "x"], ordered=True), "n": [1, 2]}, index=["p", "q"])
+    found = masktron.convert(frame, tmp_path / "d.parquet")
+    assert (found.data, found.source_format, found.records) == ("data frame", "data frame", 2)
+    assert "the index of the data frame" in " ".join(found.losses)
+    assert pq.read_schema(tmp_path / "d.parquet").field("a b").type.ordered
+    assert masktron.convert(frame.reset_index(drop=True), tmp_path / "e.parquet").losses == ()
+    for wrong, said in (
+        (lambda: masktron.convert(frame, "d.csv", format="csv"), "a data frame has no format"),
+        (lambda: masktron.convert(frame, "d.dat"), "does not say its format"),
+        (lambda: masktron.convert(frame, "d.csv", to=5), "to must be a name"),
+        (lambda: masktron.convert(5, "d.csv"), "data must be a path or a data frame"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            wrong()

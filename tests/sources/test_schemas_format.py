@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from lxml import etree
 
-from masktron.sources.frame import write_frame
+from masktron.api import convert
 from paths import SCHEMAS
 
 GOOD = [
@@ -53,5 +53,5 @@ def test_refuses(schema, text):
 @pytest.mark.parametrize("schema", [_xsd, _rng])
 def test_accepts_what_a_data_frame_is_written_as(schema, tmp_path):
     path = tmp_path / "data.xml"
-    write_frame(pd.DataFrame({"@id": ["a", "b"], "V1": [1.5, None], "V2": ["x", " "]}), path)
+    convert(pd.DataFrame({"@id": ["a", "b"], "V1": [1.5, None], "V2": ["x", " "]}), path)
     assert schema().validate(etree.parse(path))

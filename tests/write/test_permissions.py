@@ -13,7 +13,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron import api
+from masktron import api, scratch
 from masktron.jobs import demo
 from masktron.scratch import private_folder
 from masktron.write import atomic
@@ -102,13 +102,14 @@ def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     def looking(data: Path, rules: Path, out: Path, **options: object) -> object:
         result = own(data, rules, out, **options)  # type: ignore[arg-type]
-        for path in (data, data.parent, out.parent, out.with_suffix(".manifest.json")):
+        assert not data.exists()  # a frame is in memory
+        for path in (out.parent, out.parent / out.name, out.with_suffix(".manifest.json")):
             seen[path.name.partition("-")[0]] = mode(path)
         return result
 
     monkeypatch.setattr(api, "run_mask", looking)
     masktron.mask(pd.DataFrame(numbers(12)), folder / "r.sch", k=3)
-    assert seen == {"frame.xml": 0o600, "masktron": 0o700, "masked.manifest.json": 0o600}
+    assert seen == {"masktron": 0o700, "masked": 0o666, "masked.manifest.json": 0o600}
 
 
 def test_the_folders_of_the_demo(folder: Path) -> None:
@@ -132,3 +133,19 @@ def test_a_private_folder() -> None:
     with private_folder() as path:
         assert mode(path) == 0o700
     assert not path.exists()
+
+
+def test_a_folder_that_another_run_takes_for_abandoned_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its creation and its lock a folder looks like what a killed run has left."""
+    opened, taken = scratch._open, []
+
+    def open_late(path: Path) -> int:
+        if not taken:
+            taken.append(path)
+            path.rmdir()
+        return opened(path)
+
+    monkeypatch.setattr(scratch, "_open", open_late)
+    with private_folder() as path:
+        assert path.is_dir()
+        assert [path] != taken

@@ -40,8 +40,10 @@ def run_convert(
         What was written does not read back as it was; nothing is published.
     """
     from masktron.sources.tables.conversion import (  # noqa: PLC0415 -- loads pyarrow
+        columns_not_in_xml,
         create_xml,
         differences,
+        form_of_source,
         table_of_source,
         with_types,
         without_empty_texts,
@@ -58,11 +60,14 @@ def run_convert(
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
     table = table_of_source(source)
-    losses = list(table.notes)
+    losses = [*table.notes, *form_of_source(source)]
+    if not table.variables:
+        raise UsageError("the records have no fields", where=str(data), hint="there is nothing to convert")
     progress(f"writing {out.name}", 0)
     with atomic_path(out) as temporary:
         with blamed(out):
             if target == XML:
+                losses += columns_not_in_xml(table, str(data))
                 create_xml(temporary, table, writing.record)
                 losses += described_by(table)
             else:

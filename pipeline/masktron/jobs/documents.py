@@ -205,4 +205,6 @@ def documents_that_are(data: Path, rulebook: Rulebook, original: Path | None = N
 
 
 def _alike(one: Path, other: Path) -> bool:
+    if not (one.is_file() and other.is_file()):
+        return False
     return one.stat().st_size == other.stat().st_size and file_hash(one) == file_hash(other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from masktron.results import ExplainResult, FieldExplanation, RuleExplanation, R
 from masktron.roles import FieldFacts
 from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Records, Typed
+from masktron.sources.records import Records
 
 _MOST_TRIED = 5
 """Patterns that Saxon is tried on: each may take a second."""
@@ -49,11 +49,8 @@ def run_explain(
     config: Config | None = None,
     original: Path | None = None,
     progress: Progress = no_progress,
-    types: Mapping[str, Typed] | None = None,
 ) -> ExplainResult:
     """Explain each rule, and what the rules say about each other; with data also counts, tiers and the masking.
-
-    `types` are those of the columns of the data frame that the file was written from.
 
     A rulebook that contradicts itself is a finding, not an error: nothing was asked of a file.
 
@@ -79,7 +76,6 @@ def run_explain(
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None
     if records is not None:
-        records = records.with_types(types or {})
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
     job = replace(job, edits=_with_patterns(job.rulebook, job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)

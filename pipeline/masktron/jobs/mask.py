@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.files import refuse_outputs
@@ -31,12 +28,8 @@ from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names
-from masktron.sources.records import Records, Typed
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
-
-type Receive = Callable[[Records, NDArray[np.intp]], None]
-"""Takes verified records, and the position in the original of each."""
 
 
 def run_mask(
@@ -47,8 +40,6 @@ def run_mask(
     config: Config | None = None,
     manifest: Path | None = None,
     progress: Progress = no_progress,
-    types: Mapping[str, Typed] | None = None,
-    receive: Receive | None = None,
 ) -> MaskResult:
     """Mask, settle, write, re-validate and report.
 
@@ -61,11 +52,6 @@ def run_mask(
     config : Config, optional
     manifest : Path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
-    types : mapping of str to Typed, optional
-        Of the columns of the data frame that the file was written from.
-    receive : callable, optional
-        Called with the verified records and the position in the original of each, before a file appears. What it
-        raises keeps the files from appearing.
 
     Raises
     ------
@@ -88,7 +74,7 @@ def run_mask(
     inputs = {"the original": data, "the rulebook": rules, **documents}
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
-    run = prepare(data, rules, config, method, types or {}, progress)
+    run = prepare(data, rules, config, method, progress)
     made = _masked(run, progress)
     with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
         written = write(run, made, temporary, out, progress)
@@ -98,11 +84,9 @@ def run_mask(
         require_releasable(run, result, measured)
         declared = declared_of(run, made)
         require_contract(run, declared, written)
-        if receive is not None:
-            kept = np.flatnonzero(run.originals.keep)
-            receive(written.records, kept if written.order is None else kept[written.order])
+        in_memory = run.source.handed_back(written.records)
         write_plain(confidential, manifest_of(run, made, result, written, declared))
-    return result
+    return replace(result, data=in_memory)
 
 
 def _masked(run: Prepared, progress: Progress) -> Masked:

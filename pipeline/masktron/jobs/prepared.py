@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts
-from masktron.sources.records import Records, Typed
+from masktron.sources.records import Records
 from masktron.sources.source import Source
 
 
@@ -81,9 +81,7 @@ class Prepared:
         return _binding(self.job, self.plan)
 
 
-def prepare(
-    data: Path, rules: Path, config: Config, method: Chosen, types: Mapping[str, Typed], progress: Progress
-) -> Prepared:
+def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: Progress) -> Prepared:
     """Parse, classify the rules and the fields, judge the original, and plan.
 
     Parameters
@@ -91,8 +89,6 @@ def prepare(
     data, rules : Path
     config : Config
     method : Chosen
-    types : mapping of str to Typed
-        Of the columns of the data frame that the file was written from.
 
     Raises
     ------
@@ -104,7 +100,7 @@ def prepare(
     require_flat(job)
     config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
-    records = job.source.records(missing=config.missing, told=reading).with_types(types)
+    records = job.source.records(missing=config.missing, told=reading)
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     fields, likely = fields_of(records, job.edits, config)

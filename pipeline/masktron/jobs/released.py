@@ -134,7 +134,7 @@ def manifest_of(
         "original": {"path": shown(run.source.path), "sha256": run.source.digest},
         "rules": {"path": shown(run.job.rulebook.path), "sha256": file_hash(run.job.rulebook.path)},
         "documents": digests(run.job.rulebook, run.source.digest),
-        "output": {"path": result.output, "sha256": file_hash(written.source.path)},
+        "output": {"path": result.output, "sha256": written.source.digest},
         "config": _plain({name: value for name, value in asdict(run.config).items() if name not in _ELSEWHERE}),
         "key": None if run.randomness.key is None else run.randomness.key.hex(),
         "plan": _plain(plan.as_dict()),

@@ -8,6 +8,7 @@ from pathlib import Path
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
+from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
 from masktron.sources.names import NO_CONTEXTS, ContextNames
 from masktron.sources.source import Source
@@ -21,11 +22,15 @@ type EarlyReader = WellFormedness
 def format_of(path: Path, reading: ReadOptions) -> str:
     """Return the name of the format of a file: as the user says, else as its own name says, else XML.
 
+    That of a data frame is `masktron.sources.frame_path.FRAME`.
+
     Raises
     ------
     UsageError
         There is no such format.
     """
+    if isinstance(path, FramePath):
+        return FRAME
     name = reading.format or format_of_name(path) or XML
     if name not in format_names():
         raise UsageError(
@@ -99,6 +104,10 @@ def open_source(
 def _opened(
     path: Path, reading: ReadOptions, contexts: ContextNames, progress: Progress | None, judge: EarlyReader | None
 ) -> Source:
+    if isinstance(path, FramePath):
+        from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
+
+        return FrameSource(path, record=reading.record, contexts=contexts, progress=progress)
     name = format_of(path, reading)
     require_options(path, name, reading.options)
     if name == XML:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from masktron.errors import UsageError
+from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, suffixes_of, table_format
 
 _FOREIGN = {
@@ -44,6 +45,9 @@ def refuse_other_names(out: Path, read: str, data: Path) -> None:
     ------
     UsageError
     """
+    if isinstance(data, FramePath):
+        _require_format(out)
+        return
     writes = (XML,) if read == XML else table_format(read).writes
     found = format_of_name(out)
     if found in writes or (found is None and read == XML and out.suffix.lower() not in _FOREIGN):
@@ -63,3 +67,16 @@ def refuse_other_names(out: Path, read: str, data: Path) -> None:
         where=str(out),
         hint=f"name it {better}, and use masktron convert afterwards for another format",
     )
+
+
+def _require_format(out: Path) -> None:
+    """Refuse a name that does not say in which format a data frame is to be written."""
+    if isinstance(out, FramePath) or out.suffix.lower() == ".xml":
+        return
+    found = format_of_name(out)
+    if found is None or found not in table_format(found).writes:
+        raise UsageError(
+            f"{out.name!r} does not say a format that masktron writes",
+            where=str(out),
+            hint="end it with .parquet, .csv or .xml, or with what masktron formats lists",
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
@@ -218,11 +218,3 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.lines)
-
-    def with_types(self, types: Mapping[str, Typed]) -> Records:
-        """Return the records with what is known of the types of some columns."""
-        columns = {
-            name: replace(column, typed=types[name]) if name in types else column
-            for name, column in self.columns.items()
-        }
-        return replace(self, columns=columns)

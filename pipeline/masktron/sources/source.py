@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,6 +233,21 @@ class Source(ABC):
     @abstractmethod
     def alike(self, path: Path) -> Self:
         """Return another file of the same format, such as one that `write` has written, with the same records."""
+
+    def handed_back(self, released: Records) -> Any:
+        """Return what a caller gets in memory for the file that `write` has written: a data frame for a data frame.
+
+        Parameters
+        ----------
+        released : Records
+            As they were verified.
+
+        Raises
+        ------
+        ViolationError
+            It is not what was verified.
+        """
+        del released
 
     @abstractmethod
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:

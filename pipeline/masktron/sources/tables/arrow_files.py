@@ -326,10 +326,11 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
         )
         if pa.types.is_dictionary(column.type):
             coded.append(label)
-    return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(_category_notes(coded)))
+    return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(category_notes(coded)))
 
 
-def _category_notes(columns: list[str]) -> Iterator[str]:
+def category_notes(columns: list[str]) -> Iterator[str]:
+    """Say of which columns the type holds categories, which may be more than records have."""
     if columns:
         yield (
             f"categories are part of the type of {', '.join(columns)}: the file keeps those that no record "

@@ -32,7 +32,7 @@ def _strings(column: pa.Array) -> pa.Array:
         return column
     if pa.types.is_integer(kind) and len(column):
         return _integers(column)
-    return pa.array(_column(column), type=pa.string())
+    return pa.array(column_texts(column), type=pa.string())
 
 
 def _integers(column: pa.Array) -> pa.Array:
@@ -66,16 +66,17 @@ def _integers(column: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(values), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
-def _column(column: pa.Array) -> list[str | None]:
+def column_texts(column: pa.Array) -> list[str | None]:
+    """Write the values of an array, None where one is missing."""
     if pa.types.is_dictionary(column.type):
-        categories = _column(column.dictionary)
+        categories = column_texts(column.dictionary)
         return [None if code is None else categories[code] for code in column.indices.to_pylist()]
     if pa.types.is_null(column.type):
         return [None] * len(column)
     if pa.types.is_integer(column.type):
         return [None if value is None else str(value) for value in column.to_pylist()]
     if pa.types.is_float64(column.type):
-        return [None if value is None else _double(value) for value in column.to_pylist()]
+        return [None if value is None else double_text(value) for value in column.to_pylist()]
     if not (pa.types.is_primitive(column.type) or pa.types.is_decimal(column.type)):
         found: list[str | None] = column.to_pylist()
         return found
@@ -96,36 +97,40 @@ def _column(column: pa.Array) -> list[str | None]:
 def _writer(column: pa.Array) -> tuple[Callable[[Any], str | None], list[Any]]:
     kind = column.type
     if pa.types.is_boolean(kind):
-        return _truth, column.to_pylist()
+        return truth_text, column.to_pylist()
     if pa.types.is_decimal(kind):
-        return _decimal, column.to_pylist()
+        return decimal_text, column.to_pylist()
     if pa.types.is_floating(kind):
-        return partial(_narrow, bits=kind.bit_width), column.to_pylist()
+        return partial(narrow_text, bits=kind.bit_width), column.to_pylist()
     counts = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
     if pa.types.is_date(kind):
-        return partial(_date, per_day=1 if pa.types.is_date32(kind) else 86_400_000), counts
+        return partial(date_text, per_day=1 if pa.types.is_date32(kind) else 86_400_000), counts
     scale = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
     if pa.types.is_time(kind):
-        return partial(_time, scale=scale), counts
-    return partial(_moment, scale=scale, end="Z" if kind.tz else ""), counts
+        return partial(time_text, scale=scale), counts
+    return partial(moment_text, scale=scale, end="Z" if kind.tz else ""), counts
 
 
-def _truth(value: object) -> str:
+def truth_text(value: object) -> str:
+    """Write a truth."""
     return "true" if value else "false"
 
 
-def _decimal(value: Decimal) -> str:
+def decimal_text(value: Decimal) -> str:
+    """Write a finite decimal with the fewest digits."""
     return _digits(*value.as_tuple())
 
 
-def _double(value: float) -> str | None:
+def double_text(value: float) -> str | None:
+    """Write a number of double precision; None for NaN."""
     text = repr(value)
     if "e" not in text and "n" not in text:
         return text.removesuffix(".0")
     return None if value != value else _digits(*Decimal(text).as_tuple())  # noqa: PLR0124 -- NaN
 
 
-def _narrow(value: float, bits: int) -> str | None:
+def narrow_text(value: float, bits: int) -> str | None:
+    """Write a number of a precision of so many bits; None for NaN."""
     if value != value:  # noqa: PLR0124 -- NaN
         return None
     return _digits(*_shortest(value, *_FORMATS[bits]).as_tuple())
@@ -175,16 +180,19 @@ def _digits(sign: int, digits: tuple[int, ...], exponent: int | str) -> str:
     return minus + text
 
 
-def _date(count: int, per_day: int) -> str:
+def date_text(count: int, per_day: int = 1) -> str:
+    """Write a date that is counted from the start of 1970, in units of which a day has so many."""
     return datetime.date.fromordinal(719163 + count // per_day).isoformat()
 
 
-def _time(count: int, scale: int) -> str:
+def time_text(count: int, scale: int) -> str:
+    """Write a time of the day that is counted in units, of which a second has so many."""
     seconds, fraction = divmod(count, scale)
     tail = f".{fraction:0{len(str(scale)) - 1}d}".rstrip("0") if fraction else ""
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}"
 
 
-def _moment(count: int, scale: int, end: str) -> str:
+def moment_text(count: int, scale: int, end: str) -> str:
+    """Write a date with a time, counted from the start of 1970 in units, with what stands for its zone."""
     day = 86_400 * scale
-    return f"{_date(count, day)}T{_time(count % day, scale)}{end}"
+    return f"{date_text(count, day)}T{time_text(count % day, scale)}{end}"

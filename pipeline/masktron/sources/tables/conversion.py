@@ -51,6 +51,11 @@ def table_of_source(source: Source) -> Table:
     return Table(variables, pa.table(cells), notes=tuple(notes))
 
 
+def form_of_source(source: Source) -> tuple[str, ...]:
+    """Say how a file is written beside its table, which a new file is not: its dialect, its documents."""
+    return tuple(source.format.form(source.table)) if isinstance(source, TableSource) else ()
+
+
 def with_types(table: Table) -> Table:
     """Return a table in which texts have a type where every one of them comes back from it as it is written.
 
@@ -91,6 +96,23 @@ def create_xml(target: Path, table: Table, record: str | None) -> None:
     columns = tuple(variable.column for variable in table.variables)
     names = TwinNames(record=record) if record else TwinNames()
     write_twin(target, SecondReading(columns, blocks=blocks), names, str(target))
+
+
+def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
+    """Say which columns XML has not, as it has an element for each value.
+
+    Raises
+    ------
+    UsageError
+        No record has a value, so that no reader could tell what a record is.
+    """
+    empty = [one.column for one in table.variables if table.cells[one.name].null_count == len(table)]
+    if len(table) and len(empty) == len(table.variables):
+        raise UsageError(
+            "no record has a value, and XML has elements for values alone", where=where, hint="choose another format"
+        )
+    if empty and len(table):
+        yield f"columns without a value: {', '.join(empty)}"
 
 
 def without_empty_texts(table: Table) -> tuple[Table, dict[str, int]]:

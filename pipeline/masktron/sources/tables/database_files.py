@@ -22,7 +22,7 @@ from masktron.scratch import private_folder
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_files import released_values, table_of, typed_values
-from masktron.sources.tables.arrow_lexemes import plain
+from masktron.sources.tables.arrow_lexemes import is_text, plain
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -94,6 +94,7 @@ class SqliteFormat(TableFormat):
 
     name: ClassVar[str] = "sqlite"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    tells_empty: ClassVar[bool] = True
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table with ADBC, each cell as text beside its type."""
@@ -181,6 +182,19 @@ class SqliteFormat(TableFormat):
             declared.append((variable.column, kind))
         _write_sqlite(target, options.get("table", "data"), declared, columns)
 
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what of a table a database does not hold: SQLite has integers, doubles and texts."""
+        yield from super().losses(table)
+        texts = [
+            one.column
+            for one in table.variables
+            if one.stored is not None
+            and not is_text(one.stored)
+            and new_column(table.cells[one.name].to_pylist(), one)[0] == "TEXT"
+        ]
+        if texts:
+            yield f"types of columns, which become text: {', '.join(texts)}"
+
     def line_of(self, table: Table, record: int) -> int:
         """Return the number of a row."""
         del table
@@ -192,6 +206,7 @@ class DuckdbFormat(TableFormat):
 
     name: ClassVar[str] = "duckdb"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    tells_empty: ClassVar[bool] = True
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table as columns of Arrow."""

@@ -1,18 +1,57 @@
-"""Frames of any library that speaks the Arrow C stream: what they hold as an Arrow file, and back into their kind."""
+"""Data frames as tables: of pandas, of polars and DuckDB, and of any library that speaks the Arrow C stream.
+
+A frame is read by its library's way into Arrow, and a second time by its own iteration in Python; `FramePath` stands
+for it where a path would.
+"""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.ipc
 
+from masktron.config import Kind
 from masktron.errors import UsageError, ViolationError
-from masktron.scratch import create_private
+from masktron.sources.frame_path import FRAME, FramePath
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Typed
+from masktron.sources.tables.arrow_files import (
+    ArrowCarried,
+    ColumnWriting,
+    category_notes,
+    released_values,
+    table_of,
+    typed_values,
+)
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of
-from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.arrow_objects import (
+    date_text,
+    decimal_text,
+    double_text,
+    moment_text,
+    narrow_text,
+    object_columns,
+    time_text,
+    truth_text,
+)
+from masktron.sources.tables.pandas_back import released_frame
+from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of, texts_again
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import Variable
+
+_ROWS = 1 << 14
+"""Rows that are Python objects at once."""
+_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+_COUNTED = {"TIMESTAMP_NS": ("epoch_ns", 10**9), "TIMESTAMP WITH TIME ZONE": ("epoch_us", 10**6)} | dict.fromkeys(
+    ("TIMESTAMP", "TIMESTAMP_MS", "TIMESTAMP_S"), ("epoch_us", 10**6)
+)
+"""Functions of DuckDB that count moments from 1970, by type, with units in a second."""
 
 
 @runtime_checkable
@@ -23,72 +62,224 @@ class ArrowFrame(Protocol):
         """Return the records."""
 
 
-def is_arrow_frame(given: object) -> bool:
-    """Whether something is no path, and can be read as a stream of Arrow's."""
-    return isinstance(given, ArrowFrame) and not isinstance(given, type)
+def is_data_frame(given: object) -> bool:
+    """Whether something is a data frame of pandas, or can be read as a stream of Arrow's."""
+    return isinstance(given, pd.DataFrame) or (isinstance(given, ArrowFrame) and not isinstance(given, type))
 
 
-def write_arrow_frame(frame: ArrowFrame, path: Path, what: str) -> None:
-    """Write the records of a frame, for the eyes of the owner alone.
-
-    Parameters
-    ----------
-    frame : ArrowFrame
-    path : Path
-        Of a file that is not there.
-    what : str
-        What the frame is to the caller, for messages.
+def standing_for(frame: Any) -> FramePath:
+    """Return what stands for a frame; a stream, which can be read once, is read here.
 
     Raises
     ------
     UsageError
-        It is a single column, or has a type that Arrow does not.
+        It is no table.
     """
+    known = isinstance(frame, pd.DataFrame) or _library(frame) in ("polars", "duckdb")
+    return FramePath.of(frame if known else _values_in(frame))
+
+
+def frame_format(path: FramePath) -> FrameFormat:
+    """Return the format of the frame for which a path stands."""
+    return PandasFormat() if isinstance(path.frame, pd.DataFrame) else ArrowFrameFormat()
+
+
+class FrameFormat(TableFormat):
+    """Data frames; paths of them are those of `FramePath`."""
+
+    name: ClassVar[str] = FRAME
+    tells_empty: ClassVar[bool] = True
+
+
+class PandasFormat(FrameFormat):
+    """Data frames of pandas: their index is no column of the table, and is carried with the records."""
+
+    def read(self, path: Path, options: Options) -> Table:
+        """Read the columns by way of numpy."""
+        del options
+        frame, where = _frame(path), str(path)
+        cells, variables = {}, []
+        for at, (name, label) in enumerate(columns_of(frame, where).items()):
+            column = frame.iloc[:, at]
+            cells[name] = pa.array(lexemes_of_series(column), pa.string())
+            variables.append(_variable(name, label, column))
+        return Table(tuple(variables), pa.table(cells) if cells else _no_columns(len(frame)), carried=frame)
+
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        """Read the columns as Arrow has them, or object by object."""
+        del table
+        frame = _frame(path)
+        labels = tuple(columns_of(frame, str(path)).values())
+
+        def rows() -> Iterator[LexemeRow]:
+            for start in range(0, len(frame), _ROWS):
+                some = frame.iloc[start : start + _ROWS]
+                columns = [texts_again(some.iloc[:, at]) for at in range(len(labels))]
+                yield from zip(*columns, strict=True) if columns else [()] * len(some)
+
+        return SecondReading(labels, rows())
+
+    def write(self, target: Path, release: TableRelease) -> None:
+        """Put a data frame with the same types, labels and index in its place."""
+        _place(target).frame = released_frame(release.original.carried, release)
+
+    def form(self, table: Table) -> Iterator[str]:
+        """Say what a data frame has beside its columns: an index that does not just count, and unused categories."""
+        frame: pd.DataFrame = table.carried
+        if not frame.index.equals(pd.RangeIndex(len(frame))):
+            yield "the index of the data frame"
+        unused = [
+            label
+            for at, label in enumerate(columns_of(frame, FRAME).values())
+            if isinstance(frame.dtypes.iloc[at], pd.CategoricalDtype)
+            and len(frame.dtypes.iloc[at].categories) > frame.iloc[:, at].nunique()
+            and not frame.dtypes.iloc[at].ordered
+        ]
+        if unused:
+            yield f"categories that no record has: {', '.join(unused)}"
+
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        """Put a new data frame in its place, with types of Arrow."""
+        del options
+        _place(target).frame = typed_values(table).to_pandas(
+            types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
+        )
+
+
+class ArrowFrameFormat(FrameFormat):
+    """Frames of other libraries: those of polars and DuckDB come back as they were, others as a `pyarrow.Table`."""
+
+    def read(self, path: Path, options: Options) -> Table:
+        """Read the stream of the library."""
+        del options
+        values = _values_in(_frame(path))
+        return table_of(values, str(path), ArrowCarried(values, ColumnWriting()))
+
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        """Read what the library gives to Python."""
+        del table
+        frame = _frame(path)
+        library = _library(frame)
+        if library == "polars":
+            return SecondReading(tuple(frame.columns), _polars_rows(frame))
+        if library == "duckdb":
+            return SecondReading(tuple(frame.columns), _duckdb_rows(frame))
+        blocks = (object_columns(batch) for batch in frame.to_batches(_ROWS))
+        return SecondReading(tuple(frame.column_names), blocks=blocks)
+
+    def write(self, target: Path, release: TableRelease) -> None:
+        """Put a frame of the same library in its place.
+
+        Raises
+        ------
+        ViolationError
+            The library does not hold what it was given.
+        """
+        carried: ArrowCarried = release.original.carried
+        if not release.cells.num_columns:
+            raise UsageError("no column is left to write", hint="leave less columns out")
+        place = _place(target)
+        place.frame = _of_library(released_values(release, carried.values), place.frame)
+
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        """Put a `pyarrow.Table` in its place."""
+        del options
+        _place(target).frame = typed_values(table)
+
+
+def renamed(table: Table) -> Iterator[str]:
+    """Say which columns have other names in rules and settings."""
+    other = [f"{one.column!r} is {one.name}" for one in table.variables if one.column != one.name]
+    if other:
+        yield f"columns whose names are no XML names have others in rules and settings: {', '.join(other)}"
+
+
+def categories_kept(table: Table) -> Iterator[str]:
+    """Say of which columns of a pandas data frame the categories are kept that no record has."""
+    if isinstance(table.carried, pd.DataFrame):
+        yield from category_notes(
+            [v.column for v in table.variables if v.kind is not None and v.stored != pa.bool_()]
+        )
+
+
+def _frame(path: Path) -> Any:
+    return _place(path).frame
+
+
+def _place(path: Path) -> FramePath:
+    if not isinstance(path, FramePath):
+        raise TypeError("a data frame is in no file")
+    return path
+
+
+def _library(frame: object) -> str:
+    return type(frame).__module__.partition(".")[0].lstrip("_")
+
+
+def _no_columns(rows: int) -> pa.Table:
+    return pa.table({"": pa.nulls(rows)}).select([])
+
+
+def _values_in(frame: Any) -> pa.Table:
     try:
-        values = pa.table(frame)
+        return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise UsageError(
-            f"{what}, of type {type(frame).__name__}, cannot be read as a table: {str(error).partition(chr(10))[0]}",
+            f"a {type(frame).__name__} cannot be read as a table: {str(error).partition(chr(10))[0]}",
+            where=FRAME,
             hint="give a frame with one row per record; convert columns of types that Arrow does not have",
         ) from None
-    os.close(create_private(path))
-    with pa.ipc.new_file(str(path), values.schema) as writer:
-        # dictionaries of a file are the same in all blocks
-        writer.write_table(values.unify_dictionaries())
 
 
-def column_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns of an Arrow file."""
-    with pa.ipc.open_file(str(path)) as reader:
-        return tuple(reader.schema.names)
+def _variable(name: str, label: str, column: pd.Series[Any]) -> Variable:
+    """Return what the type of a column of pandas says of it."""
+    kind: Any = column.dtype
+    stored = _stored(column)
+    if column.isna().all():
+        return Variable(name, label, stored=stored)
+    if isinstance(kind, pd.CategoricalDtype):
+        lexemes = [str(text) for text in lexemes_of_series(pd.Series(kind.categories, name=column.name))]
+        numbers = bool(lexemes) and not any(parse_number(text) != parse_number(text) for text in lexemes)
+        typed = Typed(text=not (numbers or set(lexemes) <= {"true", "false"}))
+        nominal = not (kind.ordered and lexemes)
+        order = () if nominal else tuple(lexemes)
+        level = Kind.NOMINAL if nominal else Kind.ORDINAL
+        return Variable(name, label, kind=level, order=order, typed=typed, stored=stored)
+    if pd.api.types.is_bool_dtype(kind):
+        return Variable(name, label, kind=Kind.NOMINAL, stored=stored)
+    if pd.api.types.is_float_dtype(kind):
+        return Variable(name, label, typed=Typed(bits=np.finfo(precision_of(kind)).nmant + 1), stored=stored)
+    return Variable(name, label, typed=Typed(text=_is_text(column)), stored=stored)
 
 
-def renamed(path: Path) -> str:
-    """Say which columns have other names in rules and settings; empty where none has."""
-    other = [f"{label!r} is {xml_name(label)}" for label in column_names(path) if xml_name(label) != label]
-    return f"columns whose names are no XML names have others in rules and settings: {', '.join(other)}" * bool(other)
+def _is_text(column: pd.Series[Any]) -> bool:
+    """Whether a column holds texts, or periods: that of a year looks like a number."""
+    if pd.api.types.is_object_dtype(column.dtype):
+        return any(isinstance(value, str) for value in column.tolist())
+    return isinstance(column.dtype, pd.PeriodDtype) or pd.api.types.is_string_dtype(column.dtype)
 
 
-def read_arrow_frame(path: Path, like: ArrowFrame) -> Any:
-    """Return the records of an Arrow file as a frame of the kind that another one is.
+def _stored(column: pd.Series[Any]) -> pa.DataType | None:
+    """Return the type that holds the values of a column in another format; None where Arrow has none."""
+    try:
+        kind = pa.array(column, from_pandas=True).type
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return kind if has_text(kind) else None
 
-    Of polars that is a DataFrame, of DuckDB a relation of the same connection with the same types; a
-    `pyarrow.Table` for everything else.
+
+def _of_library(values: pa.Table, like: Any) -> Any:
+    """Return the records of a table as a frame of the kind that another one is.
 
     Raises
     ------
     ViolationError
-        The library does not hold what the file says.
+        The library does not hold what the table says.
     """
-    with pa.ipc.open_file(str(path)) as reader:
-        values = reader.read_all()
-    library = type(like).__module__.partition(".")[0].lstrip("_")
-    if library == "polars":
-        made: Any = type(like)(values)  # type: ignore[call-arg]
-    elif library == "duckdb":
-        made = _relation(values, like)
-    else:
+    library = _library(like)
+    if library not in ("polars", "duckdb"):
         return values
+    made: Any = type(like)(values) if library == "polars" else _relation(values, like)
     _require_same(values, pa.table(made), type(like).__name__)
     return made
 
@@ -99,9 +290,13 @@ def _relation(masked_records: pa.Table, like: Any) -> Any:
     columns = [
         f"CAST({quoted} AS {known[name]}) AS {quoted}"
         for name in masked_records.column_names
-        for quoted in ['"' + name.replace('"', '""') + '"']
+        for quoted in [_quoted(name)]
     ]
     return like.query("masked_records_view", f"SELECT {', '.join(columns)} FROM masked_records")  # noqa: S608
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
@@ -115,3 +310,62 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
             f"{kind} does not hold the masked records as they were verified",
             hint="mask a pyarrow Table, or a file",
         )
+
+
+def _polars_rows(frame: Any) -> Iterator[LexemeRow]:
+    for some in frame.iter_slices(_ROWS):
+        yield from zip(*map(_polars_texts, some.get_columns()), strict=True)
+
+
+def _polars_texts(series: Any) -> Sequence[str | None]:
+    kind = series.dtype
+    name = kind.base_type().__name__
+    if kind.is_temporal():
+        of_type: dict[str, Callable[[Any], str | None]] = {
+            "Date": date_text,
+            "Time": partial(time_text, scale=10**9),
+            "Datetime": partial(
+                moment_text,
+                scale=_PER_SECOND.get(getattr(kind, "time_unit", ""), 1),
+                end="Z" if getattr(kind, "time_zone", None) else "",
+            ),
+        }
+        write, series = of_type[name], series.to_physical()
+    else:
+        of_type = {
+            "Float16": partial(narrow_text, bits=16),
+            "Float32": partial(narrow_text, bits=32),
+            "Float64": double_text,
+            "Decimal": decimal_text,
+            "Boolean": truth_text,
+        }
+        write = of_type.get(name, str)
+    return [None if value is None else write(value) for value in series.to_list()]
+
+
+def _duckdb_rows(relation: Any) -> Iterator[LexemeRow]:
+    columns, writers = [], list[Callable[[Any], str | None]]()
+    for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
+        quoted = _quoted(name)
+        if kind in _COUNTED:
+            function, scale = _COUNTED[kind]
+            quoted = f"{function}({quoted})"
+            writers.append(partial(moment_text, scale=scale, end="Z" if "ZONE" in kind else ""))
+        elif kind == "FLOAT":
+            writers.append(partial(narrow_text, bits=32))
+        else:
+            writers.append(_duckdb_text)
+        columns.append(quoted)
+    for row in relation.project(", ".join(columns)).fetchall():
+        yield [None if value is None else write(value) for write, value in zip(writers, row, strict=True)]
+
+
+def _duckdb_text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return truth_text(value)
+    if isinstance(value, float):
+        return double_text(value)
+    if hasattr(value, "as_tuple"):
+        return decimal_text(value)
+    text = value if isinstance(value, str) else str(value)
+    return text.rstrip("0") if getattr(value, "microsecond", 0) else text

@@ -176,6 +176,11 @@ class TableFormat(ABC):
         """Say what of a table `create` does not write, in sentences; a value is never among it."""
         yield from described_by(table)
 
+    def form(self, table: Table) -> Iterator[str]:
+        """Say how a file is written beside its table, in sentences: what no new file takes over."""
+        del table
+        yield from ()
+
     def misnamed(self, data: Path, out: Path) -> str:
         """Say why a file like `data` is not to be named `out`, though that is a name of this format; or nothing."""
         del data, out

@@ -1,10 +1,9 @@
-"""Masked records as a data frame with the types, the labels and the index of the one that went in."""
+"""Lexemes as columns of a pandas data frame, with the types, the labels and the index of the one that went in."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -14,67 +13,44 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.sources.frame import field_names, lexemes_of, precision_of
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import Records, Typed
+from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
+from masktron.sources.tables.table_model import TableRelease
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """Masked records as a data frame.
+def released_frame(frame: pd.DataFrame, release: TableRelease) -> pd.DataFrame:
+    """Return the released records as a data frame.
 
-    Attributes
-    ----------
-    frame : DataFrame
-    respelled : tuple of str
-        Fields in which the frame has the numbers of the file, but writes some of them in another way (``2.5`` for
-        ``2.50``), so that a rule on their text could see a difference.
-    """
-
-    frame: pd.DataFrame
-    respelled: tuple[str, ...]
-
-
-def restored(
-    records: Records, frame: pd.DataFrame, rows: NDArray[np.intp], removed: Collection[str] = ()
-) -> Restored:
-    """Return masked records with the types, the labels and the index of the frame that they come from.
-
-    A cell whose lexeme has not changed keeps the very object that it held. Any other gets the value of its lexeme,
-    and is written again to see that it has.
+    A cell of a column that was not masked keeps the very object that it held. All cells of a masked column get the
+    value of their lexeme, so that no object tells whether it was there before. Categories that records of the
+    original have and no released one has any more are left out.
 
     Parameters
     ----------
-    records : Records
-        Of the masked file.
     frame : DataFrame
         What was masked.
-    rows : ndarray of intp, shape (len(records),)
-        The position in `frame` of each record.
-    removed : collection of str
-        Fields that were not to be written.
+    release : TableRelease
+        Of its table.
 
     Raises
     ------
     UsageError
         A masked value does not fit the type of its column; names the column, and what to do.
     """
+    rows = release.rows
     same = len(rows) == len(frame) and bool((rows == np.arange(len(frame))).all())
     index = frame.index if same else frame.index[rows]
-    columns, respelled = {}, []
-    for at, name in enumerate(field_names(frame)):
-        if name in removed:
+    released, columns = set(release.cells.column_names), {}
+    for at, name in enumerate(columns_of(frame, "")):
+        if name not in released:
             continue
-        released = records.columns.get(name)  # a field without any value is not in the file
-        lexemes = np.full(len(rows), None, dtype=object) if released is None else released.lexemes
-        columns[at], spelled = _restored(frame.iloc[:, at], lexemes, rows)
+        lexemes = np.array(release.cells[name].to_pylist(), dtype=object)
+        columns[at] = _restored(frame.iloc[:, at], lexemes, rows, release.changed(name))
         columns[at].index = index
-        if not spelled:
-            respelled.append(name)
     found = pd.DataFrame(columns, index=index)
     found.columns = frame.columns[list(columns)]
     found.attrs = dict(frame.attrs)
-    return Restored(found, tuple(respelled))
+    return found
 
 
 def require_one_type(frame: pd.DataFrame, unmasked: Collection[str] = ()) -> None:
@@ -85,12 +61,12 @@ def require_one_type(frame: pd.DataFrame, unmasked: Collection[str] = ()) -> Non
     UsageError
         A column of objects holds values of more than one type, or two categories have the same text; names it.
     """
-    for at, name in enumerate(field_names(frame)):
+    for at, name in enumerate(columns_of(frame, "")):
         column = frame.iloc[:, at]
         if name in unmasked:
             continue
         if isinstance(column.dtype, pd.CategoricalDtype):
-            lexemes = lexemes_of(pd.Series(column.dtype.categories, name=column.name))
+            lexemes = lexemes_of_series(pd.Series(column.dtype.categories, name=column.name))
             what = "two categories with the same text" if len(set(lexemes)) < len(lexemes) else ""
         else:
             objects = column[column.notna()].tolist() if pd.api.types.is_object_dtype(column.dtype) else []
@@ -104,37 +80,23 @@ def require_one_type(frame: pd.DataFrame, unmasked: Collection[str] = ()) -> Non
             )
 
 
-def types_of(frame: pd.DataFrame) -> dict[str, Typed]:
-    """Return, for the fields of which types say more than lexemes, what they say."""
-    found = {}
-    for at, name in enumerate(field_names(frame)):
-        column = frame.iloc[:, at]
-        if pd.api.types.is_float_dtype(column.dtype):
-            found[name] = Typed(bits=np.finfo(precision_of(column.dtype)).nmant + 1)
-        elif _is_text(column) and column.notna().any():
-            found[name] = Typed(text=True)
-    return found
-
-
-def _is_text(column: pd.Series[Any]) -> bool:
-    """Whether a column holds texts, or periods: that of a year looks like a number."""
-    if pd.api.types.is_object_dtype(column.dtype):
-        return any(isinstance(value, str) for value in column.tolist())
-    return isinstance(column.dtype, pd.PeriodDtype) or pd.api.types.is_string_dtype(column.dtype)
-
-
 def _restored(
-    column: pd.Series[Any], lexemes: NDArray[np.object_], rows: NDArray[np.intp]
-) -> tuple[pd.Series[Any], bool]:
-    """Return a column with masked values, and whether it writes all of them as the file does."""
+    column: pd.Series[Any], lexemes: NDArray[np.object_], rows: NDArray[np.intp], changed: NDArray[np.bool_]
+) -> pd.Series[Any]:
+    """Return a column in which the cells that have changed have the values of their lexemes."""
     if isinstance(column.dtype, pd.SparseDtype):  # knows no new values
-        dense, same = _restored(pd.Series(np.asarray(column), name=column.name), lexemes, rows)
-        return dense.astype(column.dtype), same
+        dense = _restored(pd.Series(np.asarray(column), name=column.name), lexemes, rows, changed)
+        return dense.astype(column.dtype)
     own = column.iloc[rows].reset_index(drop=True)
-    changed = np.flatnonzero(lexemes_of(own) != lexemes)
-    if not changed.size:
-        return own, True
-    new = lexemes[changed]
+    places = np.flatnonzero(changed)
+    found = own if not places.size else _recoded(column, own, places, lexemes)
+    return _without_lost(column, found) if isinstance(column.dtype, pd.CategoricalDtype) else found
+
+
+def _recoded(
+    column: pd.Series[Any], own: pd.Series[Any], places: NDArray[np.intp], lexemes: NDArray[np.object_]
+) -> pd.Series[Any]:
+    new = lexemes[places]
     if not pd.api.types.is_object_dtype(column.dtype) and not pd.api.types.is_string_dtype(column.dtype):
         new[new == ""] = None
     codes, distinct = pd.factorize(new)
@@ -142,11 +104,11 @@ def _restored(
     target: Any = own.array.copy()
     try:
         if held.any():
-            target[changed[held]] = _values(column, distinct.tolist()).take(codes[held])
+            target[places[held]] = _values(column, distinct.tolist()).take(codes[held])
         if not held.all():
-            target[changed[~held]] = _missing(column)
+            target[places[~held]] = _missing(column)
         found = pd.Series(target, dtype=column.dtype, name=column.name, copy=False)
-        written = lexemes_of(found)
+        written = lexemes_of_series(found)
     except _UnfitError as problem:
         raise _refusal(column, str(problem)) from None
     except OverflowError:
@@ -157,7 +119,13 @@ def _restored(
     unlike = np.flatnonzero(written != lexemes)
     if not all(_same(*pair) for pair in {(written[at], lexemes[at]) for at in unlike.tolist()}):
         raise _refusal(column, "it would be another number")
-    return found, not unlike.size
+    return found
+
+
+def _without_lost(column: pd.Series[Any], found: pd.Series[Any]) -> pd.Series[Any]:
+    """Leave out categories that records of the original have and no released one has."""
+    before, after = set(column.dropna().unique()), set(found.dropna().unique())
+    return found.cat.remove_categories([one for one in found.cat.categories if one in before - after])
 
 
 class _UnfitError(Exception):
@@ -177,7 +145,7 @@ def _values(column: pd.Series[Any], lexemes: list[str]) -> Any:
     """Return an array of the type of a column that holds the values of some lexemes."""
     kind: Any = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
-        categories = pd.Index(lexemes_of(pd.Series(kind.categories, name=column.name)), dtype=object)
+        categories = pd.Index(lexemes_of_series(pd.Series(kind.categories, name=column.name)), dtype=object)
         return pd.Categorical.from_codes(_found(categories, lexemes, "it is none of the categories"), dtype=kind)
     if pd.api.types.is_bool_dtype(kind):
         truths = pd.Index(["false", "true"], dtype=object)
@@ -201,20 +169,42 @@ def _values(column: pd.Series[Any], lexemes: list[str]) -> Any:
 
 
 def _values_known(column: pd.Series[Any], lexemes: list[str]) -> Any:
-    """Return values that the column has by their texts; texts and decimal fractions may be new."""
+    """Return values that the column has by their texts; texts, numbers as objects and decimals may be new."""
     kind: Any = column.dtype
-    own = lexemes_of(column)
     present = np.flatnonzero(~column.isna().to_numpy(dtype=bool))
-    first = present[np.unique(own[present].astype(str), return_index=True)[1]]
-    places = pd.Index(own[first], dtype=object).get_indexer(pd.Index(lexemes, dtype=object))
-    if (places >= 0).all():
-        return column.array.take(first[places])
-    parse = _PARSED.get(_type_of(column.iloc[present[0]])) if present.size else None
+    first = _type_of(column.iloc[present[0]]) if present.size else ""
+    parse = _PARSED.get(first)
+    if first == "Decimal":
+        places = min((_exponent(value) for value in column.iloc[present]), default=0)
+        made = _objects([_scaled(Decimal(lexeme), places) for lexeme in lexemes])
+        return made if pd.api.types.is_object_dtype(kind) else pd.array(made, dtype=kind)
+    own = lexemes_of_series(column)
+    holders = present[np.unique(own[present].astype(str), return_index=True)[1]]
+    known = pd.Index(own[holders], dtype=object).get_indexer(pd.Index(lexemes, dtype=object))
+    if (known >= 0).all():
+        return column.array.take(holders[known])
     if parse is None:
         raise _UnfitError("it is none of the values of the column")
-    made = np.empty(len(lexemes), dtype=object)
-    made[:] = [parse(lexeme) for lexeme in lexemes]
+    made = _objects([parse(lexeme) for lexeme in lexemes])
     return made if pd.api.types.is_object_dtype(kind) else pd.array(made, dtype=kind)
+
+
+def _objects(values: list[object]) -> NDArray[np.object_]:
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
+
+
+def _exponent(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return min(0, exponent) if isinstance(exponent, int) else 0
+
+
+def _scaled(value: Decimal, exponent: int) -> Decimal:
+    """Return a decimal with as many digits behind the point as its column has, or more where it needs them."""
+    sign, digits, own = value.as_tuple()
+    more = int(own) - exponent
+    return Decimal((sign, digits + (0,) * more, exponent)) if more > 0 else value
 
 
 def _found(known: pd.Index[Any], lexemes: list[str], otherwise: str) -> NDArray[np.intp]:
@@ -264,9 +254,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "timedelta": (datetime.timedelta, np.timedelta64),
     }
 )
-_PARSED: Mapping[str, Callable[[str], object]] = MappingProxyType(
-    {"str": str, "Decimal": Decimal, "int": int, "float": float}
-)
+_PARSED: Mapping[str, Callable[[str], object]] = MappingProxyType({"str": str, "int": int, "float": float})
 _WIDER: tuple[tuple[Callable[[Any], bool], str], ...] = (
     (pd.api.types.is_bool_dtype, "boolean"),
     (pd.api.types.is_integer_dtype, "Int64"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import UsageError
-from masktron.sources.frame import lexemes_of, write_frame
-from masktron.sources.frame_back import require_one_type, restored, types_of
-from masktron.sources.records import Column, Field, Layout, Records, Typed
-from masktron.sources.xml.microdata import read_records
-from masktron.sources.xml.plain import survey
+from masktron.sources.frame_path import FramePath
+from masktron.sources.records import Typed
+from masktron.sources.tables.frame_source import FrameSource
+from masktron.sources.tables.frames import PandasFormat, standing_for
+from masktron.sources.tables.pandas_back import released_frame, require_one_type
+from masktron.sources.tables.pandas_lexemes import lexemes_of_series
+from masktron.sources.tables.table_model import Table, TableRelease
 
 ZONE = "Europe/Rome"
 COLUMNS: dict[str, pd.Series[Any]] = {
@@ -62,44 +63,77 @@ COLUMNS: dict[str, pd.Series[Any]] = {
 EVERYTHING = pd.DataFrame(COLUMNS)
 
 
-def _written(frame: pd.DataFrame, path: Path) -> Records:
-    write_frame(frame, path)
-    layout, _ = survey(path)
-    return read_records(path, layout)
+def _read(frame: pd.DataFrame) -> Table:
+    return PandasFormat().read(standing_for(frame), {})
 
 
-def _masked(lexemes: list[str | None], name: str = "A") -> Records:
-    """Records with one field that holds these lexemes."""
-    field = Field(name, name)
-    n = len(lexemes)
-    column = Column(field, np.array(lexemes, dtype=object), np.zeros(n, np.uint8), np.zeros(n), 0)
-    return Records(Path("m.xml"), Layout(("Data", "Record"), (field,)), {name: column}, np.arange(n, dtype=np.int64))
+def _released(frame: pd.DataFrame, rows: list[int], masked: bool = True) -> pd.DataFrame:
+    """Write the records of some rows, as if every column had been masked."""
+    table = _read(frame)
+    cells = table.cells.take(pa.array(rows))
+    names = frozenset(cells.column_names) if masked else frozenset()
+    return released_frame(frame, TableRelease(table, cells, np.array(rows, dtype=np.intp), names))
+
+
+def _masked(frame: pd.DataFrame, lexemes: list[str | None]) -> pd.DataFrame:
+    """Write other lexemes into the only column of a frame."""
+    table = _read(frame)
+    cells = pa.table({table.variables[0].name: pa.array(lexemes, pa.string())})
+    rows = np.arange(len(lexemes), dtype=np.intp)
+    return released_frame(frame, TableRelease(table, cells, rows, frozenset(cells.column_names)))
 
 
 @pytest.mark.parametrize(
     "index", [["p", "q", "p"], pd.RangeIndex(3), pd.date_range("2020-01-01", periods=3, name="d")]
 )
-def test_every_type_label_and_index_comes_back(index: Any, tmp_path: Path) -> None:
+def test_every_type_label_and_index_comes_back(index: Any) -> None:
     frame = EVERYTHING.set_axis(index)
-    found = restored(_written(frame, tmp_path / "d.xml"), frame, np.arange(3))
-    pd.testing.assert_frame_equal(found.frame, frame, check_freq=True)
-    assert not found.respelled
+    found = _released(frame, [0, 1, 2], masked=False)
+    pd.testing.assert_frame_equal(found, frame, check_freq=True)
     for name in ("str object", "nan object"):
-        assert [type(value) for value in found.frame[name]] == [type(value) for value in frame[name]]
+        assert [type(value) for value in found[name]] == [type(value) for value in frame[name]]
+    source = FrameSource(standing_for(frame))
+    place = FramePath("made", frame=frame)
+    PandasFormat().write(place, TableRelease(source.table, source.table.cells, np.arange(3)))
+    pd.testing.assert_frame_equal(place.frame, frame, check_freq=True)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_masked_values_have_the_type_of_their_column(name: str, tmp_path: Path) -> None:
+def test_both_readings_of_a_column_agree(name: str) -> None:
+    found = FrameSource(standing_for(pd.DataFrame({name: COLUMNS[name], "z": [1, 2, 3]})))
+    assert len(found.records()) == 3
+    assert found.table.cells.column(0).to_pylist() == lexemes_of_series(COLUMNS[name]).tolist()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_masked_values_have_the_type_of_their_column(name: str) -> None:
     """The values change places, so that no cell keeps its own."""
     frame = pd.DataFrame({name: COLUMNS[name], "z": [1, 2, 3]})
     frame.index = pd.MultiIndex.from_tuples([("p", 1), ("q", 2), ("q", 3)], names=["h", None])
-    order = np.array([2, 0, 1])
-    found = restored(_written(frame, tmp_path / "d.xml"), frame, order)
-    pd.testing.assert_frame_equal(found.frame, frame.set_axis(frame.index[order]))
-    column = found.frame[name]
-    again = restored(_written(frame.iloc[order], tmp_path / "e.xml"), frame, order)
-    pd.testing.assert_frame_equal(again.frame, frame.iloc[order])
-    assert lexemes_of(column).tolist() == lexemes_of(frame[name]).tolist()
+    order = [2, 0, 1]
+    found = _released(frame, order)
+    pd.testing.assert_frame_equal(found, frame.iloc[order])
+    assert lexemes_of_series(found[name]).tolist() == lexemes_of_series(frame[name].iloc[order]).tolist()
+
+
+def test_what_an_object_was_does_not_tell_whose_value_it_is() -> None:
+    """All cells of a masked column are made anew, with as many digits as the column has."""
+    values = [Decimal("1.50"), Decimal("1.5"), Decimal("2.250"), None]
+    frame = pd.DataFrame({"A": pd.Series(values, dtype=object)})
+    found = _masked(frame, ["1.5", "1.5", "3", None])
+    assert list(map(str, found["A"])) == ["1.500", "1.500", "3.000", "None"]
+    numbers = pd.DataFrame({"A": pd.Series([np.int64(1), 2, 3], dtype=object)})
+    assert {type(value) for value in _masked(numbers, ["1", "2", "7"])["A"]} == {int}
+    kept = _released(frame, [0, 1, 2, 3], masked=False)
+    assert list(map(str, kept["A"])) == ["1.50", "1.5", "2.250", "None"]
+
+
+def test_categories_that_only_masked_records_had_are_gone() -> None:
+    kind = pd.CategoricalDtype(["z", "y", "x", "w"], ordered=True)
+    frame = pd.DataFrame({"A": pd.Series(["x", "y", "y", "w"], dtype=kind)})
+    found = _masked(frame, ["y", "y", "y", "w"])["A"]
+    assert found.cat.categories.tolist() == ["z", "y", "w"]
+    assert (found.cat.ordered, found.tolist()) == (True, ["y", "y", "y", "w"])
 
 
 @given(
@@ -113,11 +147,11 @@ def test_a_masked_number_comes_back_exactly_or_not_at_all(kind: str, numbers: li
     fits = fits and (kind != "uint16" or all(Decimal(str(one)) >= 0 for one in lexemes))
     if not fits:
         with pytest.raises(UsageError, match=rf"column 'A' of type {kind.partition('[')[0]}"):
-            restored(_masked(lexemes), frame, np.arange(len(lexemes)))
+            _masked(frame, lexemes)
         return
-    found = restored(_masked(lexemes), frame, np.arange(len(lexemes)))
-    assert found.frame["A"].dtype == frame["A"].dtype
-    assert [Decimal(str(one)) for one in lexemes_of(found.frame["A"])] == [Decimal(str(one)) for one in lexemes]
+    found = _masked(frame, lexemes)
+    assert found["A"].dtype == frame["A"].dtype
+    assert [Decimal(str(one)) for one in lexemes_of_series(found["A"])] == [Decimal(str(one)) for one in lexemes]
 
 
 REFUSED = [
@@ -143,24 +177,25 @@ def test_a_value_that_does_not_fit_its_type_stops_the_run(
 ) -> None:
     frame = pd.DataFrame({"A": pd.Series([1, 0], dtype=kind)})
     with pytest.raises(UsageError) as caught:
-        restored(_masked([lexeme, "false" if kind == "bool" else "0"]), frame, np.arange(2))
+        _masked(frame, [lexeme, "false" if kind == "bool" else "0"])
     assert "column 'A'" in str(caught.value)
     assert why in str(caught.value)
     assert f"frame.astype({{'A': '{wider}'}})" in str(caught.value)
 
 
-def test_numbers_that_are_written_otherwise_are_named() -> None:
-    frame = pd.DataFrame({"A": [1.25, 2.75], "B": pd.Series([Decimal("1.25"), Decimal("2.75")], dtype=object)})
-    found = restored(_masked(["2.50", "2.50"]), frame[["A"]], np.arange(2))
-    assert (found.respelled, found.frame["A"].tolist()) == (("A",), [2.5, 2.5])
-    exact = restored(_masked(["2.50", "2.50"], "B"), frame[["B"]], np.arange(2))
-    assert (exact.respelled, list(map(str, exact.frame["B"]))) == ((), ["2.50", "2.50"])
+def test_numbers_that_are_written_otherwise_have_the_value() -> None:
+    frame = pd.DataFrame({"A": [1.25, 2.75]})
+    assert _masked(frame, ["2.50", "2.50"])["A"].tolist() == [2.5, 2.5]
 
 
 def test_removed_and_empty_columns_and_labels_that_are_no_names() -> None:
     frame = pd.DataFrame([[1, "n", None], [2, "m", None]], columns=pd.Index([7, "N", "a b"], name="fields"))
     frame.attrs["source"] = "survey"
-    found = restored(_masked(["5"], "_7"), frame, np.array([1]), removed={"N"}).frame
+    table = _read(frame)
+    names = ["_x0037_", "a_x0020_b"]
+    assert [one.name for one in table.variables] == [names[0], "N", names[1]]
+    cells = pa.table({names[0]: ["5"], names[1]: pa.array([None], pa.string())})
+    found = released_frame(frame, TableRelease(table, cells, np.array([1]), frozenset(names)))
     assert found.columns.tolist() == [7, "a b"]
     assert (found.columns.name, found.attrs, found.index.tolist()) == ("fields", {"source": "survey"}, [1])
     assert found[7].tolist() == [5]
@@ -176,16 +211,16 @@ def test_columns_of_several_types_are_refused_where_they_are_masked() -> None:
         frame = pd.DataFrame({"a b": pd.Series(values, dtype=getattr(values, "dtype", object))})
         with pytest.raises(UsageError, match=rf"column 'a b' holds .*{what}"):
             require_one_type(frame)
-        require_one_type(frame, {"a_b"})
+        require_one_type(frame, {"a_x0020_b"})
     require_one_type(EVERYTHING)
 
 
 def test_types_tell_texts_and_precision() -> None:
-    found = types_of(EVERYTHING)
+    found = {one.column: one.typed for one in _read(EVERYTHING).variables}
     assert found["float32"] == Typed(bits=24)
     assert [found[name].digits for name in ("float16", "float32", "float64")] == [3, 6, 15]
     assert {name for name, typed in found.items() if typed.text} == {
-        "period", "string", "string_pyarrow_", "str_object", "nan_object"
+        "period", "string", "string[pyarrow]", "str object", "nan object", "category", "intervals"
     }  # fmt: skip
 
 

@@ -1,0 +1,148 @@
+"""A data frame as a `Source`: what is written is a frame, and a file of any format where one is asked for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping
+from copy import copy
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError, ViolationError
+from masktron.files import file_hash
+from masktron.progress import Progress, Told, untold
+from masktron.sources.frame_path import FramePath
+from masktron.sources.known_formats import XML, format_of_name, table_format
+from masktron.sources.names import NO_CONTEXTS, ContextNames
+from masktron.sources.records import Coded, Records
+from masktron.sources.tables.conversion import with_types
+from masktron.sources.tables.frames import categories_kept, frame_format
+from masktron.sources.tables.table_format import described_by
+from masktron.sources.tables.table_source import TableSource
+from masktron.sources.xml.xml_source import XmlSource
+
+
+class FrameSource(TableSource):
+    """A data frame in memory.
+
+    Parameters
+    ----------
+    path : FramePath
+    record : str, optional
+        What the record element of the twin is called.
+    contexts : ContextNames
+        Of the rules: they say what the elements of the twin are called.
+    progress : callable, optional
+        Told of what takes long.
+    """
+
+    def __init__(
+        self,
+        path: FramePath,
+        *,
+        record: str | None = None,
+        contexts: ContextNames = NO_CONTEXTS,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(path, frame_format(path), record=record, contexts=contexts, progress=progress)
+        # copies share what is written
+        self._made = FramePath.of(path.frame)
+        self._lost: list[str] = []
+        self._file_format: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the document that engines read."""
+        return self.document_path.stat().st_size
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the document that engines read, in hexadecimal."""
+        return file_hash(self.document_path)
+
+    def written_as(self, out: Path) -> Self:
+        """Return a source that also writes a file, if this is the name of one."""
+        found = copy(self)
+        found._file_format = None if isinstance(out, FramePath) else format_of_name(out) or XML
+        return found
+
+    def write(
+        self,
+        target: Path,
+        replacements: Mapping[str, Coded],
+        *,
+        removed: Collection[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Make a frame of the same kind, with the same types and labels, and write what it holds to the file."""
+        self._made.frame = self.path.frame  # type: ignore[attr-defined]
+        count = super().write(self._made, replacements, removed=removed, keep=keep, order=order, told=told)
+        if self._file_format is not None:
+            self._write_file(target, self._again())
+        return count
+
+    def _again(self) -> FrameSource:
+        return FrameSource(self._made, record=self._record, contexts=self._contexts, progress=self._progress)
+
+    def _write_file(self, target: Path, written: FrameSource) -> None:
+        table, name = written.table, self._file_format or XML
+        if name == XML:
+            shutil.copyfile(written.document_path, target)
+            self._lost[:] = described_by(table)
+            return
+        made = table_format(name)
+        empty = [one.column for one in table.variables if pc.any(pc.equal(table.cells[one.name], "")).as_py()]
+        if empty and not made.tells_empty:
+            raise UsageError(
+                f"{name} does not tell an empty text from a missing value, and {', '.join(map(repr, empty))} holds "
+                "empty texts",
+                hint="make them missing, or name a file that ends with .parquet, .arrow or .xml",
+            )
+        made.create(target, with_types(table), {})
+        self._lost[:] = made.losses(table)
+
+    def alike(self, path: Path) -> Any:
+        """Return what `write` has written: the file, or the frame where there is none."""
+        if self._file_format is None:
+            return self._again()
+        if self._file_format == XML:
+            return XmlSource(path, record=self.twin.record, progress=self._progress)
+        return TableSource(
+            path,
+            table_format(self._file_format),
+            record=self._record,
+            contexts=self._contexts,
+            progress=self._progress,
+        )
+
+    def handed_back(self, released: Records) -> Any:
+        """Return the frame that `write` has made.
+
+        Raises
+        ------
+        ViolationError
+            The file that was written and verified does not hold what the frame does.
+        """
+        table = self._again().table
+        for name in table.cells.column_names:
+            column = released.columns.get(name)
+            own = table.cells[name].to_pylist()
+            if own != ([None] * len(released) if column is None else column.lexemes.tolist()):
+                raise ViolationError(
+                    f"the file does not hold column {name!r} as the data frame does; nothing is published",
+                    where=str(self.path),
+                    hint="name a file of another format, such as one that ends with .parquet",
+                )
+        return self._made.frame
+
+    def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
+        """Say what of the frame is not in the file."""
+        lost = (f"the file does not hold what the data frame says: {', '.join(self._lost)}",) if self._lost else ()
+        return (*super().outline_notes(counts), *categories_kept(self.table), *lost)
