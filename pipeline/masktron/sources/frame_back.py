@@ -109,8 +109,11 @@ def types_of(frame: pd.DataFrame) -> dict[str, Typed]:
     found = {}
     for at, name in enumerate(field_names(frame)):
         column = frame.iloc[:, at]
+        kind: Any = column.dtype
         if pd.api.types.is_float_dtype(column.dtype):
             found[name] = Typed(bits=np.finfo(precision_of(column.dtype)).nmant + 1)
+        elif pd.api.types.is_integer_dtype(column.dtype):
+            found[name] = Typed.integer(8 * kind.itemsize, signed=not pd.api.types.is_unsigned_integer_dtype(kind))
         elif _is_text(column) and column.notna().any():
             found[name] = Typed(text=True)
     return found

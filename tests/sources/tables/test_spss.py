@@ -144,7 +144,7 @@ def test_what_cannot_be_carried_is_said(tmp_path: Path) -> None:
         var_attributes={"a": {"source": "register"}},
         mrsets={"$set": {"type": "D", "label": "both", "counted_value": 1, "variable_list": ["a", "b"]}},
     )
-    assert open_source(path).outline_notes({}) == (
+    assert open_source(path).notes == (
         "not written again: sets of multiple responses",
         "not written again: attributes and roles of variables",
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import blanks_lost, created_columns
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
@@ -267,9 +269,17 @@ def _variable(name: str, stored: StoredColumn, meta: Any) -> Variable:
         label=meta.column_names_to_labels.get(column) or "",
         labels={code: label for code, label in said.items() if code not in _TAGS},
         missing={code: said.get(code, "") for code in codes},
-        typed=stored.typed,
+        typed=_typed(stored),
         stored=stored.arrow,
     )
+
+
+def _typed(stored: StoredColumn) -> Typed:
+    """Return what a column can hold: the largest integers of a type stand for missing values."""
+    if stored.text or stored.values.dtype.kind == "f":
+        return stored.typed
+    largest = _LARGEST[stored.values.dtype.itemsize]
+    return replace(stored.typed, lower=Fraction(-largest - 27), upper=Fraction(largest))
 
 
 def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], release: int) -> NDArray[Any]:

@@ -80,6 +80,11 @@ class TableSource(Source):
         """What the file says of its columns."""
         return self.table.variables
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how the file reads and what of it is not written again."""
+        return self.table.notes
+
     @cached_property
     def twin(self) -> TwinNames:
         """What the elements of the XML twin are called."""
@@ -242,11 +247,6 @@ class TableSource(Source):
         """Whether the fields are those that the original releases."""
         fields = {field for field in original.layout.fields if field.name not in removed}
         return self.shape.flat and fields.issuperset(self.layout.fields)
-
-    def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
-        """Say what of the file is not written again."""
-        del counts
-        return self.table.notes
 
 
 def _require_same(table: Table, document: XmlSource, where: str) -> None:
