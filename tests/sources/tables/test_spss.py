@@ -177,7 +177,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"A": ["1"], "a": ["2"]}, "takes 'A' and 'a' for one name"),
+        ({"A": ["1"], "a": ["2"]}, "one name for 'A' and 'a'"),
         ({"annual income": ["1"]}, "no variable named 'annual income'"),
         ({"x" * 65: ["1"]}, "no variable named"),
         ({"with": ["1"]}, "no variable named 'with'"),

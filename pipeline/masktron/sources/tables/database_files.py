@@ -94,6 +94,7 @@ class SqliteFormat(TableFormat):
 
     name: ClassVar[str] = "sqlite"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    exact_digits: ClassVar[int | None] = 0
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table with ADBC, each cell as text beside its type."""
@@ -192,6 +193,7 @@ class DuckdbFormat(TableFormat):
 
     name: ClassVar[str] = "duckdb"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    exact_digits: ClassVar[int | None] = 38
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table as columns of Arrow."""

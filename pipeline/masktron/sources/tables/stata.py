@@ -21,6 +21,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import blanks_lost, created_columns
+from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.stata_sections import StataFile, stata_bytes, stata_file
@@ -42,7 +43,6 @@ _SHOWN = re.compile(r"%-?0?(\d+)[.,](\d+)fc?")
 _DTYPES = {"int8": np.int8, "int16": np.int16, "int32": np.int32, "float": np.float32, "double": np.float64}
 _LARGEST = {1: 100, 2: 32_740, 4: 2_147_483_620}
 """Of the integer types; what is above stands for missing values."""
-_NAME = re.compile(r"[^\W\d]\w{0,31}")
 _RESERVED = frozenset(
     [
         "_all",
@@ -66,6 +66,14 @@ _RESERVED = frozenset(
         "using",
         "with",
     ]
+)
+_NAMES = NamesAllowed(
+    "Stata has",
+    re.compile(r"[^\W\d]\w{0,31}"),
+    32,
+    128,
+    "letters, digits and '_', at most 32, beginning with no digit",
+    _RESERVED,
 )
 _LONG_TEXT = 2045
 
@@ -91,6 +99,7 @@ class StataFormat(TableFormat):
     """Stata, from release 8 on."""
 
     name: ClassVar[str] = "stata"
+    exact_digits: ClassVar[int | None] = 15
     options: ClassVar[Mapping[str, str]] = {"encoding": "of the texts of a file older than Stata 14"}
 
     def read(self, path: Path, options: Options) -> Table:
@@ -168,12 +177,7 @@ class StataFormat(TableFormat):
         """Write a new file, of Stata 14 and later."""
         del options
         pyreadstat = pyreadstat_library()
-        for variable in table.variables:
-            if not _NAME.fullmatch(variable.column) or variable.column in _RESERVED:
-                raise UsageError(
-                    f"Stata has no variable named {variable.column!r}",
-                    hint="rename it: letters, digits and '_', at most 32, beginning with no digit",
-                )
+        _NAMES.require([variable.column for variable in table.variables])
         made = created_columns(table, _clock, _TAGS)
         series, labels, tags, formats = {}, {}, {}, {}
         for variable, one in zip(table.variables, made, strict=True):
@@ -187,6 +191,8 @@ class StataFormat(TableFormat):
             used |= set() if column.tags is None else {tag[1:] for tag in column.tags if tag is not None}
             if used and not column.text:
                 tags[name] = sorted(used)
+            if variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
+                formats[name] = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
             if column.clock is not None:
                 formats[name] = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[column.clock.what]
         try:

@@ -45,11 +45,15 @@ class TableFormat(ABC):
         What may be said of a file, each with what it means, in a line of help.
     tells_empty : bool
         Whether a text without a character differs from a missing value.
+    exact_digits : int or None
+        Digits of decimal numbers that a new file holds as numbers and gives back equal; 0 where it holds them as
+        texts, None where all values are texts anyway.
     """
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]] = {}
     tells_empty: ClassVar[bool] = False
+    exact_digits: ClassVar[int | None] = None
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -106,6 +110,11 @@ class TableFormat(ABC):
     def losses(self, table: Table) -> Iterator[str]:
         """Say what of a table `create` does not write, in sentences; a value is never among it."""
         yield from described_by(table)
+
+    def form(self, table: Table) -> Iterator[str]:
+        """Say how a file is written beside its table, which no new file takes over, in sentences."""
+        del table
+        yield from ()
 
     def misnamed(self, data: Path, out: Path) -> str:
         """Say why a file like `data` is not to be named `out`, though that is a name of this format; or nothing."""
