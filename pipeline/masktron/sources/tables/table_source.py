@@ -31,6 +31,7 @@ from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 from masktron.sources.xml.xml_source import XmlSource
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NO_CODES: frozenset[str] = frozenset()
 
 
@@ -73,6 +74,7 @@ class TableSource(Source):
     @cached_property
     def table(self) -> Table:
         """The records, and what the file says of them."""
+        _require_file(self.path)
         return self.format.read(self.path, self._options)
 
     @property
@@ -247,6 +249,16 @@ class TableSource(Source):
         """Whether the fields are those that the original releases."""
         fields = {field for field in original.layout.fields if field.name not in removed}
         return self.shape.flat and fields.issuperset(self.layout.fields)
+
+
+def _require_file(path: Path) -> None:
+    """Refuse a name of nothing, or of a folder, in one way for all formats; an address is none of a file."""
+    if _ADDRESS.match(str(path)) or path.is_file():
+        return
+    if path.is_dir():
+        raise DocumentError("this is a directory, not a file", where=str(path), hint="name the file")
+    if not path.exists():
+        raise DocumentError("the file does not exist", where=str(path), hint="check the path")
 
 
 def _require_same(table: Table, document: XmlSource, where: str) -> None:
