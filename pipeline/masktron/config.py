@@ -437,6 +437,27 @@ def parse_limits(assignments: Iterable[str]) -> dict[str, float]:
     return _limits(limits, "--limit")
 
 
+def parse_renames(assignments: Iterable[str]) -> dict[str, str]:
+    """Read ``OLD=NEW`` options; the new name has no ``=`` in it.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, or an old name comes twice.
+    """
+    found: dict[str, str] = {}
+    for assignment in assignments:
+        old, equals, new = assignment.rpartition("=")
+        if not equals or not old or not new:
+            raise UsageError(
+                f"{assignment!r} is not of the form OLD=NEW", hint="for example: --rename 'annual income=INCOME'"
+            )
+        if old in found:
+            raise UsageError(f"--rename gives {old!r} two names", hint="give it one")
+        found[old] = new
+    return found
+
+
 def parse_params(assignments: Iterable[str]) -> dict[str, str]:
     """Read ``NAME=VALUE`` options; the method reads the values.
 

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 import masktron
@@ -112,3 +113,114 @@ def test_a_frame_is_converted(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             wrong()
+
+
+AMOUNTS = "price;mixed;half;code\n10,50;1,50;1,5;007\n-2,00;2;2,5;010\n0,25;2,125;3,5;011\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "zeros", "texts"),
+    [
+        (".parquet", "price", "mixed"),
+        (".duckdb", "price", "mixed"),
+        (".sav", "price", "mixed"),
+        (".dta", "price", "mixed"),
+        (".xpt", "price", "mixed"),
+        (".xlsx", "", "price, mixed"),
+        (".sqlite", "", "price, mixed"),
+        (".csv", "", ""),
+        (".xml", "", ""),
+    ],
+)
+def test_amounts_are_numbers_where_that_is_exact_and_else_it_is_said(
+    suffix: str, zeros: str, texts: str, tmp_path: Path
+) -> None:
+    data, out = tmp_path / "d.csv", tmp_path / f"o{suffix}"
+    data.write_text(AMOUNTS)
+    done = run_convert(data, out, reading=ReadOptions(options={"decimal": "comma"}))
+    told = "\n".join(done.losses)
+    assert ("in what are columns of numbers there" in told) == bool(zeros)
+    assert f"columns of numbers there: {zeros}" in told or not zeros
+    assert (f"that {texts} hold numbers: they are stored as texts" in told) == bool(texts)
+    held = lexemes(out)
+    assert held["price"] == (["10.5", "-2", "0.25"] if zeros else ["10.50", "-2.00", "0.25"])
+    assert held["mixed"] == ["1.50", "2", "2.125"]
+    assert held["half"] == ["1.5", "2.5", "3.5"]
+    assert held["code"] == ["007", "010", "011"]
+
+
+def test_amounts_have_the_type_and_the_format_of_amounts(tmp_path: Path) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text(AMOUNTS)
+    how = ReadOptions(options={"decimal": "comma"})
+    run_convert(data, tmp_path / "o.parquet", reading=how)
+    assert pq.read_schema(tmp_path / "o.parquet").field("price").type == pa.decimal128(18, 2)
+    for name, read, shown in (("o.sav", pyreadstat.read_sav, "F8.2"), ("o.dta", pyreadstat.read_dta, "%9.2f")):
+        run_convert(data, tmp_path / name, reading=how)
+        assert read(str(tmp_path / name))[1].original_variable_types["price"] == shown
+    again = tmp_path / "again.csv"
+    run_convert(tmp_path / "o.parquet", again)
+    assert lexemes(again)["price"] == ["10.5", "-2", "0.25"]
+
+
+def test_the_dialect_of_a_file_is_not_taken_over_and_that_is_said(tmp_path: Path) -> None:
+    data = tmp_path / "d.csv"
+    data.write_bytes(b"\xef\xbb\xbfA;B\r\n1,5;x\r\n-;y\r\n")
+    options = {"decimal": "comma", "grouping": "point", "null": "-"}
+    done = run_convert(data, tmp_path / "o.parquet", reading=ReadOptions(options=options))
+    assert done.losses[-1] == (
+        "the dialect of the file: semicolon between cells, the byte order mark, lines that end with CRLF, "
+        "the texts for no value, the decimal comma, groups of digits"
+    )
+    data.write_text("A,B\n1,x\n2,y\n")
+    assert run_convert(data, tmp_path / "p.parquet").losses == ()
+
+
+def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, data, out = Runner(capsys), tmp_path / "d.csv", tmp_path / "o.sav"
+    data.write_text("annual income,TO,b\n5,x,3\n7,y,4\n")
+    done = run("convert", data, out)
+    assert (done.code, out.exists()) == (2, False)
+    options = ["--rename", "annual income=annual_income", "--rename", "TO=TO_2"]
+    assert "--rename 'annual income=annual_income' --rename TO=TO_2" in done.err
+    assert run("convert", data, out, *options).code == 0
+    assert lexemes(out) == {"annual_income": ["5", "7"], "TO_2": ["x", "y"], "b": ["3", "4"]}
+    done = run(
+        "convert", data, tmp_path / "o.csv", "--rename", "annual_x0020_income=b c", "--rename", "b=annual income"
+    )
+    assert done.code == 0
+    assert (tmp_path / "o.csv").read_text().splitlines()[0] == "b c,TO,annual income"
+    for wrong, why in (
+        (["x=y"], "there is no column 'x' to rename"),
+        (["TO=b"], "two columns would be named 'b'"),
+        (["TO=c", "b=c"], "two columns would be named 'c'"),
+        (["TO=c", "TO=d"], "gives 'TO' two names"),
+        (["annual income=c", "annual_x0020_income=d"], "renamed twice"),
+        (["TO"], "'TO' is not of the form OLD=NEW"),
+    ):
+        done = run("convert", data, tmp_path / "no.csv", *(part for one in wrong for part in ("--rename", one)))
+        assert done.code == 2
+        assert why in done.err
+    assert not (tmp_path / "no.csv").exists()
+
+
+def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out, schema = tmp_path / "d.csv", tmp_path / "o.sav", tmp_path / "s.json"
+    data.write_text("A,B\n1,9\n2,4\n")
+    fields = [
+        {"name": "A", "title": "An answer", "type": "string", "categories": [{"value": "1", "label": "yes"}]},
+        {"name": "B", "title": "Amount", "type": "integer", "missingValues": ["9"]},
+    ]
+    schema.write_text(json.dumps({"fields": fields}))
+    done = Runner(capsys)("convert", data, out, "--metadata", schema, "--rename", "B=AMOUNT")
+    assert done.code == 0, done.err
+    found, meta = pyreadstat.read_sav(str(out), user_missing=True)
+    assert meta.column_names_to_labels == {"A": "An answer", "AMOUNT": "Amount"}
+    assert meta.variable_value_labels["A"] == {"1": "yes"}
+    assert meta.missing_ranges == {"AMOUNT": [{"lo": 9.0, "hi": 9.0}]}
+    assert found["A"].tolist() == ["1", "2"]
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"fields": [{"name": "Q"}]}')
+    done = Runner(capsys)("convert", data, tmp_path / "p.sav", "--metadata", bad)
+    assert (done.code, (tmp_path / "p.sav").exists()) == (2, False)
+    assert "describe none of the fields" in done.err

@@ -36,6 +36,8 @@ _COLLECTED = 50_000
 """Objects that are made before the collector looks for cycles among the new ones."""
 _BY_SIGNAL = 128
 """Exit codes from here on say which signal ended the run."""
+_SIGPIPE = 13
+"""Of a system that has it; `signal` of Python on Windows does not."""
 
 EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
@@ -104,9 +106,11 @@ def _run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
             stream.reconfigure(errors="backslashreplace")
+    reader = _Reader()
     try:
         app()
     except SystemExit as ended:
+        reader.require_there(ended)
         if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
             _compile_later()
         raise
@@ -119,6 +123,42 @@ def _run() -> None:
     except MemoryError:
         _complain("out of memory\n  -> give the run more, or fewer records at a time")
         sys.exit(Exit.RESOURCES)
+
+
+class _Reader:
+    """Whoever reads standard output, such as ``head``, which may end before all is written."""
+
+    def __init__(self) -> None:
+        self._stream, self._file = sys.stdout, self._identity()
+
+    def require_there(self, ended: SystemExit) -> None:
+        """End with the code of SIGPIPE, and without a word, where nobody reads any more.
+
+        Typer and rich notice that when they write: the one puts another stream in the place of standard output, the
+        other another file. Both then end the run with exit code 1, which stands for a violation here.
+
+        Raises
+        ------
+        SystemExit
+        """
+        gone = sys.stdout is not self._stream or self._identity() != self._file
+        if not gone:
+            try:
+                sys.stdout.flush()
+            except BrokenPipeError:
+                gone = True
+        if gone:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)  # so that the interpreter can flush what is left
+            raise SystemExit(_BY_SIGNAL + _SIGPIPE) from ended
+
+    @staticmethod
+    def _identity() -> tuple[int, int, int] | None:
+        try:
+            found = os.fstat(1)
+        except OSError:  # it was closed from the start
+            return None
+        return found.st_dev, found.st_ino, found.st_rdev
 
 
 def _compile_later() -> None:

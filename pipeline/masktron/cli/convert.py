@@ -15,7 +15,14 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its name says the format.")],
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
     record: options.Record = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename", metavar="OLD=NEW", help="Give a column another name, as OUT may not have it; repeatable."
+        ),
+    ] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="NAME", help="Format of OUT, where its name does not say it.")
     ] = None,
@@ -27,15 +34,16 @@ def convert(
 ) -> None:
     """Write the records in another format, read them back, and say what that cannot hold. No value is ever lost.
 
-    --record names the record element, in XML.
+    --record names the record element, in XML. --metadata says what variables mean; OUT has of it what it can hold.
     """
-    from masktron.config import ReadOptions, parse_format_options
+    from masktron.config import ReadOptions, parse_format_options, parse_renames
 
-    running.check_outputs({"OUT": out, "--json": json}, {"the data": data})
-    reading = ReadOptions(record, format, parse_format_options(format_option or []))
+    running.check_outputs({"OUT": out, "--json": json}, {"the data": data, "the metadata": metadata})
+    reading = ReadOptions(record, format, parse_format_options(format_option or []), metadata)
+    names = parse_renames(rename or [])
     writing = ReadOptions(record, to, parse_format_options(to_option or [], "--to-option"))
     with running.progress_shown() as progress:
         from masktron.jobs.convert import run_convert
 
-        result = run_convert(data, out, reading=reading, writing=writing, progress=progress)
+        result = run_convert(data, out, reading=reading, writing=writing, rename=names, progress=progress)
     running.report(result, json)

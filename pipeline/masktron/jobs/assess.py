@@ -9,6 +9,7 @@ from pathlib import Path
 from masktron.config import Config, did_you_mean
 from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
+from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.measures.figures import SAMPLED, measure, unpaired
@@ -65,9 +66,12 @@ def run_assess(
     if described is not None:
         require_described(released, open_source(original, reading=config.reading), described)
     progress(f"surveying {masked.name}", 0)
+    beside = open_source(
+        original, reading=replace(config.reading, record=released.layout.record_tag), progress=progress
+    )
     files, notes = compare(
         released,
-        open_source(original, reading=replace(config.reading, record=released.layout.record_tag), progress=progress),
+        beside,
         described=described,
         config=config,
         known={} if described is None else {"medoid_share": described.medoid_share},
@@ -86,7 +90,7 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
-        notes=(*notes, *_sampled(names, len(files)), *lacking, *_promised(described)),
+        notes=(*file_notes(released, beside), *notes, *_sampled(names, len(files)), *lacking, *_promised(described)),
     )
 
 

@@ -9,7 +9,14 @@ from masktron.config import AS_IT_SAYS, Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.common import MAY_BE_EMPTY, judging_stage, require_records, size_notes, violations
+from masktron.jobs.common import (
+    MAY_BE_EMPTY,
+    file_notes,
+    judging_stage,
+    require_records,
+    size_notes,
+    violations,
+)
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
@@ -122,7 +129,7 @@ def run_check(
         problems=tuple(audit.problems),
         checked=tuple(audit.checked),
         not_checked=tuple(audit.not_checked),
-        notes=(*sized, *audit.notes),
+        notes=(*file_notes(job.source, beside), *sized, *audit.notes),
         rules=results,
         figures=tuple(map(FigureResult.of, figures)),
         unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),

@@ -15,6 +15,7 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.results import RuleResult
 from masktron.sources.records import Layout
+from masktron.sources.source import Source
 
 _READS = re.compile("the rule '[^']*' reads '([^']*)'")
 _NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
@@ -39,6 +40,11 @@ def notes_of(job: Job, evaluation: Evaluation | None = None, results: Sequence[R
         if not (_on_a_field(lint, why.get(edit.check.id, "")) if records else _NO_FIELD.match(lint))
     ]
     return (*job.rulebook.notes, *lints)
+
+
+def file_notes(*sources: Source | None) -> tuple[str, ...]:
+    """Return what a user should know of how files read; what is said of several of them, once."""
+    return tuple(dict.fromkeys(note for source in sources if source is not None for note in source.notes))
 
 
 def _on_a_field(lint: str, why: str) -> bool:

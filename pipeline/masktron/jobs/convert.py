@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError, ViolationError
@@ -20,6 +22,7 @@ def run_convert(
     *,
     reading: ReadOptions = AS_IT_SAYS,
     writing: ReadOptions = AS_IT_SAYS,
+    rename: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = no_progress,
 ) -> ConvertResult:
     """Write the records of a file in another format, read them back, and compare every cell.
@@ -29,11 +32,13 @@ def run_convert(
     data, out : Path
     reading, writing : ReadOptions
         What the user says of the one and of the other; the record element of `writing` is that of XML.
+    rename : mapping of str to str
+        New names of columns, by the names that they have.
 
     Raises
     ------
     UsageError
-        The target cannot hold a value or a name.
+        The target cannot hold a value or a name; or there is no such column, or two would have one name.
     DocumentError
         A file cannot be read or written.
     ViolationError
@@ -44,7 +49,10 @@ def run_convert(
         create_xml,
         differences,
         form_of_source,
+        numbers_as_texts,
+        renamed_columns,
         table_of_source,
+        with_scales,
         with_types,
         without_empty_texts,
     )
@@ -56,13 +64,14 @@ def run_convert(
         )
     target = format_of(out, writing)
     require_options(out, target, writing.options)
-    refuse_outputs({"the output": out}, {"the data": data})
+    refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
     table = table_of_source(source)
     losses = [*table.notes, *form_of_source(source)]
     if not table.variables:
         raise UsageError("the records have no fields", where=str(data), hint="there is nothing to convert")
+    table = renamed_columns(table, rename, str(data))
     progress(f"writing {out.name}", 0)
     with atomic_path(out) as temporary:
         with blamed(out):
@@ -75,8 +84,12 @@ def run_convert(
                 if not made.tells_empty:
                     table, empty = without_empty_texts(table)
                     losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
-                made.create(temporary, with_types(table), writing.options)
+                table, told = with_scales(table, made.exact_digits)
+                losses += told
+                typed = with_types(table)
                 losses += made.losses(table)
+                losses += numbers_as_texts(typed, made.exact_digits)
+                made.create(temporary, typed, writing.options)
         progress("comparing both files", 0)
         if len(table):
             how = ReadOptions(writing.record, target, writing.options)

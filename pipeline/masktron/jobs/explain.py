@@ -16,7 +16,15 @@ from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
-from masktron.jobs.common import fired_notes, judging_stage, notes_of, require_flat, require_records, size_notes
+from masktron.jobs.common import (
+    file_notes,
+    fired_notes,
+    judging_stage,
+    notes_of,
+    require_flat,
+    require_records,
+    size_notes,
+)
 from masktron.jobs.described import completed, explained_fields
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
@@ -90,6 +98,7 @@ def run_explain(
     rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=beside)
     facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method, rules_found)
     notes = [
+        *file_notes(job.source),
         *notes_of(job, evaluation, rules_found),
         *fired_notes(job, evaluation, rules_found),
         *size_notes(job, evaluation),

@@ -12,7 +12,7 @@ from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.constraints import Atom
 from masktron.figures import FIGURES
-from masktron.jobs.common import notes_of
+from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
@@ -108,6 +108,7 @@ def mask_result(
         not_applicable={checks[index].id: reason for index, reason in run.plan.not_applicable},
         allowed=tuple(checks[index].id for index in run.plan.released),
         notes=(
+            *file_notes(run.source),
             *notes_of(run.job),
             *run.sized,
             *run.originals.notes,

@@ -12,7 +12,7 @@ from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.jobs.common import departure_notes, notes_of, violations
+from masktron.jobs.common import departure_notes, file_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.progress import Progress
@@ -121,7 +121,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
         violations=hard,
         warnings=soft,
         rules=results,
-        notes=(*notes_of(job), *departure_notes(job, evaluation)),
+        notes=(*file_notes(job.source), *notes_of(job), *departure_notes(job, evaluation)),
         engine=evaluation.engine,
         evaluation=evaluation,
         rulebook=job.rulebook,

@@ -14,6 +14,7 @@ from masktron.jobs.common import (
     LARGE,
     MAY_BE_EMPTY,
     departure_notes,
+    file_notes,
     fired_notes,
     judging_stage,
     notes_of,
@@ -139,6 +140,7 @@ def run_validate(
             notes=(
                 *_unread(job, original),
                 *_same(job, original),
+                *_of_file(job, release_safe=release_safe),
                 *notes_of(job, evaluation, results),
                 *fired_notes(job, evaluation, results),
                 *idle,
@@ -159,6 +161,15 @@ def run_validate(
 def _same(job: Job, original: Path | None) -> list[str]:
     itself = documents_that_are(job.source.path, job.rulebook, original)
     return [f"{itself}: rules that compare it with that hold whatever the values are"] if itself else []
+
+
+def _of_file(job: Job, *, release_safe: bool) -> tuple[str, ...]:
+    """Return the notes of the file; how many there are, where they must not quote it."""
+    found = file_notes(job.source)
+    if not found or not release_safe:
+        return found
+    several = "note" if len(found) == 1 else "notes"
+    return (f"left out, as they may quote the file: {len(found)} {several} on how it reads",)
 
 
 def _unread(job: Job, original: Path | None) -> tuple[str, ...]:

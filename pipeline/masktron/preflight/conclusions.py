@@ -189,7 +189,8 @@ class Coverage(Serialised):
     alternatives : tuple of Alternative
         Those about missing values counted as one; empty where there is only one or the columns do not decide.
     at_bound : int or None
-        Records on a bound of the rule, or within one step of the grid of a field; None where it has no bounds.
+        Records that satisfy the rule on a bound of it, or within one step of the grid of a field; None where it has
+        no bounds, or where a field of one has more fraction digits than a grid.
     """
 
     KEYS: ClassVar = "rule records asked alternatives at_bound untested"

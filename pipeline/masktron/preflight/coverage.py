@@ -16,6 +16,7 @@ from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, Linear, OpaqueEdit, Range, Untranslated
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.preflight.conclusions import MISSING, Alternative, Coverage
+from masktron.settle.grid import LONG
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column, Records, Status
 
@@ -84,12 +85,17 @@ class _Read:
         return found
 
     def _at_bound(self, form: Form, fired: NDArray[np.bool_]) -> int | None:
-        """Count records in which one step of one field would reach a bound of an alternative that holds."""
+        """Count records in which one step of one field would reach a bound of an alternative that holds.
+
+        None without a bound, and where a field of one has long fractions: then there is no step to speak of.
+        """
         near = np.zeros(len(self.verdicts), dtype=np.bool_)
         bounded = False
         for part in form if _decidable(form) else ():
             for atom in part:
                 if isinstance(atom, Range | Linear) and _inequality(atom):
+                    if any(self.columns[name].decimals > LONG for name in variables_of_atom(atom)):
+                        return None
                     bounded = True
                     near |= self._near(atom) & self._holding((part,))
         return int((near & fired).sum()) if bounded else None

@@ -8,7 +8,7 @@ stays where it is, is stationary for the true conditions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -33,6 +33,8 @@ ROUNDING = 2.0**-48
 """Slack of a condition as a share of its terms, above the rounding error of their sum."""
 SLACK = 1e-11
 """The same in units of distance."""
+CLOSE_TO = 4
+"""A projection heeds what a column can hold where that is less than this times the largest target."""
 SHORT_OF = 0.99
 """A sum of numbers of a grid that is less than one step of the sums beyond a bound is not beyond it."""
 
@@ -110,6 +112,7 @@ class CaseProjection:
         comparisons = [c for c in comparisons if not c.variables.isdisjoint(sizes)]
         if not comparisons:
             return None
+        comparisons += [bound for name, size in sizes.items() for bound in _bounds(name, search.grids[name], size)]
         comparisons.sort(key=lambda c: c.relation != "=")
         equal = sum(c.relation == "=" for c in comparisons)
         steps = {name: search.grids[name].step(size) for name, size in sizes.items()}
@@ -212,6 +215,14 @@ class CaseProjection:
                     place = self.names.index(name)
                     normals[:, at, place] += np.broadcast_to(slope, len(points))[:count] * self._scale[place]
         return normals, left, size
+
+
+def _bounds(name: str, grid: Grid, size: float) -> Iterator[NumberComparison]:
+    """Yield what a column asks of a field that it can hold, as far as the targets come near its bounds."""
+    for bound, sign in ((grid.low, -1), (grid.high, 1)):
+        if bound is not None and sign * bound < CLOSE_TO * Fraction(size):
+            terms = (Monomial(Fraction(sign), ((name, 1),)), Monomial(-sign * bound, ()))
+            yield NumberComparison(terms, "<=")
 
 
 def _term(

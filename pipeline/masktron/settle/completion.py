@@ -79,7 +79,7 @@ class Completion:
             return None
         try:
             near = [Fraction(repr(double)) for double in _doubles(float(value))]
-            fitting = [one for one in near if significant_digits(one) <= SOLVED_DIGITS]
+            fitting = [one for one in near if significant_digits(one) <= SOLVED_DIGITS and grid.admits(one)]
             return min(fitting, key=lambda one: _flaws(step, values, one, grid.lexeme(one)), default=None)
         except OverflowError:
             return None  # it is too large for a double

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -63,9 +64,11 @@ class Decimals:
             # What lies beyond a double's integers has no neighbours to step to.
             fine = np.abs(scaled) + np.abs(offsets) < LARGEST / np.where(places < 0, power, 1.0)
         fine &= np.abs(places) <= MOST_PLACES
-        mantissa = np.where(fine, scaled, 0.0).astype(np.int64) + offsets
+        mantissa = _clamped(np.where(fine, scaled, 0.0).astype(np.int64), places, grid) + offsets
         mantissa *= _POWERS[np.clip(-places, 0, 18)]
-        return cls(mantissa, np.broadcast_to(np.clip(places, 0, MOST_PLACES), mantissa.shape), fine)
+        digits = np.broadcast_to(np.clip(places, 0, MOST_PLACES), mantissa.shape)
+        found = cls(mantissa, digits, np.broadcast_to(fine, mantissa.shape))
+        return cls(mantissa, digits, found.known & found.inside(grid))
 
     @classmethod
     def constant(cls, number: Fraction) -> Self | None:
@@ -142,10 +145,23 @@ class Decimals:
 
     def on(self, grid: Grid) -> Decimals:
         """Return the same numbers, known only where a grid holds them."""
-        if grid.digits is not None:
-            return self
+        if grid.digits is not None and grid.most is None:
+            return Decimals(self.mantissa, self.places, self.known & self.inside(grid))
         short = self.shortened()
-        return Decimals(short.mantissa, short.places, short.known & (short.places <= grid.decimals))
+        most = grid.decimals if grid.digits is None or grid.most is None else grid.most
+        return Decimals(short.mantissa, short.places, short.known & (short.places <= most) & short.inside(grid))
+
+    def inside(self, grid: Grid) -> NDArray[np.bool_]:
+        """Tell which numbers are not beyond what the column of a grid can hold, exactly."""
+        fine = np.ones(self.mantissa.shape, dtype=np.bool_)
+        if grid.most is not None and grid.most < 0:
+            fine = self.mantissa % (_POWERS[min(-grid.most, 18)] * _POWERS[np.minimum(self.places, 18)]) == 0
+        for bound, sign in ((grid.low, -1), (grid.high, 1)):
+            if bound is None or abs(bound) >= LARGEST:  # all mantissas are below
+                continue
+            limits = _limits(bound, sign)
+            fine &= sign * self.mantissa <= limits[self.places]
+        return fine
 
     def rounded(self, grid: Grid) -> Decimals:
         """Return the nearest numbers of a grid, halves to even; on long fields the numbers themselves."""
@@ -214,15 +230,33 @@ class Spelled:
 
 def _places(values: NDArray[np.float64], grid: Grid) -> NDArray[np.int64]:
     """Fraction digits of the numbers of a grid near some values; negative where its steps are larger than 1."""
+    most = MOST_PLACES + 1 if grid.most is None else grid.most
     if grid.whole:
-        return np.zeros(values.shape, dtype=np.int64)
+        return np.full(values.shape, min(0, most), dtype=np.int64)
     if grid.digits is None:
-        return np.full(values.shape, grid.decimals, dtype=np.int64)
+        return np.full(values.shape, min(grid.decimals, most), dtype=np.int64)
     size = np.abs(values)
     with np.errstate(all="ignore"):
         magnitude = np.where(size > 0, np.floor(np.log10(size)), 0.0)
     magnitude = np.where(np.isfinite(magnitude), magnitude, 0.0)
-    return np.asarray(grid.digits - 1 - magnitude.astype(np.int64))
+    places = np.asarray(grid.digits - 1 - magnitude.astype(np.int64))
+    return np.minimum(places, most)
+
+
+def _limits(bound: Fraction, sign: int) -> NDArray[np.int64]:
+    """Return how large `sign` times a mantissa may be by its places, shape (MOST_PLACES + 1,)."""
+    limits = [math.floor(sign * bound * 10**places) for places in range(MOST_PLACES + 1)]
+    beyond = int(LARGEST)
+    return np.array([max(-beyond, min(beyond, limit)) for limit in limits], dtype=np.int64)
+
+
+def _clamped(mantissa: NDArray[np.int64], places: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
+    """Move mantissas to the nearest that the column of a grid can hold, where their places are no less than 0."""
+    for bound, sign in ((grid.low, -1), (grid.high, 1)):
+        if bound is not None and abs(bound) < LARGEST:
+            limits = _limits(bound, sign)[np.clip(places, 0, MOST_PLACES)]
+            mantissa = np.where(places >= 0, sign * np.minimum(sign * mantissa, limits), mantissa)
+    return mantissa
 
 
 def _spelled(numbers: Decimals) -> Spelled:

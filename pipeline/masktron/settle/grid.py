@@ -49,6 +49,10 @@ class Grid:
         Only numbers that a double holds exactly are looked for: of two decimals, the quarters.
     among : tuple of (Fraction, str)
         Where a rule names the values, or wants one of the original: these numbers only, ascending, as written.
+    low, high : Fraction or None
+        The least and the largest number that the column can hold; None where nothing bounds them.
+    most : int or None
+        Fraction digits that the column can hold, below 0 for tens; None where nothing bounds them.
     """
 
     decimals: int
@@ -57,12 +61,15 @@ class Grid:
     whole: bool = False
     binary: bool = False
     among: tuple[tuple[Fraction, str], ...] = ()
+    low: Fraction | None = None
+    high: Fraction | None = None
+    most: int | None = None
 
     def walk(self, value: float) -> Callable[[int], Fraction | None]:
         """Return the points of the grid around `value` by their offset from the nearest; None where there is none."""
         if not self.among:
             start, step = self.round(value), self.step(value)
-            return lambda offset: start + offset * step
+            return lambda offset: self._inside(start + offset * step)
         nearest = self._nearest(Fraction(value))
         return lambda offset: self.among[nearest + offset][0] if 0 <= nearest + offset < len(self.among) else None
 
@@ -71,8 +78,8 @@ class Grid:
         if not self.among:
             start, step = self.round(value), self.step(value)
             common = math.lcm(start.denominator, step.denominator)  # one division per point is rounded correctly
-            points = (float(start * common) + offsets * float(step * common)) / float(common)
-            return np.asarray(points, dtype=np.float64), np.full(points.shape, fill_value=True)
+            points = np.asarray((float(start * common) + offsets * float(step * common)) / float(common), np.float64)
+            return points, self.within(points)
         known: NDArray[np.float64] = np.array([float(number) for number, _ in self.among])
         at = self._nearest(Fraction(value)) + offsets
         there = np.asarray((at >= 0) & (at < len(known)))
@@ -88,7 +95,7 @@ class Grid:
             Take the nearest number of the grid, wherever it is; otherwise only rounding errors are removed.
         """
         if self.digits is not None and not self.among:
-            return values, np.isfinite(values)
+            return values, np.isfinite(values) & self.within(values)
         if self.among:
             points = np.array([float(number) for number, _ in self.among])
             right = np.clip(np.searchsorted(points, values), 1 if len(points) > 1 else 0, len(points) - 1)
@@ -101,7 +108,7 @@ class Grid:
             inverse = float(1 / self.step(0.0))
             moved = np.rint(values * inverse) / inverse
             error = np.maximum(1e-6 / inverse, np.spacing(np.abs(moved)) * ERROR)
-        return moved, np.isfinite(values) & (near | (np.abs(moved - values) <= error))
+        return moved, np.isfinite(values) & (near | (np.abs(moved - values) <= error)) & self.within(moved)
 
     def settled(self, value: Fraction, *, near: bool) -> Fraction:
         """Move a computed number to the grid as `fitting` does, exactly.
@@ -134,6 +141,15 @@ class Grid:
 
     def step(self, near: float | Fraction) -> Fraction:
         """Return the distance between neighbouring numbers of the grid around `near`."""
+        step = self._step(near)
+        return step if self.most is None else max(step, self._finest)
+
+    @property
+    def _finest(self) -> Fraction:
+        """The distance between neighbouring numbers of the column; 0 where nothing bounds its fraction digits."""
+        return Fraction(0) if self.most is None else 1 / Fraction(10) ** self.most
+
+    def _step(self, near: float | Fraction) -> Fraction:
         if self.whole:
             return Fraction(1)
         if self.digits is None:
@@ -142,12 +158,34 @@ class Grid:
         return Fraction(10) ** (magnitude + 1 - self.digits)
 
     def round(self, value: float | Fraction) -> Fraction:
-        """Return the number of the grid nearest to `value`, halves to even."""
+        """Return the number of the grid nearest to `value` that the column can hold, halves to even."""
         step = self.step(value)
-        return round(Fraction(value) / step) * step
+        point = round(Fraction(value) / step) * step
+        if self.high is not None and point > self.high:
+            return math.floor(self.high / step) * step
+        if self.low is not None and point < self.low:
+            return math.ceil(self.low / step) * step
+        return point
+
+    def admits(self, value: Fraction) -> bool:
+        """Tell whether the column can hold a number, wherever the points of the grid are."""
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            return False
+        return self.most is None or bool((value / self._finest).denominator == 1)
+
+    def within(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which of some numbers are not beyond what the column can hold; of the shape of `values`."""
+        low = -math.inf if self.low is None else float(self.low)
+        high = math.inf if self.high is None else float(self.high)
+        return np.asarray((values >= low) & (values <= high))
+
+    def _inside(self, value: Fraction) -> Fraction | None:
+        return value if self.admits(value) else None
 
     def holds(self, value: Fraction) -> bool:
         """Tell whether a number can be written on the grid; on a long field, any of at most 17 digits."""
+        if not self.admits(value):
+            return False
         if self.among:
             return self._spelling(value) is not None
         if self.digits is None:
@@ -155,15 +193,24 @@ class Grid:
         return significant_digits(value) <= SOLVED_DIGITS
 
     def only(self, lexemes: Iterable[str]) -> Grid:
-        """Return the grid of certain values, each as it is written; of several spellings the first in order."""
-        spelled = {Fraction(lexeme.strip()): lexeme for lexeme in sorted(set(lexemes), reverse=True)}
+        """Return the grid of certain values, each as it is written; of several spellings the first in order.
+
+        Those that the column cannot hold are left out.
+        """
+        numbers = {Fraction(lexeme.strip()): lexeme for lexeme in sorted(set(lexemes), reverse=True)}
+        spelled = {number: lexeme for number, lexeme in numbers.items() if self.admits(number)}
         if self.among:
             spelled = {number: text for number, text in self.among if number in spelled}
         return replace(self, among=tuple(sorted(spelled.items())))
 
     def finer(self, digits: int) -> Grid:
-        """Return the grid with some more fraction digits; an integer grid stays as it is."""
-        return replace(self, decimals=self.decimals + digits) if self._decimal else self
+        """Return the grid with some more fraction digits, as far as the column has them; integers stay integers."""
+        finer = (
+            self.decimals + digits
+            if self.most is None
+            else max(self.decimals, min(self.decimals + digits, self.most))
+        )
+        return replace(self, decimals=finer) if self._decimal else self
 
     def coarser(self) -> Grid:
         """Return the grid of the numbers among these that a double holds exactly.
@@ -209,17 +256,18 @@ def grid_of(column: Column, *, tied: bool) -> Grid:
     tied : bool
         The field stands in an equality that has to hold exactly.
     """
-    sure = column.typed.digits
+    sure, typed = column.typed.digits, column.typed
+    bounds = Grid(0, low=typed.lower, high=typed.upper, most=typed.places)
     largest = float(np.nanmax(np.abs(column.values), initial=0.0))
     if column.decimals > LONG or not column.typed.keeps(largest, column.decimals):
         digits = TIED_DIGITS if tied else FREE_DIGITS
-        return Grid(column.decimals, digits=digits if sure is None else min(digits, sure))
+        return replace(bounds, decimals=column.decimals, digits=digits if sure is None else min(digits, sure))
     numbers = column.lexemes[column.is_number]
     # a binary fraction has no zeros at its end
     padded = (
         sure is None and column.decimals > 0 and all(_places(str(lexeme)) == column.decimals for lexeme in numbers)
     )
-    return Grid(column.decimals, padded=padded)
+    return replace(bounds, decimals=column.decimals, padded=padded)
 
 
 def readable(grid: Grid, value: Fraction) -> str:

@@ -150,8 +150,10 @@ class ProjectionProgram:
             self._model.row(dict.fromkeys((column for _, column in own), 1.0), 1, 1)
             return _Expression(Fraction(0), tuple((column, value) for value, column in own))
         base, step, steps = self._base(grid, target, unit)
-        low, high = problem.box[name]
-        below, above = math.ceil((Fraction(low) - base) / step), math.floor((Fraction(high) - base) / step)
+        low, high = map(Fraction, problem.box[name])
+        low = low if grid.low is None else max(low, grid.low)
+        high = high if grid.high is None else min(high, grid.high)
+        below, above = math.ceil((low - base) / step), math.floor((high - base) / step)
         column = self._model.column(min(below, 0), max(above, 0), whole=steps and above - below <= MAX_STEPS)
         self._distance(column, float(step) / unit, float(Fraction(target) - base) / unit)
         return _Expression(base, ((column, step),))

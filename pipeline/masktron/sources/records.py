@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +94,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What the type of a column of a data frame says of a field, and its lexemes do not.
+    """What the type or the format of a column says of a field, and its lexemes do not.
 
     Attributes
     ----------
@@ -101,10 +102,30 @@ class Typed:
         Of the significand, where the type is a binary fraction.
     text : bool
         The values are texts, also where all of them look like numbers.
+    lower, upper : Fraction or None
+        The least and the largest number that the column can hold; None where nothing bounds them.
+    places : int or None
+        Fraction digits of a number that the column can hold, below 0 where it holds tens or hundreds alone; None
+        where nothing bounds them.
     """
 
     bits: int | None = None
     text: bool = False
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    places: int | None = None
+
+    @classmethod
+    def integer(cls, bits: int, *, signed: bool = True) -> Typed:
+        """Return what an integer type of so many bits can hold."""
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+        return cls(lower=Fraction(low), upper=Fraction(high), places=0)
+
+    @classmethod
+    def decimal(cls, precision: int, scale: int) -> Typed:
+        """Return what decimals of so many digits, `scale` of them in the fraction, can hold; the scale may be < 0."""
+        largest = (10**precision - 1) / Fraction(10) ** scale
+        return cls(lower=-largest, upper=largest, places=scale)
 
     @property
     def digits(self) -> int | None:

@@ -116,6 +116,11 @@ class Source(ABC):
         fields = [field.name for field in self.layout.fields]
         return described_variables(self.own_variables, fields, read_description(self.metadata), str(self.metadata))
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how the file reads and what of it is not written again, in sentences."""
+        return ()
+
     @abstractmethod
     def estimate(self) -> int:
         """Return roughly how many records there are, without parsing the file."""

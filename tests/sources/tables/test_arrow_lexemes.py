@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -264,7 +265,19 @@ def test_all_fractions_of_16_bits_are_written_alike() -> None:
 
 
 def test_types_say_what_lexemes_do_not() -> None:
-    assert typed_of(pa.float32()) == Typed(bits=24)
-    assert typed_of(pa.dictionary(pa.int8(), pa.float16())) == Typed(bits=11)
+    assert typed_of(pa.dictionary(pa.int8(), pa.float16())) == Typed(
+        11, lower=Fraction(-65504), upper=Fraction(65504)
+    )
+    for kind, exact in ((pa.float32(), np.float32), (pa.float64(), np.float64)):
+        found = typed_of(kind)
+        assert (found.bits, found.upper, found.places) == (np.finfo(exact).nmant + 1, np.finfo(exact).max, None)
+    for bits in (8, 16, 32, 64):
+        signed, unsigned = np.iinfo(f"int{bits}"), np.iinfo(f"uint{bits}")
+        assert typed_of(pa.from_numpy_dtype(signed.dtype)) == Typed.integer(bits)
+        assert (Typed.integer(bits).lower, Typed.integer(bits).upper) == (signed.min, signed.max)
+        assert typed_of(pa.from_numpy_dtype(unsigned.dtype)) == Typed.integer(bits, signed=False)
+        assert (Typed.integer(bits, signed=False).lower, Typed.integer(bits, signed=False).upper) == (0, unsigned.max)
     assert typed_of(pa.string_view()) == typed_of(pa.dictionary(pa.int8(), pa.large_string())) == Typed(text=True)
-    assert typed_of(pa.decimal128(5, 2)) == Typed()
+    for precision, scale, largest in ((5, 2, "999.99"), (3, -2, "99900"), (2, 4, "0.0099")):
+        bound = Fraction(largest)
+        assert typed_of(pa.decimal128(precision, scale)) == Typed(lower=-bound, upper=bound, places=scale)

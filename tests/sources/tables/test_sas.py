@@ -116,7 +116,8 @@ def test_long_names_need_version_8(tmp_path: Path) -> None:
     table = table_of_texts({"long_name_of_a_variable": ["1", "2"]})
     with pytest.raises(UsageError, match="version 5 have no variable named 'long_name_of_a_variable'") as caught:
         table_format("xpt").create(tmp_path / "new.xpt", table, {"version": "5"})
-    assert "use version 8" in caught.value.hint
+    assert "at most 8 (version 8: 32)" in caught.value.hint
+    assert "--rename long_name_of_a_variable=long_nam" in caught.value.hint
     table_format("xpt").create(tmp_path / "new.xpt", table, {})
     assert read_cells(tmp_path / "new.xpt") == {"long_name_of_a_variable": ["1", "2"]}
 

@@ -144,7 +144,7 @@ def test_what_cannot_be_carried_is_said(tmp_path: Path) -> None:
         var_attributes={"a": {"source": "register"}},
         mrsets={"$set": {"type": "D", "label": "both", "counted_value": 1, "variable_list": ["a", "b"]}},
     )
-    assert open_source(path).outline_notes({}) == (
+    assert open_source(path).notes == (
         "not written again: sets of multiple responses",
         "not written again: attributes and roles of variables",
     )
@@ -177,7 +177,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"A": ["1"], "a": ["2"]}, "takes 'A' and 'a' for one name"),
+        ({"A": ["1"], "a": ["2"]}, "one name for 'A' and 'a'"),
         ({"annual income": ["1"]}, "no variable named 'annual income'"),
         ({"x" * 65: ["1"]}, "no variable named"),
         ({"with": ["1"]}, "no variable named 'with'"),

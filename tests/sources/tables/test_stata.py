@@ -188,3 +188,13 @@ def test_what_is_no_such_file_is_one_error(tmp_path: Path, content: bytes) -> No
     with pytest.raises(DocumentError) as caught:
         open_source(path).require_readable()
     assert caught.value.where == str(path)
+
+
+def test_the_largest_integers_of_a_type_stand_for_missing_values(tmp_path: Path) -> None:
+    path = tmp_path / "a.dta"
+    kinds = {"b": np.int8, "i": np.int16, "l": np.int32, "d": np.float64}
+    pd.DataFrame({name: pd.Series([1, 2], dtype=kind) for name, kind in kinds.items()}).to_stata(
+        path, write_index=False
+    )
+    bounds = [(variable.typed.lower, variable.typed.upper) for variable in open_source(path).variables]
+    assert bounds == [(-127, 100), (-32_767, 32_740), (-2_147_483_647, 2_147_483_620), (None, None)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,17 @@ def test_the_type_elsewhere_holds_every_value() -> None:
     assert (whole.arrow, part.arrow) == (pa.date32(), pa.timestamp("us"))
     tagged = StoredColumn("d", np.array([3.0]), np.array([False]), np.array([".a"], dtype=object))
     assert tagged.arrow == pa.string()
+
+
+def test_types_and_formats_say_what_a_column_holds() -> None:
+    def held(values: list[float], kind: str, **shown: int) -> tuple[object, object, object]:
+        typed = StoredColumn("x", np.array(values, dtype=kind), np.zeros(len(values), dtype=np.bool_), **shown).typed
+        return typed.lower, typed.upper, typed.places
+
+    assert held([1, 2], "int16") == (-32768, 32767, 0)
+    assert held([1.0], "float64") == (None, None, None)
+    assert held([1.0], "float64", width=3, decimals=1) == (-99, 999, 1)
+    # what the column has already, it may have again
+    assert held([12345.25], "float64", width=3, decimals=1) == (-Fraction(9999), 99999, 2)
+    assert held([-1234.0], "float64", width=3, decimals=0) == (-Fraction(9999), 99999, 0)
+    assert StoredColumn("d", np.array([1.0]), np.array([False]), clock=CLOCKS[0][0], width=3).typed.upper is None

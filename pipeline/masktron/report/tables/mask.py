@@ -204,9 +204,16 @@ def _grouped(block: BlockResult) -> list[str]:
     return [
         block.aggregator,
         "-" if block.drawn else number(block.groups),
-        "-" if block.drawn else number(block.min_group),
+        _smallest(block),
         ", ".join(f"{name} {number(count)}" for name, count in block.exits.items() if count),
     ]
+
+
+def _smallest(block: BlockResult) -> str:
+    """Write the size of the smallest group; nothing of categories alone, where groups with the same ones are one."""
+    if block.drawn:
+        return "-"
+    return "" if math.isnan(block.information_loss) else number(block.min_group)
 
 
 def _revealing(block: BlockResult) -> list[str]:

@@ -29,11 +29,17 @@ def tables(result: ValidateResult) -> list[RenderableType]:
 
 
 def _wrong(result: ValidateResult) -> str:
-    """Return the violations, and which rules have more than they may, where any may have some."""
-    said = count(result.violations, "violation")
+    """Return the violations, which rules have more than they may, where any may have some, and which test nothing.
+
+    What a rule finds that reads a field that the file never has is no violation of the data.
+    """
     idle = [rule.id for rule in result.rules if rule.idle]
-    tested = f"; not tested: {plain(', '.join(idle))}" if idle else ""
-    if all(rule.allowed is None for rule in result.rules):
-        return said + tested
+    violations = sum(rule.violations for rule in result.rules if not rule.soft and not rule.idle)
     over = [rule.id for rule in result.rules if not rule.passes and not rule.idle]
-    return said + (f"; too many of {plain(', '.join(over))}" if over else "") + tested
+    bounded = over and any(rule.allowed is not None for rule in result.rules)
+    said = [
+        *([count(violations, "violation")] if violations or not idle else []),
+        *([f"too many of {plain(', '.join(over))}"] if bounded else []),
+        *([f"not tested: {plain(', '.join(idle))}"] if idle else []),
+    ]
+    return "; ".join(said)

@@ -82,6 +82,7 @@ class _ArrowTyped(TableFormat):
     """A format whose columns have Arrow's types."""
 
     tells_empty: ClassVar[bool] = True
+    exact_digits: ClassVar[int | None] = 38
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""

@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,13 @@ def typed_of(kind: pa.DataType) -> Typed:
     """Return what a type says of the values that it can hold."""
     kind = value_type(kind)
     if pa.types.is_floating(kind):
-        return Typed(bits={16: 11, 32: 24, 64: 53}[kind.bit_width])
+        bits, largest = {16: (11, 16), 32: (24, 128), 64: (53, 1024)}[kind.bit_width]
+        upper = (2 - Fraction(1, 1 << (bits - 1))) * (1 << (largest - 1))
+        return Typed(bits=bits, lower=-upper, upper=upper)
+    if pa.types.is_integer(kind):
+        return Typed.integer(kind.bit_width, signed=pa.types.is_signed_integer(kind))
+    if pa.types.is_decimal(kind):
+        return Typed.decimal(kind.precision, kind.scale)
     return Typed(text=is_text(kind))
 
 

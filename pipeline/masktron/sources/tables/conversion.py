@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.sources.source import Source
-from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, values_of
-from masktron.sources.tables.column_names import column_name
+from masktron.sources.tables.arrow_lexemes import UnfitError, is_text, lexemes_of, values_of
+from masktron.sources.tables.column_names import column_name, xml_name
 from masktron.sources.tables.document import TwinNames, write_twin
 from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.tables.table_model import Table
@@ -20,6 +22,10 @@ from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+_AMOUNT = r"^(0|-?[1-9][0-9]*|-0)\.[0-9]+$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_ROOMY = 18
+"""Digits of a new column of decimals, unless it has more."""
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
@@ -32,7 +38,7 @@ def table_of_source(source: Source) -> Table:
         A file in XML is no plain table.
     """
     if isinstance(source, TableSource):
-        return source.table
+        return _described(source.table, source)
     if not source.shape.flat:
         raise UsageError(
             f"only a plain table can be converted: {source.shape.reason}",
@@ -48,7 +54,150 @@ def table_of_source(source: Source) -> Table:
         notes.append(f"namespaces: {', '.join(spaces)}")
     if left := source.left_out():
         notes.extend(source.outline_notes(left))
-    return Table(variables, pa.table(cells), notes=tuple(notes))
+    return _described(Table(variables, pa.table(cells), notes=tuple(notes)), source)
+
+
+def _described(table: Table, source: Source) -> Table:
+    """Return a table with what the metadata beside the file say of its variables."""
+    if source.metadata is None:
+        return table
+    known = {variable.name: variable for variable in source.variables}
+    variables = tuple(
+        replace(known[variable.name], column=variable.column) if variable.name in known else variable
+        for variable in table.variables
+    )
+    return replace(table, variables=variables)
+
+
+def form_of_source(source: Source) -> tuple[str, ...]:
+    """Say how a file is written beside its table, which a new file is not: its dialect, its documents."""
+    return tuple(source.format.form(source.table)) if isinstance(source, TableSource) else ()
+
+
+def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table:
+    """Return a table in which some columns have other names.
+
+    Parameters
+    ----------
+    table : Table
+    names : mapping of str to str
+        New names by those that the file, or rules, have for the columns.
+    where : str
+        The file, for messages.
+
+    Raises
+    ------
+    UsageError
+        There is no such column, or two would have the same name.
+    """
+    if not names:
+        return table
+    known = {key: v.name for v in reversed(table.variables) for key in (v.name, v.column)}
+    for old in names:
+        if old not in known:
+            raise UsageError(
+                f"there is no column {old!r} to rename",
+                where=where,
+                hint=did_you_mean(old, [variable.column for variable in table.variables]),
+            )
+    new = {known[old]: column for old, column in names.items()}
+    if len(new) < len(names):
+        raise UsageError("a column is renamed twice: by its name in the file, and by that in rules", where=where)
+    variables = tuple(
+        replace(variable, name=xml_name(new[variable.name]), column=new[variable.name])
+        if variable.name in new
+        else variable
+        for variable in table.variables
+    )
+    counts = Counter(variable.column for variable in variables)
+    if double := [column for column in new.values() if counts[column] > 1]:
+        raise UsageError(
+            f"two columns would be named {double[0]!r}", where=where, hint="give one of them another name"
+        )
+    return replace(
+        table, variables=variables, cells=table.cells.rename_columns([variable.name for variable in variables])
+    )
+
+
+def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
+    """Return a table in which amounts are decimals, and what that loses: ``1.50`` is read back as ``1.5``.
+
+    Amounts are numbers without leading zeros or exponents that all have as many fraction digits, and do not all come
+    back from a double as they are written.
+
+    Parameters
+    ----------
+    table : Table
+    digits : int or None
+        What `TableFormat.exact_digits` says.
+    """
+    kinds = {
+        variable.name: kind
+        for variable in table.variables
+        if digits and variable.stored is None and not variable.typed.text
+        and (kind := _scaled(table.cells[variable.name], digits)) is not None
+    }  # fmt: skip
+    if not kinds:
+        return table, []
+    variables = tuple(replace(v, stored=kinds.get(v.name, v.stored)) for v in table.variables)
+    cells = {
+        name: lexemes_of(values_of(table.cells[name], kinds[name]), "", "") if name in kinds else table.cells[name]
+        for name in table.cells.column_names
+    }
+    told = "zeros at the end of values that all have as many fraction digits, in what are columns of numbers there"
+    named = ", ".join(variable.column for variable in variables if variable.name in kinds)
+    return replace(table, variables=variables, cells=pa.table(cells)), [f"{told}: {named}"]
+
+
+def _scaled(column: pa.ChunkedArray, digits: int) -> pa.DataType | None:
+    """Return the type of the amounts that a column holds; None where it holds anything else."""
+    distinct = pc.unique(column).drop_null()
+    if not len(distinct) or not pc.all(pc.match_substring_regex(distinct, _AMOUNT)).as_py():
+        return None
+    places = pc.min_max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^[^.]*\.", ""))).as_py()
+    precision = pc.max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^-?0?|\.", ""))).as_py()
+    scale, precision = places["max"], max(precision, places["max"])
+    if places["min"] != scale or precision > digits or _holds(distinct, pa.float64()):
+        return None
+    # room for what a masked value may be
+    return pa.decimal128(_ROOMY if precision <= _ROOMY else 38, scale)
+
+
+def numbers_as_texts(table: Table, digits: int | None) -> list[str]:
+    """Say which columns look like numbers with fractions, and are stored as texts.
+
+    Parameters
+    ----------
+    table : Table
+        Of `with_types`.
+    digits : int or None
+        What `TableFormat.exact_digits` says.
+    """
+    found = [
+        variable.column
+        for variable in table.variables
+        if digits is not None
+        and not variable.typed.text
+        and _are_numbers(table.cells[variable.name], variable.stored)
+    ]
+    if not found:
+        return []
+    return [
+        f"that {', '.join(found)} hold numbers: they are stored as texts, as numbers would not come back as they are "
+        "written, such as zeros at the end or exponents"
+    ]
+
+
+def _are_numbers(column: pa.ChunkedArray, stored: pa.DataType | None) -> bool:
+    distinct = pc.unique(column).drop_null()
+    fractions = pc.any(pc.match_substring_regex(distinct, "[.eE]")).as_py()
+    return bool(
+        stored is not None
+        and is_text(stored)
+        and len(distinct)
+        and fractions
+        and pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py()
+    )
 
 
 def form_of_source(source: Source) -> tuple[str, ...]:
@@ -60,10 +209,12 @@ def with_types(table: Table) -> Table:
     """Return a table in which texts have a type where every one of them comes back from it as it is written.
 
     Only for variables without a type: integers of at most 18 digits, numbers that a double writes alike, and dates.
-    ``007``, ``1.50`` and ``1e3`` stay texts.
+    ``007`` and ``1e3`` stay texts, and so does ``1.50`` where `with_scales` has not made it a decimal.
     """
     variables = tuple(
-        variable if variable.stored is not None else replace(variable, stored=_type_of(table.cells[variable.name]))
+        variable
+        if variable.stored is not None
+        else replace(variable, stored=pa.string() if variable.typed.text else _type_of(table.cells[variable.name]))
         for variable in table.variables
     )
     return replace(table, variables=variables)

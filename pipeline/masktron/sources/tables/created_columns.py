@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,9 +28,9 @@ class Created:
     ----------
     column : StoredColumn
     decimals : int
-        Most fraction digits of its lexemes.
+        Most fraction digits of its lexemes, or those of its type.
     width : int
-        Characters of the longest.
+        Characters of the longest, with all fraction digits of its type.
     """
 
     column: StoredColumn
@@ -105,10 +104,21 @@ def created_columns(
                 f"column {variable.column!r} does not fit a number of double precision: {problem}",
                 hint="convert it to text first, or leave the column out",
             ) from None
-        behind = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
-        sizes = (behind, pc.utf8_length(texts)) if number and moments is None and len(texts) else ()
-        found.append(Created(stored, *(int(pc.max(size).as_py()) for size in sizes)))
+        decimals, width = _shown(texts, variable) if number and moments is None and len(texts) else (0, 0)
+        found.append(Created(stored, decimals, width))
     return found
+
+
+def _shown(texts: pa.Array, variable: Variable) -> tuple[int, int]:
+    """Return the fraction digits and the characters of the longest number; decimals have those of their scale."""
+    behind = pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))).as_py()
+    longest = pc.max(pc.utf8_length(texts)).as_py()
+    if variable.stored is not None and pa.types.is_decimal(variable.stored) and variable.stored.scale > behind:
+        behind = variable.stored.scale
+        longest = max(
+            longest, pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"\..*$", ""))).as_py() + 1 + behind
+        )
+    return behind, longest
 
 
 def _clock(variable: Variable, clock: ClockOf) -> Clock | None:
@@ -135,22 +145,6 @@ def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     if kind is not None and not pa.types.is_null(kind):
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
     return bool(len(texts)) and all_short_decimals(texts)
-
-
-def refuse_names_alike(columns: Iterable[str], package: str) -> None:
-    """Refuse names that differ in case alone, where a package does not tell them apart.
-
-    Raises
-    ------
-    UsageError
-    """
-    counts = Counter(column.upper() for column in columns)
-    both = [column for column in columns if counts[column.upper()] > 1]
-    if both:
-        raise UsageError(
-            f"{package} takes {' and '.join(map(repr, both))} for one name, as they differ in case alone",
-            hint="rename one of them",
-        )
 
 
 def blanks_lost(table: Table) -> list[str]:

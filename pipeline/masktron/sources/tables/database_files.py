@@ -95,6 +95,7 @@ class SqliteFormat(TableFormat):
     name: ClassVar[str] = "sqlite"
     options: ClassVar[Mapping[str, str]] = OPTIONS
     tells_empty: ClassVar[bool] = True
+    exact_digits: ClassVar[int | None] = 0
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table with ADBC, each cell as text beside its type."""
@@ -207,6 +208,7 @@ class DuckdbFormat(TableFormat):
     name: ClassVar[str] = "duckdb"
     options: ClassVar[Mapping[str, str]] = OPTIONS
     tells_empty: ClassVar[bool] = True
+    exact_digits: ClassVar[int | None] = 38
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table as columns of Arrow."""

@@ -249,6 +249,9 @@ def _variable(name: str, label: str, column: pd.Series[Any]) -> Variable:
         return Variable(name, label, kind=Kind.NOMINAL, stored=stored)
     if pd.api.types.is_float_dtype(kind):
         return Variable(name, label, typed=Typed(bits=np.finfo(precision_of(kind)).nmant + 1), stored=stored)
+    if pd.api.types.is_integer_dtype(kind):
+        signed = not pd.api.types.is_unsigned_integer_dtype(kind)
+        return Variable(name, label, typed=Typed.integer(8 * kind.itemsize, signed=signed), stored=stored)
     return Variable(name, label, typed=Typed(text=_is_text(column)), stored=stored)
 
 

@@ -20,8 +20,8 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
     blanks_lost,
     created_columns,
-    refuse_names_alike,
 )
+from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
 from masktron.sources.tables.sas_transport import (
@@ -77,6 +77,7 @@ class XportFormat(TableFormat):
     """SAS transport files of version 5 and 8."""
 
     name: ClassVar[str] = "xpt"
+    exact_digits: ClassVar[int | None] = 15
     options: ClassVar[Mapping[str, str]] = {
         "encoding": "of its texts; UTF-8 where none is given",
         "version": "of a new file: 5, whose names have at most 8 characters, or 8",
@@ -145,14 +146,7 @@ class XportFormat(TableFormat):
         """Write a new file, of version 8 unless an option says 5."""
         version = _version(options)
         shown = table.carried.shown if isinstance(table.carried, SasCarried) else {}
-        for variable in table.variables:
-            if not _NAME.fullmatch(variable.column) or len(variable.column) > _LONGEST[version]:
-                raise UsageError(
-                    f"SAS transport files of version {version} have no variable named {variable.column!r}",
-                    hint=f"rename it: letters, digits and '_', at most {_LONGEST[version]}, beginning with no digit"
-                    + ("; or use version 8" if version == 5 else ""),
-                )
-        refuse_names_alike([variable.column for variable in table.variables], "SAS")
+        _names_of(version).require([variable.column for variable in table.variables])
         made = created_columns(table, _clock, _TAGS)
         variables, columns = [], []
         for variable, one in zip(table.variables, made, strict=True):
@@ -194,6 +188,18 @@ class XportFormat(TableFormat):
                 yield f"{what}: {', '.join(lost)}"
         if len(table.title.encode()) > 40:
             yield "what the title of the file has beyond 40 characters"
+
+
+def _names_of(version: int) -> NamesAllowed:
+    said = f"letters, digits and '_', at most {_LONGEST[version]}{' (version 8: 32)' if version == 5 else ''}"
+    return NamesAllowed(
+        f"SAS transport files of version {version} have",
+        _NAME,
+        _LONGEST[version],
+        _LONGEST[version],
+        f"{said}, beginning with no digit",
+        any_case=True,
+    )
 
 
 class Sas7bdatFormat(TableFormat):

@@ -17,7 +17,8 @@ import pyarrow as pa
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns, refuse_names_alike
+from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns
+from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import SPSS_CLOCKS, rows_again
 from masktron.sources.tables.spss_dictionary import SpssDictionary, amend, spss_dictionary
@@ -32,9 +33,16 @@ _FORMAT = re.compile(r"([A-Z]+)([0-9]*)(?:\.([0-9]+))?")
 _AS_SHOWN = frozenset({"F", "COMMA", "DOT", "DOLLAR", "PCT", "N", "CCA", "CCB", "CCC", "CCD", "CCE", "Z"})
 """Formats that show a number with so many fraction digits."""
 _KINDS = {"nominal": Kind.NOMINAL, "ordinal": Kind.ORDINAL, "scale": Kind.NUMBER}
-_NAME = re.compile(r"[^\W\d_][\w.$#@]*|[@#$][\w.$#@]*")
-_RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
-_MOST_BYTES, _LONGEST = 64, 32_767
+_NAMES = NamesAllowed(
+    "SPSS has",
+    re.compile(r"[^\W\d_][\w.$#@]*|[@#$][\w.$#@]*"),
+    64,
+    64,
+    "letters, digits, '_', '.', '$', '#' and '@', at most 64 bytes, beginning with a letter",
+    frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"]),
+    any_case=True,
+)
+_LONGEST = 32_767
 _MOST_DISCRETE = 3
 
 
@@ -61,6 +69,7 @@ class SpssFormat(TableFormat):
     """SPSS, compressed or not."""
 
     name: ClassVar[str] = "spss"
+    exact_digits: ClassVar[int | None] = 15
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
 
     def read(self, path: Path, options: Options) -> Table:
@@ -144,9 +153,7 @@ class SpssFormat(TableFormat):
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file; a name that ends with .zsav makes it compressed."""
         del options
-        for variable in table.variables:
-            _refuse_name(variable.column)
-        refuse_names_alike([v.column for v in table.variables], "SPSS")
+        _NAMES.require([variable.column for variable in table.variables])
         made = created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
         described = _Described(title=table.title, labels={v.column: v.label for v in table.variables if v.label})
         for variable, one in zip(table.variables, made, strict=True):
@@ -300,12 +307,3 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         raise UsageError(f"cannot write this as SPSS: {error}", where=str(target)) from error
-
-
-def _refuse_name(column: str) -> None:
-    if len(column.encode()) > _MOST_BYTES or not _NAME.fullmatch(column) or column.upper() in _RESERVED:
-        raise UsageError(
-            f"SPSS has no variable named {column!r}",
-            hint=f"rename it: letters, digits, '_', '.', '$', '#' and '@', at most {_MOST_BYTES} bytes, beginning "
-            "with a letter",
-        )

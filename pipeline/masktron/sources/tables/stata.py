@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import blanks_lost, created_columns
+from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.stata_sections import StataFile, stata_bytes, stata_file
@@ -40,7 +43,6 @@ _SHOWN = re.compile(r"%-?0?(\d+)[.,](\d+)fc?")
 _DTYPES = {"int8": np.int8, "int16": np.int16, "int32": np.int32, "float": np.float32, "double": np.float64}
 _LARGEST = {1: 100, 2: 32_740, 4: 2_147_483_620}
 """Of the integer types; what is above stands for missing values."""
-_NAME = re.compile(r"[^\W\d]\w{0,31}")
 _RESERVED = frozenset(
     [
         "_all",
@@ -64,6 +66,14 @@ _RESERVED = frozenset(
         "using",
         "with",
     ]
+)
+_NAMES = NamesAllowed(
+    "Stata has",
+    re.compile(r"[^\W\d]\w{0,31}"),
+    32,
+    128,
+    "letters, digits and '_', at most 32, beginning with no digit",
+    _RESERVED,
 )
 _LONG_TEXT = 2045
 
@@ -89,6 +99,7 @@ class StataFormat(TableFormat):
     """Stata, from release 8 on."""
 
     name: ClassVar[str] = "stata"
+    exact_digits: ClassVar[int | None] = 15
     options: ClassVar[Mapping[str, str]] = {"encoding": "of the texts of a file older than Stata 14"}
 
     def read(self, path: Path, options: Options) -> Table:
@@ -166,12 +177,7 @@ class StataFormat(TableFormat):
         """Write a new file, of Stata 14 and later."""
         del options
         pyreadstat = pyreadstat_library()
-        for variable in table.variables:
-            if not _NAME.fullmatch(variable.column) or variable.column in _RESERVED:
-                raise UsageError(
-                    f"Stata has no variable named {variable.column!r}",
-                    hint="rename it: letters, digits and '_', at most 32, beginning with no digit",
-                )
+        _NAMES.require([variable.column for variable in table.variables])
         made = created_columns(table, _clock, _TAGS)
         series, labels, tags, formats = {}, {}, {}, {}
         for variable, one in zip(table.variables, made, strict=True):
@@ -185,6 +191,8 @@ class StataFormat(TableFormat):
             used |= set() if column.tags is None else {tag[1:] for tag in column.tags if tag is not None}
             if used and not column.text:
                 tags[name] = sorted(used)
+            if variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
+                formats[name] = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
             if column.clock is not None:
                 formats[name] = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[column.clock.what]
         try:
@@ -267,9 +275,17 @@ def _variable(name: str, stored: StoredColumn, meta: Any) -> Variable:
         label=meta.column_names_to_labels.get(column) or "",
         labels={code: label for code, label in said.items() if code not in _TAGS},
         missing={code: said.get(code, "") for code in codes},
-        typed=stored.typed,
+        typed=_typed(stored),
         stored=stored.arrow,
     )
+
+
+def _typed(stored: StoredColumn) -> Typed:
+    """Return what a column can hold: the largest integers of a type stand for missing values."""
+    if stored.text or stored.values.dtype.kind == "f":
+        return stored.typed
+    largest = _LARGEST[stored.values.dtype.itemsize]
+    return replace(stored.typed, lower=Fraction(-largest - 27), upper=Fraction(largest))
 
 
 def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], release: int) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import datetime
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -146,7 +147,15 @@ class StoredColumn:
         """What the type says of the values that it can hold."""
         if self.text:
             return Typed(text=True)
-        return Typed(bits={8: 53, 4: 24}[self.values.itemsize]) if self.values.dtype.kind == "f" else Typed()
+        if self.values.dtype.kind != "f":
+            return Typed.integer(8 * self.values.itemsize)
+        bits = {8: 53, 4: 24}[self.values.itemsize]
+        if self.clock is not None:
+            return Typed(bits=bits)
+        shown = self._shown()
+        upper = None if shown.width is None else Fraction(10**shown.width - 1)
+        lower = None if shown.width is None else -Fraction(10 ** (shown.width - 1) - 1)
+        return Typed(bits=bits, lower=lower, upper=upper, places=shown.decimals)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -226,16 +235,15 @@ class StoredColumn:
         if not changed.any():
             return taken
         try:
-            # what there was may be more exact than its format shows
-            decimals = None if self.decimals is None else max(self.decimals, self._fraction_digits())
+            shown = self._shown()
             new = stored_column(
                 self.name,
                 lexemes.filter(pa.array(changed)),
                 self.values.dtype,
                 tags,
                 clock=self.clock,
-                decimals=decimals,
-                width=self.width,
+                decimals=shown.decimals,
+                width=shown.width,
             )
         except UnfitError as problem:
             raise UsageError(
@@ -248,6 +256,16 @@ class StoredColumn:
             mixed[changed] = None if new.tags is None else new.tags
             taken = replace(taken, tags=mixed)
         return taken
+
+    def _shown(self) -> StoredColumn:
+        """Return the column with the digits that its format shows, or that its values have: these may be more."""
+        decimals = None if self.decimals is None else max(self.decimals, self._fraction_digits())
+        width = self.width
+        if width is not None and self.values.dtype.kind == "f" and self.clock is None:
+            held = self.values[~self.absent & np.isfinite(self.values)]
+            ends = (held.min(), held.max()) if held.size else ()
+            width = max((width, *(len(f"{round(Decimal(repr(float(end)))):d}") for end in ends)))
+        return replace(self, decimals=decimals, width=width)
 
     def _fraction_digits(self) -> int:
         if self.values.dtype.kind != "f" or self.clock is not None:

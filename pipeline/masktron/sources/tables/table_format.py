@@ -101,11 +101,15 @@ class TableFormat(ABC):
         What may be said of a file, each with what it means, in a line of help.
     tells_empty : bool
         Whether a text without a character differs from a missing value.
+    exact_digits : int or None
+        Digits of decimal numbers that a new file holds as numbers and gives back equal; 0 where it holds them as
+        texts, None where all values are texts anyway.
     """
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]] = {}
     tells_empty: ClassVar[bool] = False
+    exact_digits: ClassVar[int | None] = None
 
     @property
     def writes(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Table:
     carried : object
         What the format needs to write a file like this one, for its own eyes.
     notes : tuple of str
-        What of the file is not here and will not be written again, in sentences.
+        What a user should know of how the file reads, and what of it is not written again; in sentences.
     """
 
     variables: tuple[Variable, ...]

@@ -47,6 +47,7 @@ from masktron.sources.xml.plain import compile_first
 from masktron.sources.xml.wellformed import SMALLEST
 from masktron.sources.xml.xml_source import XmlSource
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NO_CODES: frozenset[str] = frozenset()
 
 
@@ -89,12 +90,18 @@ class TableSource(Source):
     @cached_property
     def table(self) -> Table:
         """The records, and what the file says of them."""
+        _require_file(self.path)
         return self.format.read(self.path, self._options)
 
     @property
     def own_variables(self) -> tuple[Variable, ...]:
         """What the file says of its columns."""
         return self.table.variables
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how the file reads and what of it is not written again."""
+        return self.table.notes
 
     @cached_property
     def _stream(self) -> TableStream | None:
@@ -312,10 +319,15 @@ class TableSource(Source):
         fields = {field for field in original.layout.fields if field.name not in removed}
         return self.shape.flat and fields.issuperset(self.layout.fields)
 
-    def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
-        """Say what of the file is not written again."""
-        del counts
-        return self.table.notes
+
+def _require_file(path: Path) -> None:
+    """Refuse a name of nothing, or of a folder, in one way for all formats; an address is none of a file."""
+    if _ADDRESS.match(str(path)) or path.is_file():
+        return
+    if path.is_dir():
+        raise DocumentError("this is a directory, not a file", where=str(path), hint="name the file")
+    if not path.exists():
+        raise DocumentError("the file does not exist", where=str(path), hint="check the path")
 
 
 class _TableRecords(FlatRecords):

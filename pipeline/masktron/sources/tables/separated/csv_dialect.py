@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -90,6 +90,28 @@ class CsvDialect:
     def own_numbers(self) -> bool:
         """Whether numbers are written otherwise than lexemes are."""
         return bool(self.decimal != "." or self.grouping)
+
+    @property
+    def peculiarities(self) -> Iterator[str]:
+        """What a file has otherwise than a new one that nobody says anything of, in words."""
+        if self.delimiter != ",":
+            yield f"{named(self.delimiter)} between cells"
+        if self.quote != '"' or self.escape:
+            yield "how cells are quoted"
+        if self.codec not in ("", "utf-8"):
+            yield f"the encoding {self.codec}"
+        if self.mark:
+            yield "the byte order mark"
+        if self.ending != "\n":
+            yield f"lines that end with {'CRLF' if self.ending == '\r\n' else 'CR'}"
+        if not self.has_names:
+            yield "no line of names"
+        if self.null:
+            yield "the texts for no value"
+        if self.decimal != ".":
+            yield "the decimal comma"
+        if self.grouping:
+            yield "groups of digits"
 
     @property
     def codes(self) -> tuple[int, int, int]:

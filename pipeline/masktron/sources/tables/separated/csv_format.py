@@ -132,6 +132,12 @@ class CsvFormat(TableFormat):
         if typed:
             yield f"types of columns: {', '.join(typed)}"
 
+    def form(self, table: Table) -> Iterator[str]:
+        """Say in which dialect the file is, where that is not the one of a new file."""
+        carried: CsvCarried = table.carried
+        if own := list(carried.outline.dialect.peculiarities):
+            yield f"the dialect of the file: {', '.join(own)}"
+
     def misnamed(self, data: Path, out: Path) -> str:
         """Say that a name stands for another delimiter, or another compression, than the file will have."""
         if said.suffix_compression(data) != said.suffix_compression(out):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
 from masktron.sources.lexical import parse_number
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_outline import CsvOutline
 from masktron.sources.tables.separated.number_spellings import ambiguous
 
@@ -17,6 +19,8 @@ _TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
 _LOOKED_AT = 10_000
 """Records in which numbers are looked for that have commas, or that stand beside a text for 'missing'."""
 _COMMA = r"^[+-]?[0-9]+,[0-9]+$"
+_GROUPING = {".": "point", ",": "comma", " ": "space"}
+"""What stands between groups of digits, as the option `grouping` has it."""
 _NUMBER = r"^[+-]?[0-9]*[.,]?[0-9]+$"
 _NOT_NAMES = "if it is a record, say --format-option header=no; if it has names, header=yes"
 
@@ -126,11 +130,27 @@ def notes_of(table: pa.Table, outline: CsvOutline) -> Iterator[str]:
                 f"column {column!r} has {' and '.join(map(repr, found))} beside numbers: a text like any other; "
                 f"if it means that there is no value, say --format-option null={','.join(found)}"
             )
-        if commas and _any(table[name].slice(0, _LOOKED_AT), _COMMA):
+        looked_at = table[name].slice(0, _LOOKED_AT)
+        if commas and _any(looked_at, _COMMA):
             yield (
                 f"column {column!r} has numbers with a comma: texts; if it is their decimal point, say "
                 "--format-option decimal=comma, if it stands between groups of digits, grouping=comma"
             )
+        elif not dialect.grouping and (
+            marks := [mark for mark in _GROUPING if _any(looked_at, _grouped(mark, dialect))]
+        ):
+            yield (
+                f"column {column!r} has numbers with groups of digits: texts; say --format-option "
+                f"grouping={' or grouping='.join(_GROUPING[mark] for mark in marks)}, and they are numbers"
+            )
+
+
+def _grouped(mark: str, dialect: CsvDialect) -> str:
+    """Return the pattern of a number with groups of digits and, unless it has several of them, a fraction."""
+    if mark == dialect.decimal:
+        return "$^"  # no text
+    group, point = re.escape(mark), re.escape(dialect.decimal)
+    return rf"^[+-]?[0-9]{{1,3}}(({group}[0-9]{{3}})+{point}[0-9]+|({group}[0-9]{{3}}){{2,}})$"
 
 
 def _like_values(table: pa.Table, columns: Sequence[str]) -> Iterator[bool]:

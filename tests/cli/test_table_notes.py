@@ -1,0 +1,72 @@
+"""What a user should know of how a table reads: every command says it, once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli_runner import Runner, write_rules
+
+NOTE = "column 'B' has 'NA' beside numbers"
+
+
+def table(path: Path) -> Path:
+    """Write numbers, of which one column has NA between them."""
+    rows = [f"{100 + 7 * at % 40},{'NA' if at % 5 == 0 else at % 3}" for at in range(30)]
+    path.write_text("\n".join(["A,B", *rows]) + "\n")
+    return path
+
+
+def test_every_command_says_it_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, data, masked = Runner(capsys), table(tmp_path / "d.csv"), tmp_path / "m.csv"
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    told = tmp_path / "told.json"
+    manifest = tmp_path / "m.manifest.json"
+    for arguments in (
+        ("validate", data, "-r", rules),
+        ("explain", rules, "--data", data),
+        (
+            "mask",
+            data,
+            "-r",
+            rules,
+            "--out",
+            masked,
+            "--numeric",
+            "A",
+            "--role",
+            "B=untouched",
+            "--role",
+            "A=confidential",
+        ),
+        ("check", masked, "-r", rules, "--original", data, "--manifest", manifest),
+        ("assess", masked, "--original", data, "--manifest", manifest),
+    ):
+        done = run(*arguments, "--json", told)
+        assert done.code == 0, (arguments, done.out, done.err)
+        assert done.out.count(NOTE) == 1, (arguments, done.out)
+        assert [NOTE in note for note in json.loads(told.read_text())["notes"]].count(True) == 1
+
+
+def test_a_report_for_release_does_not_quote_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules, told = write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "told.json"
+    data = table(tmp_path / "d.csv")
+    done = Runner(capsys)(
+        "validate", data, "-r", rules, "--release-safe", "--json", told, "--sarif", tmp_path / "s.json"
+    )
+    assert done.code == 0
+    for text in (done.out, done.err, told.read_text(), (tmp_path / "s.json").read_text()):
+        assert "NA" not in text
+    assert "left out, as they may quote the file: 1 note on how it reads" in json.loads(told.read_text())["notes"]
+
+
+def test_a_file_that_breaks_its_rules_is_explained_with_its_notes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = write_rules(tmp_path / "r.sch", "A < 101")
+    data, out = table(tmp_path / "d.csv"), tmp_path / "m.csv"
+    done = Runner(capsys)("mask", data, "-r", rules, "--out", out, "--role", "B=untouched")
+    assert done.code == 1
+    assert done.out.count(NOTE) + done.err.count(NOTE) == 1, (done.out, done.err)
