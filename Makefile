@@ -55,6 +55,7 @@ format: $(STAMP)  ## reformat the code
 
 bench: $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
+	@$(BIN)/python benchmarks/tables.py --scale $(SCALE) --json bench-output/tables.json
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
 	@$(BIN)/python benchmarks/projection.py
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json

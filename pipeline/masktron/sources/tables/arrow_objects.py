@@ -15,8 +15,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 _LONGEST = 40
+_SURE = 15
+"""Digits of a decimal that a double surely keeps."""
+_FOURS = np.frombuffer("".join(f"{number:04d}" for number in range(10_000)).encode(), dtype=np.uint32)
+"""Four digits as bytes, of each number below 10,000."""
 _FORMATS = {16: ("e", 5), 32: ("f", 9)}
 """How `struct` packs a binary fraction, and the most digits that tell it from any other, by its bits."""
 
@@ -32,38 +38,91 @@ def _strings(column: pa.Array) -> pa.Array:
         return column
     if pa.types.is_integer(kind) and len(column):
         return _integers(column)
+    if pa.types.is_float64(kind) and len(column):
+        return _doubles(column)
     return pa.array(column_texts(column), type=pa.string())
 
 
 def _integers(column: pa.Array) -> pa.Array:
-    """Write integers digit by digit."""
+    """Write integers, four digits at a time."""
     there = column.is_valid()
     values = column.fill_null(0).to_numpy()
     negative = values < 0
     amount = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64).view(np.uint64)
     amount = np.where(negative, ~amount + np.uint64(1), amount)
     most = int(amount.max())
-    width = len(str(most))
+    groups = (len(str(most)) + 3) // 4
+    width = 4 * groups
+    # the place of the first digit, with a place for the sign before all
+    begin = np.full(len(values), width, dtype=np.int32)
+    for power in range(1, len(str(most))):
+        begin -= amount >= np.uint64(10**power)
     if most < 1 << 32:
         amount = amount.astype(np.uint32)
-    octets = np.empty((len(values), width + 1), dtype=np.uint8)
-    # the place of the first digit, with a place for the sign before all
-    begin = np.full(len(values), width, dtype=np.int64)
-    for place in range(width, 0, -1):
-        rest = amount // 10
-        octets[:, place] = amount - rest * 10 + ord("0")
+    octets = np.empty((len(values), 4 + width), dtype=np.uint8)
+    fours = octets.view(np.uint32)
+    for group in range(groups, 0, -1):
+        rest = amount // 10_000
+        fours[:, group] = _FOURS[amount - rest * 10_000]
         amount = rest
-        begin -= rest > 0
+    begin += 3
     signed = np.flatnonzero(negative)
     begin[signed] -= 1
     octets[signed, begin[signed]] = ord("-")
     if column.null_count:
-        begin[~there.to_numpy(zero_copy_only=False)] = width + 1
+        begin[~there.to_numpy(zero_copy_only=False)] = 4 + width
     ends = np.zeros(len(values) + 1, dtype=np.int32)
-    np.cumsum(width + 1 - begin, out=ends[1:])
-    data = octets[np.arange(width + 1) >= begin[:, None]]
-    bits = there.buffers()[1] if column.null_count else None
-    return pa.Array.from_buffers(pa.string(), len(values), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
+    np.cumsum(4 + width - begin, out=ends[1:])
+    data = octets[np.arange(4 + width, dtype=np.int32) >= begin[:, None]]
+    return _strings_at(data, ends, column)
+
+
+def _doubles(column: pa.Array) -> pa.Array:
+    """Write doubles: those of at most 15 digits together, others one by one.
+
+    Theorem: where n < 10**15 and s <= 15 are whole and n / 10**s is a double v, the decimal n * 10**-s is the
+    shortest one that reads back as v, if s is the least such number. Proof: n and 10**s are doubles, so that the
+    quotient is the double nearest to the decimal. No other decimal of at most 15 digits has that double (Matula
+    1968), so that a shorter one would be the same number, with a zero less at its end, and s would not be the least.
+    """
+    values = column.fill_null(0.0).to_numpy()
+    left = np.flatnonzero((np.abs(values) < 10.0**_SURE) & ~((values == 0) & np.signbit(values)))
+    rows, parts = [], []
+    for scale in range(_SURE + 1):
+        if not len(left):
+            break
+        own = values[left]
+        whole = np.rint(own * 10.0**scale)
+        fits = (np.abs(whole) < 10.0**_SURE) & (whole / 10.0**scale == own)
+        if fits.any():
+            rows.append(left[fits])
+            parts.append(_scaled(whole[fits].astype(np.int64), scale))
+            left = left[~fits]
+    done = np.zeros(len(values), dtype=np.bool_)
+    for some in rows:
+        done[some] = True
+    alone = np.flatnonzero(~done)
+    parts.append(pa.array(list(map(_double, values[alone].tolist())), type=pa.string()))
+    order = np.argsort(np.concatenate([*rows, alone]))
+    texts = pa.concat_arrays(parts).take(pa.array(order))
+    return pc.if_else(column.is_valid(), texts, None) if column.null_count else texts
+
+
+def _scaled(whole: NDArray[np.int64], scale: int) -> pa.Array:
+    """Write whole numbers divided by a power of ten, of which the last digit is not 0."""
+    if scale == 0:
+        return _integers(pa.array(whole))
+    amount, unit = np.abs(whole), 10**scale
+    before = amount // unit
+    tail = pc.utf8_slice_codeunits(_integers(pa.array(amount - before * unit + unit)), 1)
+    sign = pc.if_else(pa.array(whole < 0), "-", "")
+    return pc.binary_join_element_wise(sign, _integers(pa.array(before)), ".", tail, "")
+
+
+def _strings_at(data: NDArray[np.uint8], ends: NDArray[np.int32], like: pa.Array) -> pa.Array:
+    """Return the texts between some places; null where another array is."""
+    bits = like.is_valid().buffers()[1] if like.null_count else None
+    return pa.Array.from_buffers(pa.string(), len(like), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def column_texts(column: pa.Array) -> list[str | None]:
@@ -75,8 +134,8 @@ def column_texts(column: pa.Array) -> list[str | None]:
         return [None] * len(column)
     if pa.types.is_integer(column.type):
         return [None if value is None else str(value) for value in column.to_pylist()]
-    if pa.types.is_float64(column.type):
-        return [None if value is None else double_text(value) for value in column.to_pylist()]
+    if pa.types.is_float64(column.type):  # categories, or no rows
+        return [None if value is None else _double(value) for value in column.to_pylist()]
     if not (pa.types.is_primitive(column.type) or pa.types.is_decimal(column.type)):
         found: list[str | None] = column.to_pylist()
         return found

@@ -69,11 +69,6 @@ def _described(table: Table, source: Source) -> Table:
     return replace(table, variables=variables)
 
 
-def form_of_source(source: Source) -> tuple[str, ...]:
-    """Say how a file is written beside its table, which a new file is not: its dialect, its documents."""
-    return tuple(source.format.form(source.table)) if isinstance(source, TableSource) else ()
-
-
 def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table:
     """Return a table in which some columns have other names.
 

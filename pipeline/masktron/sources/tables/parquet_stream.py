@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -38,11 +39,19 @@ class _ParquetStream(TableStream):
     def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
         """Yield what both ways make of the same rows, which each reads for itself."""
         self.require_unchanged()
-        with closing(self._own()) as own, closing(self._other()) as other:
+        nothing = [pa.nulls(0, pa.string())] * len(self.names)
+        with (
+            closing(self._other()) as other,
+            closing(self._own()) as own,
+            ThreadPoolExecutor(max_workers=1) as helper,
+        ):
+            coming = helper.submit(next, other, None)
             for block in own:
-                yield block, next(other, [pa.nulls(0, pa.string())] * len(self.names))
-            if next(other, None) is not None:
-                yield [pa.nulls(0, pa.string())] * len(self.names), [pa.nulls(1, pa.string())] * len(self.names)
+                again = coming.result()
+                coming = helper.submit(next, other, None)
+                yield block, nothing if again is None else again
+            if (more := coming.result()) is not None:
+                yield nothing, more
         self.require_unchanged()
 
     def require_unchanged(self) -> None:

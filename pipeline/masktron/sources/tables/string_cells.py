@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.sources.lexical import NOT_IN_XML
 
-_TAB, _LINE_FEED, _RETURN, _SPACE = b"\t\n\r "
+_SPACE = ord(" ")
 _BEYOND = 0xEF
 """With this byte begin U+FFFE and U+FFFF, which no XML holds, among others."""
 
@@ -49,7 +49,7 @@ def require_xml(tags: Sequence[str], columns: Sequence[pa.Array], before: int, w
     found: list[tuple[int, str]] = []
     for tag, column in zip(tags, columns, strict=True):
         data = octets_of(column)
-        if ((data < _SPACE) & (data != _TAB) & (data != _LINE_FEED) & (data != _RETURN) | (data == _BEYOND)).any():
+        if len(data) and (data.min() < _SPACE or data.max() >= _BEYOND):
             at = next((at for at, text in enumerate(column.to_pylist()) if text and NOT_IN_XML.search(text)), -1)
             if at >= 0:
                 found.append((at, tag))

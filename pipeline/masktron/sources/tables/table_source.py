@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.errors import MasktronError
+from masktron.errors import DocumentError, MasktronError
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
 from masktron.sources.columns import Batch

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
-from masktron.kernels.separated import Places
+from masktron.kernels.separated import Places, survey, unlike_cell
 from masktron.sources.lexical import parse_number
 from masktron.sources.other_formats import magic_of
 from masktron.sources.tables.column_names import xml_names
@@ -148,7 +148,7 @@ class _CsvStream(TableStream):
     def _unlike(self, data: bytes, block: Sequence[pa.Array]) -> int:
         texts, starts, stops, there = placed_cells(block)
         null = [text.encode() for text in self._dialect.null]
-        return kernel.unlike_cell(
+        return unlike_cell(
             np.frombuffer(data, dtype=np.uint8),
             *self._dialect.codes,
             texts,
@@ -166,7 +166,7 @@ class _CsvStream(TableStream):
             facts[kernel.LINE] = segment.line
             starts, lines = (np.zeros(segment.records, dtype=np.int64) for _ in range(2))
             octets = np.frombuffer(data, dtype=np.uint8)
-            kernel.survey(octets, *self._dialect.codes, facts, starts, lines, True)
+            survey(octets, *self._dialect.codes, facts, starts, lines, True)
             yield lines
 
 
@@ -263,7 +263,7 @@ def _surveyed(path: Path, dialect: CsvDialect, *, several: bool) -> _Surveyed | 
             block = stream.read(max(_BLOCK, len(rest)))
             data, last = rest + block, not block
             records, line = int(facts[kernel.RECORDS]), max(1, int(facts[kernel.LINE]))
-            kernel.survey(np.frombuffer(data, dtype=np.uint8), *dialect.codes, facts, _NONE, _NONE, last)
+            survey(np.frombuffer(data, dtype=np.uint8), *dialect.codes, facts, _NONE, _NONE, last)
             if facts[kernel.ERROR] != kernel.SOUND or (several and facts[kernel.COLUMNS] == 1):
                 return None
             found, stop = int(facts[kernel.RECORDS]) - records, int(facts[kernel.STOP])
@@ -290,7 +290,7 @@ def _header(path: Path, found: _Surveyed) -> tuple[tuple[str, ...], tuple[_Segme
         head = stream.read(body)
     names = names_of_columns(head, found.dialect, count, str(path))
     facts, starts, lines = np.zeros(kernel.FACTS, dtype=np.int64), np.zeros(1, dtype=np.int64), _NONE
-    kernel.survey(np.frombuffer(head, dtype=np.uint8), *found.dialect.codes, facts, starts, lines, True)
+    survey(np.frombuffer(head, dtype=np.uint8), *found.dialect.codes, facts, starts, lines, True)
     rest = _Segment(first.begin + body, first.size - body, first.records - 1, int(facts[kernel.LINE]))
     return names, (*([rest] if rest.records else []), *found.segments[1:])
 

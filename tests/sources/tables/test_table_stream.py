@@ -1,0 +1,334 @@
+"""Files that are read block by block: the same cells, lines and errors as when they are read as a whole."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cli_runner import Runner, write_rules
+from masktron.errors import DocumentError
+from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.tiered import evaluate
+from masktron.kernels import separated as kernel
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.opening import open_source
+from masktron.sources.tables import parquet_stream, table_source
+from masktron.sources.tables.arrow_files import ParquetFormat
+from masktron.sources.tables.separated import csv_stream
+from masktron.sources.tables.separated.csv_format import CsvFormat
+from masktron.sources.tables.table_format import TableFormat
+from masktron.sources.tables.table_stream import TableStream
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_stream, "_BLOCK", 24)
+    monkeypatch.setattr(parquet_stream, "_ROWS", 3)
+    monkeypatch.setattr(table_source, "SMALLEST", 0)
+
+
+def streamed(form: TableFormat, path: Path, **options: str) -> TableStream:
+    found = form.stream(path, options)
+    assert found is not None
+    return found
+
+
+def require_same(form: TableFormat, path: Path, **options: str) -> TableStream:
+    """See that a stream says what the whole file says, and return it."""
+    table, stream = form.read(path, options), streamed(form, path, **options)
+    blocks = list(stream.blocks())
+    names = tuple(table.cells.column_names)
+    assert (stream.names, stream.count) == (names, len(table))
+    for at, name in enumerate(names):
+        cells = table.cells[name].to_pylist()
+        assert [text for block in blocks for text in block[at].to_pylist()] == cells
+        assert stream.first[at] == next((row for row, text in enumerate(cells) if text is not None), -1)
+    assert stream.lines(0, len(table)).tolist() == [form.line_of(table, row) for row in range(len(table))]
+    return stream
+
+
+CELLS = st.text(st.sampled_from("a1 é,;\"'\\\n\r€-"), max_size=6) | st.sampled_from(["", "NA", "x" * 60])
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[bytes, dict[str, str]]:
+    """A file of CSV and what is said of it."""
+    delimiter = draw(st.sampled_from(",;\t"))
+    escape = draw(st.sampled_from(["double", "\\"]))
+    ending = draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    columns = draw(st.integers(2, 4))
+    options = {"escape": escape, "delimiter": draw(st.sampled_from(["tab" if delimiter == "\t" else delimiter]))}
+    if draw(st.booleans()):
+        options["null"] = "NA,-"
+
+    def written(text: str) -> str:
+        if escape == "\\":
+            text = text.replace("\\", "\\\\")
+        quoted = text.replace('"', '""' if escape == "double" else '\\"')
+        plain = not set(text) & {delimiter, '"', "\n", "\r", "\\"}
+        return text if plain and draw(st.booleans()) else f'"{quoted}"'
+
+    row = st.lists(CELLS, min_size=columns, max_size=columns)
+    rows = [[f"n{at}" for at in range(columns)], *draw(st.lists(row, max_size=6))]
+    text = ending.join(delimiter.join(map(written, cells)) for cells in rows)
+    text += draw(st.sampled_from(["", ending, ending * 2]))
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    return (mark + text).encode(), options
+
+
+@settings(max_examples=50)
+@given(files())
+def test_csv_in_blocks_is_the_whole_file(made: tuple[bytes, dict[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "d.csv"
+        path.write_bytes(made[0])
+        require_same(CsvFormat(), path, **made[1], header="yes")
+
+
+@given(files(), st.integers(1, 40))
+def test_a_survey_in_blocks_is_that_of_the_whole(made: tuple[bytes, dict[str, str]], size: int) -> None:
+    for data in (made[0], made[0].replace(b'"', b"", 1), made[0].replace(b"\n", b"\n\n", 1)):
+        whole = facts_of(data, len(data))
+        cut = facts_of(data, size)
+        assert cut == whole
+
+
+def facts_of(data: bytes, size: int) -> list[int]:
+    facts, rest, done, ends = np.zeros(kernel.FACTS, dtype=np.int64), b"", 0, 0
+    for start in range(0, len(data) + size, size):
+        block = rest + data[start : start + size]
+        last = start + size >= len(data)
+        records = facts[kernel.RECORDS]
+        kernel.survey(np.frombuffer(block, dtype=np.uint8), 44, 34, -1, facts, NONE, NONE, last)
+        if facts[kernel.RECORDS] > records:
+            ends = done + int(facts[kernel.STOP])
+        if last or facts[kernel.ERROR] != kernel.SOUND:
+            break
+        done += int(facts[kernel.AT])
+        rest = block[int(facts[kernel.AT]) :]
+    known = facts.tolist()
+    known[kernel.AT] += done
+    known[kernel.STOP] = ends
+    if not facts[kernel.RECORDS]:
+        known[kernel.BODY] = 0
+    return [int(one) for one in known]
+
+
+@settings(max_examples=50)
+@given(files(), st.data())
+def test_the_kernel_sees_every_other_cell(made: tuple[bytes, dict[str, str]], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        path = Path(folder) / "d.csv"
+        path.write_bytes(made[0])
+        stream = streamed(CsvFormat(), path, **made[1], header="yes")
+        if not stream.count:
+            return
+        record = data.draw(st.integers(0, stream.count - 1))
+        column = data.draw(st.integers(0, len(stream.names) - 1))
+        other = data.draw(CELLS | st.none())
+        read, before = csv_stream.cells_of, [0]
+
+        def spoilt(*args: object, **named: object) -> pa.Table:
+            table = read(*args, **named)  # type: ignore[arg-type]
+            at = record - before[0]
+            before[0] += len(table)
+            if 0 <= at < len(table):
+                texts = table.column(column).to_pylist()
+                texts[at] = other
+                table = table.set_column(column, str(column), pa.array([texts], pa.list_(pa.string())).flatten())
+            return table
+
+        expected = CsvFormat().read(path, {**made[1], "header": "yes"}).cells.column(column)[record].as_py()
+        patched.setattr(csv_stream, "cells_of", spoilt)
+        if other == expected:
+            list(stream.blocks())
+            return
+        name = stream.names[column]
+        with pytest.raises(DocumentError, match=f"do not agree on column '{name}' of record {record + 1}\\b"):
+            list(stream.blocks())
+
+
+TYPED = pa.table(
+    {
+        "i": pa.array([1, None, -30, 0, 10**12, 5, 7], pa.int64()),
+        "u": pa.array([None, 1, 2**64 - 1, 3, 4, 5, 6], pa.uint64()),
+        "f": pa.array([0.1, float("nan"), None, -2.5, 1e300, 1 / 3, 100.0]),
+        "g": pa.array([0.1, 2, None, -2.5, 1e30, 1, 100], pa.float32()),
+        "d": pa.array([decimal.Decimal(f"{n}.50") for n in range(7)]),
+        "s": pa.array(["", None, "a", "é", " ", "\r\n", "x"]),
+        "l": pa.array(["", None, "a", "é", " ", "\t", "x"], pa.large_string()),
+        "v": pa.array(["", None, "a", "é", " ", "\t", "x"], pa.string_view()),
+        "b": pa.array([True, None, False, True, True, False, False]),
+        "t": pa.array([datetime.date(2020, 2, 29)] * 6 + [None]),
+        "m": pa.array([datetime.datetime(2020, 2, 29, 1, 2, 3, 4000)] * 6 + [None]),
+        "n": pa.nulls(7),
+    }
+)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_parquet_in_blocks_is_the_whole_file(rows: int, tmp_path: Path) -> None:
+    pq.write_table(TYPED, tmp_path / "d.parquet", row_group_size=5)
+    pq.write_table(TYPED.slice(0, rows), tmp_path / "d.parquet", row_group_size=2)
+    require_same(ParquetFormat(), tmp_path / "d.parquet")
+
+
+DOUBLES = st.one_of(
+    st.floats(allow_infinity=False),
+    st.decimals(-(10**6), 10**6, places=4).map(float),
+    st.integers(-(2**60), 2**60).map(float),
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.none() | DOUBLES), st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
+def test_numbers_are_the_same_in_both_ways(doubles: list[float | None], integers: list[int | None]) -> None:
+    for values, kind in ((doubles, pa.float64()), (integers, pa.int64())):
+        with tempfile.TemporaryDirectory() as folder:
+            pq.write_table(pa.table({"x": pa.array(values, kind)}), Path(folder) / "d.parquet")
+            stream = require_same(ParquetFormat(), Path(folder) / "d.parquet")
+            texts = [text for block in stream.blocks() for text in block[0].to_pylist()]
+            for value, text in zip(values, texts, strict=True):
+                missing = value is None or value != value  # noqa: PLR0124 -- NaN
+                assert (text is None) == missing
+                assert missing or type(value)(text) == value
+
+
+def test_other_files_are_read_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"c": pa.array(["a"]).dictionary_encode()}), path)
+    assert ParquetFormat().stream(path, {}) is None
+    pq.write_table(pa.table({"c": pa.array([[1]])}), path)
+    assert ParquetFormat().stream(path, {}) is None
+    data = tmp_path / "d.csv"
+    for text, options in (
+        ("A,B\n1,2\n".encode("utf-16"), {}),
+        ("A,B\né,2\n".encode("cp1252"), {}),
+        (b"A;B\n1;2\n", {"decimal": "comma"}),
+        (b"A\n1\n", {}),
+        (b"A,B\n1\n", {}),
+        (b"A;B,C\n1;2,3\n", {}),
+        (b"1,2\n3,4\n", {}),
+        (b"", {}),
+    ):
+        data.write_bytes(text)
+        assert CsvFormat().stream(data, options) is None
+
+
+ROWS = "".join(f"{n},{n + 1}\n" for n in range(50))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_stream_gives_the_findings_of_the_whole_table(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rules = tmp_path / f"d.{suffix}", write_rules(tmp_path / "r.sch", "A + 1 = B", "A != 41", "count(//A) > 1")
+    if suffix == "csv":
+        data.write_text("A,B\n" + ROWS.replace("\n7,8\n", '\n7,"8"\n"7\n7",8\n'))
+    else:
+        pq.write_table(pa.table({"A": [*range(50), None], "B": [*range(1, 51), 5]}), data)
+    found = []
+    for streams in (True, False):
+        if not streams:
+            monkeypatch.setattr(CsvFormat, "stream", TableFormat.stream)
+            monkeypatch.setattr(ParquetFormat, "stream", TableFormat.stream)
+        source = open_source(data)
+        done = evaluate(EvaluationRequest.of(source, read_rules(rules)))
+        assert ("table" in vars(source)) is not streams
+        assert done.engine.startswith("masktron's columns")
+        findings = [
+            (one.check, one.record, source.place(one.record, one.line, 1), one.location) for one in done.findings
+        ]
+        found.append((source.layout, source.count, done.fired.tolist(), done.failed.tolist(), findings))
+    assert found[0] == found[1]
+    assert found[0][4]
+
+
+def test_what_all_records_tell_is_refused_before_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, rules, report = tmp_path / "d.csv", write_rules(tmp_path / "r.sch", "true()"), tmp_path / "report.json"
+    said = {
+        "7,x\n" + ROWS + "3,x\n": "the first line seems to be a record",
+        "A;B\n" + ROWS.replace(",", ";") + "3;2,5\n": "all values of column 'B' are numbers, some with a comma",
+        "A,B\n" + ROWS + "\x01,1\n": "holds a control character",
+        "A,B\n" + ROWS + "\uffff,1\n": "column 'A' of record 51 holds a control character",
+        "A,B\n" + ROWS + "1\n": "cells: 1, columns: 2",
+    }
+    for text, message in said.items():
+        data.write_text(text, encoding="utf-8")
+        done = Runner(capsys)("validate", data, "--rules", rules, "--json", report)
+        assert done.code == 4, text
+        assert message in done.err
+        assert not report.exists()
+        assert "records" not in done.out
+    data.write_text("A;B\n" + ROWS.replace(",", ";") + "3;2,5\n", encoding="utf-8")
+    assert sum(len(block[0]) for block in streamed(CsvFormat(), data, decimal="point").blocks()) == 51
+
+
+def test_readings_that_differ_in_a_late_block_stop_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, rules = tmp_path / "d.parquet", write_rules(tmp_path / "r.sch", "A >= 0")
+    pq.write_table(pa.table({"A": list(range(20))}), data)
+    true = parquet_stream.object_columns
+
+    def spoilt(batch: pa.RecordBatch) -> list[pa.Array]:
+        return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in true(batch)]
+
+    monkeypatch.setattr(parquet_stream, "object_columns", spoilt)
+    report = tmp_path / "report.svrl"
+    done = Runner(capsys)("validate", data, "--rules", rules, "--svrl", report)
+    assert done.code == 4
+    assert f"{data}: two readers do not agree on column 'A' of record 18" in done.err
+    assert not report.exists()
+    monkeypatch.setattr(parquet_stream, "object_columns", lambda batch: true(batch.slice(0, 2)))
+    with pytest.raises(DocumentError, match="different numbers of records"):
+        evaluate(EvaluationRequest.of(open_source(data), read_rules(rules)))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_file_that_changes_is_noticed(suffix: str, tmp_path: Path) -> None:
+    data, rules = tmp_path / f"d.{suffix}", write_rules(tmp_path / "r.sch", "A >= 0")
+
+    def write(least: int) -> None:
+        if suffix == "csv":
+            data.write_text("A,B\n" + "".join(f"{n},1\n" for n in range(least, 60)))
+        else:
+            pq.write_table(pa.table({"A": list(range(least, 60))}), data)
+
+    write(20)
+    source = open_source(data)
+    request = EvaluationRequest.of(source, read_rules(rules))
+    write(10)
+    with pytest.raises(DocumentError, match="the file changed while it was being read"):
+        evaluate(request)
+    source = open_source(data)
+    request = EvaluationRequest.of(source, read_rules(rules))
+    assert request.flat is not None
+    batches = request.flat.batches()
+    next(batches)
+    status = data.stat()
+    os.utime(data, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    with pytest.raises(DocumentError, match="the file changed while it was being read"):
+        list(batches)
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 9), st.integers(1, 30))
+def test_nothing_of_the_blocks_is_kept(rows: int, blocks: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "d.csv"
+        path.write_text("A,B\n" + f"{'x' * 20},1\n" * rows * blocks)
+        stream = streamed(CsvFormat(), path)
+        assert max(len(block[0]) for block in stream.blocks()) <= 3
