@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -151,6 +153,18 @@ def refuse_names_alike(columns: Iterable[str], package: str) -> None:
             f"{package} takes {' and '.join(map(repr, both))} for one name, as they differ in case alone",
             hint="rename one of them",
         )
+
+
+def types_lost(table: Table) -> list[str]:
+    """Return the columns that become texts though their type is another: truths, moments with a time zone."""
+    return [
+        variable.column
+        for variable in table.variables
+        if variable.stored is not None
+        and not (is_text(variable.stored) or pa.types.is_null(variable.stored))
+        and _clock(variable, lambda what: Clock(what, date(1960, 1, 1), Decimal(1))) is None
+        and not _holds_numbers(variable, pc.drop_null(table.cells[variable.name].unique().cast(pa.string())))
+    ]
 
 
 def blanks_lost(table: Table) -> list[str]:

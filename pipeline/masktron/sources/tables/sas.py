@@ -21,6 +21,7 @@ from masktron.sources.tables.created_columns import (
     blanks_lost,
     created_columns,
     refuse_names_alike,
+    types_lost,
 )
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
@@ -176,6 +177,8 @@ class XportFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SAS transport files cannot hold."""
+        if texts := types_lost(table):
+            yield f"types of columns, which become text: {', '.join(texts)}"
         for what, lost in (
             ("blanks at the end of texts, and texts of nothing else", blanks_lost(table)),
             (
