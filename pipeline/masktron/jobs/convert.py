@@ -43,6 +43,7 @@ def run_convert(
         columns_not_in_xml,
         create_xml,
         differences,
+        empty_among_numbers,
         form_of_source,
         table_of_source,
         with_types,
@@ -72,9 +73,9 @@ def run_convert(
                 losses += described_by(table)
             else:
                 made = table_format(target)
-                if not made.tells_empty:
-                    table, empty = without_empty_texts(table)
-                    losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
+                dropped = empty_among_numbers(table) if made.tells_empty else table.cells.column_names
+                table, empty = without_empty_texts(table, dropped)
+                losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
                 made.create(temporary, with_types(table), writing.options)
                 losses += made.losses(table)
         progress("comparing both files", 0)

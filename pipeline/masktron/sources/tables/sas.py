@@ -183,7 +183,11 @@ class XportFormat(TableFormat):
             ("blanks at the end of texts, and texts of nothing else", blanks_lost(table)),
             (
                 "which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
-                [v.column for v in table.variables if not _TAGS.issuperset(v.missing)],
+                [
+                    v.column
+                    for v in table.variables
+                    if v.missing and (v.typed.text or not _TAGS.issuperset(v.missing))
+                ],
             ),
             ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
             (

@@ -210,7 +210,11 @@ class StataFormat(TableFormat):
         for what, lost in (
             (
                 "which codes mean 'missing', as they are no extended missing values (.a to .z)",
-                [v.column for v in table.variables if not _TAGS.issuperset(v.missing)],
+                [
+                    v.column
+                    for v in table.variables
+                    if v.missing and (v.typed.text or not _TAGS.issuperset(v.missing))
+                ],
             ),
             (
                 "labels of values of texts or fractions",
