@@ -27,7 +27,7 @@ from paths import RULES, SAMPLES, SHARED_DATA
 from random_tables import FORMATS, FRAMES, random_table, trouble, write_table
 
 PAIRS = tuple(product(FORMATS, FORMATS))
-ALWAYS = 60
+ALWAYS = 40
 """Pairs that `make test` tries, each with a table of its own."""
 
 
@@ -140,9 +140,8 @@ def _require_same(survey: Survey, kind: str, folder: Path) -> None:
     assert not [rule for rule in checked.rules if rule.failed and not rule.soft]
 
 
-@pytest.mark.parametrize("kind", ["csv", "pandas"])
-def test_a_sample_is_masked_in_a_format_as_in_xml(kind: str, tmp_path: Path) -> None:
-    _require_same(_survey("household", 60, tmp_path), kind, tmp_path)
+def test_a_sample_is_masked_in_a_data_frame_as_in_xml(tmp_path: Path) -> None:
+    _require_same(_survey("household", 60, tmp_path), "pandas", tmp_path)
 
 
 @pytest.mark.full
