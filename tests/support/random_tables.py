@@ -192,6 +192,8 @@ def _descriptions(variable: Variable, after: Table, losses: str) -> Iterator[str
         ("kind", variable.kind, found.kind, "kind"),
         ("weight", variable.weight, found.weight, "weight"),
     ):
+        if what == "labels" and own.items() <= other.items():
+            continue  # a code for 'missing' may have become one with a label
         if own and own != other and not (word in losses and variable.column in losses):
             yield f"{what} of {variable.column!r}: {own!r} became {other!r}; said: {losses}"
     kind = variable.stored

@@ -48,6 +48,7 @@ def run_convert(
         columns_not_in_xml,
         create_xml,
         differences,
+        empty_among_numbers,
         form_of_source,
         numbers_as_texts,
         renamed_columns,
@@ -81,9 +82,9 @@ def run_convert(
                 losses += described_by(table)
             else:
                 made = table_format(target)
-                if not made.tells_empty:
-                    table, empty = without_empty_texts(table)
-                    losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
+                dropped = empty_among_numbers(table) if made.tells_empty else table.cells.column_names
+                table, empty = without_empty_texts(table, dropped)
+                losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
                 table, told = with_scales(table, made.exact_digits)
                 losses += told
                 typed = with_types(table)

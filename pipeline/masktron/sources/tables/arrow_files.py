@@ -20,6 +20,7 @@ from masktron.sources.tables.arrow_blocks import compression_of
 from masktron.sources.tables.arrow_lexemes import (
     UnfitError,
     categories_of,
+    is_text,
     lexemes_of,
     replaced,
     taken,
@@ -130,9 +131,13 @@ class _ArrowTyped(TableFormat):
     def losses(self, table: Table) -> Iterator[str]:
         """Say what a file does not hold: the kind of a variable is in a type of truths or categories alone."""
         variables = tuple(
-            replace(variable, kind=None) if _tells_kind(variable) else variable for variable in table.variables
+            replace(variable, kind=None) if self._tells_kind(variable) else variable for variable in table.variables
         )
         yield from super().losses(replace(table, variables=variables))
+
+    def _tells_kind(self, variable: Variable) -> bool:
+        """Whether the type in which a variable is stored says its kind when it is read again."""
+        return _tells_kind(variable)
 
     def _require_kind(self, path: Path) -> None:
         """Refuse, by its name, a file that libraries would only call invalid."""
@@ -150,6 +155,11 @@ class ParquetFormat(_ArrowTyped):
     """Apache Parquet."""
 
     name: ClassVar[str] = "parquet"
+
+    def _tells_kind(self, variable: Variable) -> bool:
+        """Whether it does in Parquet, where categories that are no texts are read as plain values."""
+        kind = variable.stored
+        return _tells_kind(variable) and kind is not None and (is_text(value_type(kind)) or pa.types.is_boolean(kind))
 
     def _require_kind(self, path: Path) -> None:
         with path.open("rb") as stream:

@@ -102,7 +102,7 @@ def _doubles(column: pa.Array) -> pa.Array:
     for some in rows:
         done[some] = True
     alone = np.flatnonzero(~done)
-    parts.append(pa.array(list(map(_double, values[alone].tolist())), type=pa.string()))
+    parts.append(pa.array(list(map(double_text, values[alone].tolist())), type=pa.string()))
     order = np.argsort(np.concatenate([*rows, alone]))
     texts = pa.concat_arrays(parts).take(pa.array(order))
     return pc.if_else(column.is_valid(), texts, None) if column.null_count else texts
@@ -135,7 +135,7 @@ def column_texts(column: pa.Array) -> list[str | None]:
     if pa.types.is_integer(column.type):
         return [None if value is None else str(value) for value in column.to_pylist()]
     if pa.types.is_float64(column.type):  # categories, or no rows
-        return [None if value is None else _double(value) for value in column.to_pylist()]
+        return [None if value is None else double_text(value) for value in column.to_pylist()]
     if not (pa.types.is_primitive(column.type) or pa.types.is_decimal(column.type)):
         found: list[str | None] = column.to_pylist()
         return found

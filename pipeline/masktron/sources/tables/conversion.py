@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ _AMOUNT = r"^(0|-?[1-9][0-9]*|-0)\.[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _ROOMY = 18
 """Digits of a new column of decimals, unless it has more."""
+_PLAIN_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
@@ -261,11 +262,31 @@ def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
         yield f"columns without a value: {', '.join(empty)}"
 
 
-def without_empty_texts(table: Table) -> tuple[Table, dict[str, int]]:
-    """Return a table in which empty texts are missing, and how many there were by variable."""
+def empty_among_numbers(table: Table) -> list[str]:
+    """Return the columns of numbers or dates in which some texts are empty, and would make texts of all others."""
+    return [
+        variable.name
+        for variable in table.variables
+        if variable.stored is None
+        and not variable.typed.text
+        and len(others := _without_empty(table.cells[variable.name]))
+        and any(pc.all(pc.match_substring_regex(others, pattern)).as_py() for pattern in (_PLAIN_NUMBER, _DATE))
+    ]
+
+
+def _without_empty(column: pa.ChunkedArray) -> pa.Array:
+    distinct = pc.unique(column).drop_null()
+    return distinct.filter(pc.not_equal(distinct, ""))
+
+
+def without_empty_texts(table: Table, names: Collection[str]) -> tuple[Table, dict[str, int]]:
+    """Return a table in which empty texts of some columns are missing, and how many there were by variable."""
     cells, found = {}, {}
     for name in table.cells.column_names:
         column = table.cells[name]
+        if name not in names:
+            cells[name] = column
+            continue
         empty = pc.fill_null(pc.equal(column, ""), False)
         if count := pc.sum(empty).as_py():
             found[name] = count

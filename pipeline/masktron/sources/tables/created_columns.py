@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -145,6 +147,18 @@ def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     if kind is not None and not pa.types.is_null(kind):
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
     return bool(len(texts)) and all_short_decimals(texts)
+
+
+def types_lost(table: Table) -> list[str]:
+    """Return the columns that become texts though their type is another: truths, moments with a time zone."""
+    return [
+        variable.column
+        for variable in table.variables
+        if variable.stored is not None
+        and not (is_text(variable.stored) or pa.types.is_null(variable.stored))
+        and _clock(variable, lambda what: Clock(what, date(1960, 1, 1), Decimal(1))) is None
+        and not _holds_numbers(variable, pc.drop_null(table.cells[variable.name].unique().cast(pa.string())))
+    ]
 
 
 def blanks_lost(table: Table) -> list[str]:

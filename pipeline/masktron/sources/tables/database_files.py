@@ -6,7 +6,7 @@ import datetime
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -259,8 +259,32 @@ class DuckdbFormat(TableFormat):
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new database with one table."""
-        values = typed_values(table)
+        values = typed_values(replace(table, variables=tuple(map(_for_duckdb, table.variables))))
         _write_duckdb(target, options.get("table", "data"), None, values)
+
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what of a table a database does not hold."""
+        yield from super().losses(table)
+        texts = [
+            one.column
+            for one in table.variables
+            if one.stored is not None and not pa.types.is_null(one.stored) and _for_duckdb(one) is not one
+        ]
+        if texts:
+            yield f"types of columns, which become text: {', '.join(texts)}"
+
+
+def _for_duckdb(variable: Variable) -> Variable:
+    """Return a variable with a type that DuckDB holds and that is read again: text where there is no other."""
+    kind = variable.stored
+    if kind is None or not (
+        pa.types.is_null(kind)
+        or pa.types.is_float16(kind)
+        or (pa.types.is_timestamp(kind) and (kind.tz is not None or kind.unit == "ns"))
+        or (pa.types.is_decimal(kind) and kind.precision > _DUCKDB_DIGITS)
+    ):
+        return variable
+    return replace(variable, stored=pa.string())
 
 
 def _declared_again(kind: str, values: pa.ChunkedArray) -> str:
@@ -315,6 +339,8 @@ def _duckdb_errors(where: str) -> Iterator[None]:
         raise UsageError(f"the query cannot be run: {str(error).partition(chr(10))[0]}", where=where) from error
 
 
+_DUCKDB_DIGITS = 38
+"""Of its widest DECIMAL."""
 _KNOWN = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
     *("FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"),

@@ -20,6 +20,7 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
     blanks_lost,
     created_columns,
+    types_lost,
 )
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
@@ -170,11 +171,17 @@ class XportFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SAS transport files cannot hold."""
+        if texts := types_lost(table):
+            yield f"types of columns, which become text: {', '.join(texts)}"
         for what, lost in (
             ("blanks at the end of texts, and texts of nothing else", blanks_lost(table)),
             (
                 "which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
-                [v.column for v in table.variables if not _TAGS.issuperset(v.missing)],
+                [
+                    v.column
+                    for v in table.variables
+                    if v.missing and (v.typed.text or not _TAGS.issuperset(v.missing))
+                ],
             ),
             ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
             (

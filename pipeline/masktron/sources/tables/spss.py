@@ -17,7 +17,7 @@ import pyarrow as pa
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns
+from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns, types_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import SPSS_CLOCKS, rows_again
@@ -164,6 +164,8 @@ class SpssFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SPSS cannot hold."""
+        if texts := types_lost(table):
+            yield f"types of columns, which become text: {', '.join(texts)}"
         if blanks := blanks_lost(table):
             yield f"blanks at the end of texts, and texts of nothing else: {', '.join(blanks)}"
         many = [v.column for v in table.variables if len(v.missing) > _MOST_DISCRETE]

@@ -20,7 +20,7 @@ from pandas.io import stata as pandas_stata
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import blanks_lost, created_columns
+from masktron.sources.tables.created_columns import blanks_lost, created_columns, types_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
@@ -211,12 +211,18 @@ class StataFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what Stata cannot hold."""
+        if texts := types_lost(table):
+            yield f"types of columns, which become text: {', '.join(texts)}"
         if blanks := blanks_lost(table):
             yield f"blanks at the end of texts, and texts of nothing else: {', '.join(blanks)}"
         for what, lost in (
             (
                 "which codes mean 'missing', as they are no extended missing values (.a to .z)",
-                [v.column for v in table.variables if not _TAGS.issuperset(v.missing)],
+                [
+                    v.column
+                    for v in table.variables
+                    if v.missing and (v.typed.text or not _TAGS.issuperset(v.missing))
+                ],
             ),
             (
                 "labels of values of texts or fractions",
