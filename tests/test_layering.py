@@ -141,6 +141,7 @@ PARSERS = {
 }
 """Modules and packages that use lxml or expat, and what for."""
 OPENED = {
+    "cli.__init__": "a device",
     "engines.saxon_engine": "a device",
     "engines.engine_process": "a device",
     "evaluation.deviations": "the table of known deviations, beside it",

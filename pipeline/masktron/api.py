@@ -60,6 +60,7 @@ def validate(
     record: str | None = None,
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     format_options: Mapping[str, str] | None = None,
+    metadata: str | PathLike[str] | None = None,
     phase: str | None = None,
     key: str | None = None,
     max_findings: int | None = 1000,
@@ -90,6 +91,8 @@ def validate(
         Name of the format of the files; what their suffixes say when not given.
     format_options : mapping of str to str, optional
         What the format is told, by the names of its options.
+    metadata : path, optional
+        What the variables mean, beside the data: DDI-Codebook or Table Schema; ``fields`` of the result has labels.
     phase : str, optional
         Schematron phase.
     key : str, optional
@@ -139,7 +142,12 @@ def validate(
             _path(rules, "rules"),
             original=_optional_source(original, "original"),
             documents=_documents(documents),
-            reading=Config(record=record, format=format, format_options=format_options or {}).reading,
+            reading=Config(
+                record=record,
+                format=format,
+                format_options=format_options or {},
+                metadata=None if metadata is None else _path(metadata, "metadata"),
+            ).reading,
             phase=phase,
             key=key,
             limit=max_findings,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import masktron
 from cli_runner import Runner, write_rules
 
 NOTE = "column 'B' has 'NA' beside numbers"
@@ -70,3 +71,20 @@ def test_a_file_that_breaks_its_rules_is_explained_with_its_notes(
     done = Runner(capsys)("mask", data, "-r", rules, "--out", out, "--role", "B=untouched")
     assert done.code == 1
     assert done.out.count(NOTE) + done.err.count(NOTE) == 1, (done.out, done.err)
+
+
+def test_validate_says_what_the_fields_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, data, told = Runner(capsys), table(tmp_path / "d.csv"), tmp_path / "told.json"
+    rules, schema = write_rules(tmp_path / "r.sch", "A < 101"), tmp_path / "s.json"
+    fields = [{"name": "A", "title": "Annual income", "missingValues": ["999"]}, {"name": "B", "title": "Not read"}]
+    schema.write_text(json.dumps({"fields": fields}))
+    done = run("validate", data, "-r", rules, "--metadata", schema, "--json", told)
+    assert done.code == 1
+    assert "field: A: Annual income; missing 999" in done.out
+    assert "Not read" not in done.out
+    (field,) = json.loads(told.read_text())["fields"]
+    assert field == {"name": "A", "label": "Annual income", "labels": {}, "missing": {"999": ""}}
+    assert masktron.validate(data, rules, metadata=schema).fields[0].label == "Annual income"
+    assert masktron.validate(data, rules).fields == ()
+    schema.write_text('{"fields": [{"name": "Q"}]}')
+    assert run("validate", data, "-r", rules, "--metadata", schema).code == 2

@@ -19,13 +19,14 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from examples import examples, parts
 from masktron.classify import classify
-from masktron.preflight import component, feasibility
+from masktron.preflight import component, coverage, feasibility
 from masktron.preflight.component import Known
 from masktron.preflight.conclusions import AllowedValues, Preflight
 from masktron.preflight.feasibility import Conflict, Point, Row, decide
 from masktron.preflight.rulebook import preflight
 from masktron.resources import resource
 from masktron.rulebook.schematron.reader import read_rules
+from masktron.settle import grid
 from pairs.generate import generate
 from paths import ROOT
 
@@ -515,3 +516,7 @@ def test_rules_that_tie_masked_to_unmasked_fields(covered: tuple[Path, Path], ru
     declared = json.loads(run("explain", rules, *roles, "--json", "-").out)["ties"]
     assert {each["rule"] for each in declared} >= {"R1", "R3", "R10"}
     assert json.loads(run("explain", rules, "--json", "-").out)["ties"] == []
+
+
+def test_what_has_no_grid_has_no_steps() -> None:
+    assert coverage._LONG == grid.LONG

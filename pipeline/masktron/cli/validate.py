@@ -26,6 +26,7 @@ def validate(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
     phase: options.Phase = None,
     config: options.Settings = None,
     key: Annotated[
@@ -74,6 +75,7 @@ def validate(
             "the rulebook": rules,
             "the original": original,
             "the settings": settings_file(config),
+            "the metadata": metadata,
         }
         running.check_outputs(outputs.files(), inputs)
         settings = settings_from(
@@ -82,6 +84,7 @@ def validate(
             record=record,
             format=format,
             format_option=format_option,
+            metadata=metadata,
             phase=phase,
             allow_unfired=tuple(allow_unfired or ()) or None,
             rule_timeout=rule_timeout,

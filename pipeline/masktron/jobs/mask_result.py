@@ -51,6 +51,7 @@ from masktron.results import (
 )
 from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column
+from masktron.sources.source import Source
 
 
 def mask_result(
@@ -123,6 +124,7 @@ def mask_result(
             *_unheeded(run, blocks),
             *_group_notes(run, blocks),
             *privacy_notes(blocks, run.kept.columns, columns),
+            *_label_notes(run.source, columns),
         ),
         figures=tuple(map(FigureResult.of, measured)),
         excluded=tuple(np.flatnonzero(~run.originals.keep).tolist()),
@@ -155,6 +157,20 @@ def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
         yield (
             f"max_block_records cuts nothing that {run.method.name} draws: it sees all records of a stratum together"
         )
+
+
+def _label_notes(source: Source, written: Mapping[str, Column]) -> Iterator[str]:
+    """Say which fields are released with labels of values that no released record has."""
+    named = [
+        variable.name
+        for variable in source.own_variables
+        if variable.name in written
+        and not {*variable.labels, *(code for code, label in variable.missing.items() if label)}.issubset(
+            written[variable.name].lexemes
+        )
+    ]
+    if named:
+        yield f"labels of values that no released record has are copied, for {', '.join(named)}: look at them"
 
 
 def _group_notes(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:

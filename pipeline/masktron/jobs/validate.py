@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
-from masktron.results import ValidateResult, shown
+from masktron.results import FieldMeaning, ValidateResult, shown
 from masktron.sources.opening import EarlyReader
 from masktron.sources.records import Field
 from masktron.thresholds import Threshold
@@ -99,6 +99,7 @@ def run_validate(
         return job, _key_field(job, key)
 
     job, field = without_values(opened, wanted=release_safe)
+    meanings = tuple(_meanings(job))
     beside = job.beside(original, reading)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
@@ -153,6 +154,7 @@ def run_validate(
             rulebook=job.rulebook,
             limit=limit,
             release_safe=release_safe,
+            fields=meanings,
         )
         reports.finish(result)
     return result
@@ -161,6 +163,14 @@ def run_validate(
 def _same(job: Job, original: Path | None) -> list[str]:
     itself = documents_that_are(job.source.path, job.rulebook, original)
     return [f"{itself}: rules that compare it with that hold whatever the values are"] if itself else []
+
+
+def _meanings(job: Job) -> Iterator[FieldMeaning]:
+    """Yield what is said of the fields that rules read."""
+    read = {name for edit in job.edits for name in edit.variables}
+    for variable in job.source.variables:
+        if variable.name in read and (variable.label or variable.labels or variable.missing):
+            yield FieldMeaning(variable.name, variable.label, variable.labels, variable.missing)
 
 
 def _of_file(job: Job, *, release_safe: bool) -> tuple[str, ...]:

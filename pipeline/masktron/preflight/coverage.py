@@ -16,10 +16,12 @@ from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, Linear, OpaqueEdit, Range, Untranslated
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.preflight.conclusions import MISSING, Alternative, Coverage
-from masktron.settle.grid import LONG
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column, Records, Status
 
+_LONG = 6
+"""Fields with more fraction digits have no grid of their own, see `masktron.settle.grid`, whose search is not loaded
+for this."""
 ROUNDING = 1e-9
 """Part of a step of the grid by which a distance in doubles may exceed it."""
 
@@ -94,7 +96,7 @@ class _Read:
         for part in form if _decidable(form) else ():
             for atom in part:
                 if isinstance(atom, Range | Linear) and _inequality(atom):
-                    if any(self.columns[name].decimals > LONG for name in variables_of_atom(atom)):
+                    if any(self.columns[name].decimals > _LONG for name in variables_of_atom(atom)):
                         return None
                     bounded = True
                     near |= self._near(atom) & self._holding((part,))

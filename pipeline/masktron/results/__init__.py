@@ -20,7 +20,7 @@ from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
-from masktron.results.validate import ValidateResult
+from masktron.results.validate import FieldMeaning, ValidateResult
 
 __all__ = [
     "CONFIDENTIAL",
@@ -42,6 +42,7 @@ __all__ = [
     "EngineResult",
     "ExplainResult",
     "FieldExplanation",
+    "FieldMeaning",
     "FigureResult",
     "JobResult",
     "MaskResult",

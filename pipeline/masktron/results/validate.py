@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.results.record_findings import RecordFinding
 from masktron.results.result import CONFIDENTIAL, JobResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
+from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from masktron.evaluation.findings import Evaluation
     from masktron.rulebook.schema import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMeaning(Serialised):
+    """What the file, or the metadata beside it, say of a field that a rule reads.
+
+    Attributes
+    ----------
+    name : str
+    label : str
+        Empty where there is none.
+    labels, missing : mapping of str to str
+        Labels of values, and of codes that mean 'missing', by lexeme.
+    """
+
+    name: str
+    label: str
+    labels: Mapping[str, str]
+    missing: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,12 +59,14 @@ class ValidateResult(JobResult):
         Findings listed per rule, None for all.
     release_safe : bool
         Whether all findings were left out, so that no value of a record is in it.
+    fields : tuple of FieldMeaning
+        The fields that rules read and of which something is said.
     """
 
     JOB: ClassVar = "validate"
     KEYS: ClassVar = (
         "confidential data valid records violations warnings tested rules=_rules_in_full notes engine "
-        "limit=_limit_told findings=_findings_told"
+        "limit=_limit_told findings=_findings_told fields"
     )
 
     data: str
@@ -57,6 +80,7 @@ class ValidateResult(JobResult):
     rulebook: Rulebook = field(repr=False, compare=False)
     limit: int | None = 1000
     release_safe: bool = False
+    fields: tuple[FieldMeaning, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -110,6 +134,6 @@ class ValidateResult(JobResult):
         """Return the listed findings as a data frame, a row each, with a column for each attribute. Confidential."""
         import pandas as pd
 
-        columns = [slot.name for slot in fields(RecordFinding)]
+        columns = [slot.name for slot in dataclasses.fields(RecordFinding)]
         frame = pd.DataFrame([finding.as_dict() for finding in self.findings], columns=columns)
         return frame.astype({"record": "Int64", "line": "int64", "column": "Int64", "artefact": "bool"})

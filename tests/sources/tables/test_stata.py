@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
+from cli_runner import Runner, write_rules
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
@@ -198,3 +199,42 @@ def test_the_largest_integers_of_a_type_stand_for_missing_values(tmp_path: Path)
     )
     bounds = [(variable.typed.lower, variable.typed.upper) for variable in open_source(path).variables]
     assert bounds == [(-127, 100), (-32_767, 32_740), (-2_147_483_647, 2_147_483_620), (None, None)]
+
+
+@pytest.mark.parametrize("version", [115, 117, 118])
+def test_labels_of_what_is_left_out_are_left_out(tmp_path: Path, version: int) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "b.dta"
+    values = pd.DataFrame({"who": [1, 2, 3], "sex": [1, 2, 1], "both": [1, 2, 1], "n": [7, 8, 9]}).astype(np.int8)
+    labels = {"who": {1: "Ann", 2: "Bo", 3: "Cy"}, "sex": {1: "female", 2: "male"}, "both": {1: "one", 2: "two"}}
+    if version == 115:
+        pyreadstat.write_dta(values, str(path), version=10, variable_value_labels=labels)
+    else:
+        values.to_stata(path, write_index=False, version=version, value_labels=labels)
+    open_source(path).write(out, {}, removed=["who"])
+    assert b"Bo" not in out.read_bytes()
+    assert pyreadstat.read_dta(str(out))[1].variable_value_labels == {name: labels[name] for name in ("sex", "both")}
+    open_source(path).write(out, {})
+    assert pyreadstat.read_dta(str(out))[1].variable_value_labels == labels
+
+
+def test_notes_and_labels_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "m.dta"
+    values = pd.DataFrame({"n": np.arange(40, dtype=np.int16), "c": np.tile([1, 2], 20).astype(np.int8)})
+    values.to_stata(path, write_index=False, version=118, value_labels={"c": {1: "a", 2: "b", 3: "nobody"}})
+    content = path.read_bytes()
+    note = b"_dta".ljust(129, b"\0") + b"note1".ljust(129, b"\0") + b"ask Ann\0"
+    entry = b"<ch>" + len(note).to_bytes(4, "little") + note + b"</ch>"
+    start = content.index(b"<characteristics>") + len(b"<characteristics>")
+    content = content[:start] + entry + content[start:]
+    place = content.index(b"<map>") + 5
+    ends = [int.from_bytes(content[place + 8 * at :][:8], "little") for at in range(14)]
+    moved = b"".join((end + len(entry) * (end >= start)).to_bytes(8, "little") for end in ends)
+    path.write_bytes(content[:place] + moved + content[place + 14 * 8 :])
+    rules = write_rules(tmp_path / "r.sch", "n >= 0")
+    done = Runner(capsys)("mask", path, "-r", rules, "--out", out, "--nominal", "c", "--role", "c=untouched")
+    assert done.code == 0, done.err
+    assert "notes and characteristics of the file are copied as they are: 1, look at them" in done.out
+    assert "labels of values that no released record has are copied, for c: look at them" in done.out
+    assert "nobody" not in done.out
+    done = Runner(capsys)("convert", path, tmp_path / "c.csv")
+    assert "not carried over: notes and characteristics of the file: 1" in done.out

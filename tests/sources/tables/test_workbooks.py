@@ -17,7 +17,7 @@ import xlsxwriter
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import UNTYPED, Typed
-from masktron.sources.tables import workbooks
+from masktron.sources.tables import sheet_tables
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -305,13 +305,13 @@ def test_what_no_sheet_can_hold_is_refused_before_anything_is_written(tmp_path: 
     path = tmp_path / f"a.{made.name}"
     for table, message in (
         (
-            Table((Variable("a", "a"),), pa.table({"a": pa.array(["1"] * workbooks.MOST_ROWS)})),
+            Table((Variable("a", "a"),), pa.table({"a": pa.array(["1"] * sheet_tables.MOST_ROWS)})),
             "ends at row 1,048,576",
         ),
         (
             Table(
-                tuple(Variable(f"v{at}", f"v{at}") for at in range(workbooks.MOST_COLUMNS + 1)),
-                pa.table({f"v{at}": pa.array(["1"]) for at in range(workbooks.MOST_COLUMNS + 1)}),
+                tuple(Variable(f"v{at}", f"v{at}") for at in range(sheet_tables.MOST_COLUMNS + 1)),
+                pa.table({f"v{at}": pa.array(["1"]) for at in range(sheet_tables.MOST_COLUMNS + 1)}),
             ),
             "ends at column 16,384",
         ),
@@ -329,7 +329,7 @@ def test_files_that_are_no_workbooks_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(DocumentError, match="cannot read this as an Excel workbook"):
             read(path)
-    with pytest.raises(DocumentError, match="cannot read this as an Excel workbook"):
+    with pytest.raises(DocumentError, match="the file does not exist"):
         read(tmp_path / "none.xlsx")
 
 

@@ -22,10 +22,21 @@ def tables(result: ValidateResult) -> list[RenderableType]:
     soft = f"{';' if ';' in verdict else ','} {soft_warnings(result.warnings)}" if result.warnings else ""
     return [
         rules_table(result.rules),
+        *_labels(result),
         *noted("note", result.notes),
         *tested_line(result.tested if result.records else None),
         f"{plain(result.data)}: {count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
+
+
+def _labels(result: ValidateResult) -> list[str]:
+    """Say what the labels of the fields are, and what codes for missing values they have."""
+    lines = []
+    for field in result.fields:
+        codes = ", ".join(f"{code}: {label}" if label else code for code, label in field.missing.items())
+        said = "; ".join(filter(None, (field.label, f"missing {codes}" if codes else "")))
+        lines += [f"field: {plain(field.name)}: {plain(said)}"] if said else []
+    return lines
 
 
 def _wrong(result: ValidateResult) -> str:

@@ -87,6 +87,7 @@ class SpssFormat(TableFormat):
             cells[name] = stored.lexemes(str(path))
             variables.append(_variable(name, stored, cells[name], meta, weight=dictionary.weight == at))
         notes = [f"not written again: {lost}" for lost in dictionary.lost]
+        notes += _documents(list(meta.notes))
         if (meta.file_encoding or "UTF-8").upper() not in ("UTF-8", "UTF8", "US-ASCII"):
             notes.append("texts will be written in UTF-8, and columns of texts are as wide as that needs")
         return Table(
@@ -162,6 +163,11 @@ class SpssFormat(TableFormat):
         weights = [at for at, variable in enumerate(table.variables) if variable.weight]
         amend(target, weights[0] if weights else None, [])
 
+    def form(self, table: Table) -> Iterator[str]:
+        """Say that its documents stay behind."""
+        if lines := len(table.carried.meta.notes):
+            yield f"the documents of the file: {lines:,} {'line' if lines == 1 else 'lines'}"
+
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SPSS cannot hold."""
         if texts := types_lost(table):
@@ -206,6 +212,13 @@ def _stored(name: str, values: pd.Series[Any], shown: str) -> StoredColumn:
     if found is None or kind not in _AS_SHOWN or not found[2]:
         return StoredColumn(name, numbers, absent)
     return StoredColumn(name, numbers, absent, decimals=int(found[3] or 0), width=int(found[2]))
+
+
+def _documents(lines: list[str]) -> Iterator[str]:
+    """Say how many lines of documents a file has: they are whatever somebody wrote there."""
+    if lines:
+        several = "line" if len(lines) == 1 else "lines"
+        yield f"the documents of the file are copied as they are: {len(lines):,} {several}, look at them"
 
 
 def _lexeme(stored: StoredColumn, value: Any) -> str:

@@ -120,8 +120,13 @@ class StataFormat(TableFormat):
             stored = _stored(column, found[column], kind, shown)
             columns[name], cells[name] = stored, stored.lexemes(str(path))
             variables.append(_variable(name, stored, meta))
-        carried = StataCarried(columns, file)
-        return Table(tuple(variables), pa.table(cells), title=meta.file_label or "", carried=carried)
+        return Table(
+            tuple(variables),
+            pa.table(cells),
+            title=meta.file_label or "",
+            carried=StataCarried(columns, file),
+            notes=tuple(_documents(file)),
+        )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file with pandas, piece by piece."""
@@ -209,6 +214,11 @@ class StataFormat(TableFormat):
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
             raise UsageError(f"cannot write this as Stata: {error}", where=str(target)) from error
 
+    def form(self, table: Table) -> Iterator[str]:
+        """Say that its notes and characteristics stay behind."""
+        if count := len(table.carried.file.characteristics):
+            yield f"notes and characteristics of the file: {count:,}"
+
     def losses(self, table: Table) -> Iterator[str]:
         """Say what Stata cannot hold."""
         if texts := types_lost(table):
@@ -284,6 +294,12 @@ def _variable(name: str, stored: StoredColumn, meta: Any) -> Variable:
         typed=_typed(stored),
         stored=stored.arrow,
     )
+
+
+def _documents(file: StataFile) -> Iterator[str]:
+    """Say how many notes and characteristics a file has: they are whatever somebody wrote there."""
+    if count := len(file.characteristics):
+        yield f"notes and characteristics of the file are copied as they are: {count:,}, look at them"
 
 
 def _typed(stored: StoredColumn) -> Typed:

@@ -231,7 +231,7 @@ def stata_bytes(
         yield from (one for one in file.characteristics if one[0] != 1 or _text(one[5:]) not in gone)
         yield b"\0" * 5
         yield rows.tobytes()
-        yield file.tail
+        yield _label_sets(file, kept)
         return
     width = 129 if file.release >= 118 else 33
     characteristics = [one for one in file.characteristics if _text(one[:width]) not in gone]
@@ -243,7 +243,7 @@ def stata_bytes(
     )
     rows, long_texts = _with_long_texts(file, kept, rows, texts)
     parts += [b"<data>" + rows.tobytes() + b"</data>", b"<strls>" + long_texts + b"</strls>"]
-    parts.append(file.tail)
+    parts.append(_label_sets(file, kept))
     counted = _packed(len(kept), 4 if file.release == 119 else 2, file.order)
     sized = _packed(len(rows), 4 if file.release == 117 else 8, file.order)
     byteorder = b"LSF" if file.order == "<" else b"MSF"
@@ -264,6 +264,24 @@ def stata_bytes(
     yield front + b"<map>" + b"".join(_packed(place, 8, file.order) for place in places) + b"</map>"
     yield from parts
     yield b"</stata_dta>"
+
+
+def _label_sets(file: StataFile, kept: Sequence[int]) -> bytes:
+    """Return the sets of labels without those that belong to variables alone that are left out."""
+    owners = [_text(entry) for entry in file.described["value_label_names"]]
+    gone = {name for at, name in enumerate(owners) if at not in set(kept)} - {owners[at] for at in kept}
+    before, after = (b"<lbl>", b"</lbl>") if file.release >= 117 else (b"", b"")
+    begin, end = (b"<value_labels>", b"</value_labels>") if before else (b"", b"")
+    width = 129 if file.release >= 118 else 33
+    at, stop, found = len(begin), len(file.tail) - len(end), [begin]
+    while at < stop:
+        size = int.from_bytes(file.tail[at + len(before) :][:4], "little" if file.order == "<" else "big")
+        name = at + len(before) + 4
+        behind = name + width + 3 + size + len(after)  # three bytes have no meaning
+        if _text(file.tail[name : name + width]) not in gone:
+            found.append(file.tail[at:behind])
+        at = behind
+    return b"".join([*found, end])
 
 
 def _packed(number: int, width: int, order: str) -> bytes:
