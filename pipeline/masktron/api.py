@@ -15,6 +15,7 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
+from masktron.addresses import AddressPath, is_address, path_of
 from masktron.config import Config, Role, config_from, limits_from
 from masktron.errors import MasktronError, UsageError, ViolationError
 from masktron.jobs.assess import run_assess
@@ -77,9 +78,10 @@ def validate(
     Parameters
     ----------
     data : path or data frame
-        A frame of pandas, polars, pyarrow, DuckDB or another library that has the Arrow C stream. It is seen as
-        ``<Data><Record>``, or as the rules name it, with one element per column, named as `mask` says; missing
-        values are absent elements.
+        A text may be the address of a table, ``postgresql://USER@HOST/DB?table=SCHEMA.NAME``, also in `original` and
+        in the other functions. A frame is one of pandas, polars, pyarrow, DuckDB or another library that has the
+        Arrow C stream. It is seen as ``<Data><Record>``, or as the rules name it, with one element per column, named
+        as `mask` says; missing values are absent elements.
     rules : path
         Schematron rulebook.
     original : path or data frame, optional
@@ -211,6 +213,7 @@ def mask(
     *,
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
+    replace: bool = False,
     **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
@@ -236,6 +239,8 @@ def mask(
         ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
     manifest : path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    replace : bool
+        Let `out` take the place of a table of its name in a database; a file is always replaced.
 
     Returns
     -------
@@ -259,9 +264,10 @@ def mask(
         return run_mask(
             path,
             _path(rules, "rules"),
-            _path(out, "out"),
+            _place(out, "out"),
             config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
+            replaces=_switch(replace, "replace"),
         )
 
 
@@ -283,7 +289,7 @@ def _mask_frame(
         result = run_mask(
             path,
             rules,
-            folder / "masked.xml" if out is None else _path(out, "out"),
+            folder / "masked.xml" if out is None else _place(out, "out"),
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
             types=types_of(frame),
@@ -311,7 +317,7 @@ def _mask_arrow_frame(
     """Mask a frame by way of an Arrow file, and return the masked file as a frame of the same kind."""
     _no_format(config.format, frame)
     with _file(frame, "data") as path, private_folder() as folder:
-        target = folder / "masked.arrow" if out is None else _path(out, "out")
+        target = folder / "masked.arrow" if out is None else _place(out, "out")
         result = run_mask(
             path,
             rules,
@@ -603,6 +609,18 @@ def _path(given: object, what: str) -> Path:
     return Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
+def _place(given: object, what: str) -> Path:
+    """Return the path of microdata, which may be the address of a table in a database."""
+    if isinstance(given, AddressPath):
+        return given
+    path = _path(given, what)
+    if not is_address(str(path)):
+        return path
+    if not isinstance(given, str):
+        raise UsageError(f"{what} is an address, and no path", hint="give it as a text: a path has no double slashes")
+    return path_of(given)
+
+
 def _rules(ids: Sequence[str]) -> tuple[str, ...]:
     return Config(allow_unfired=ids).allow_unfired  # type: ignore[arg-type]
 
@@ -639,7 +657,7 @@ def _told(texts: Sequence[str], *given: tuple[Microdata | None, Path | None]) ->
 def _file(source: Microdata, what: str) -> Iterator[Path]:
     """Give a source a path; a data frame gets a file in a temporary folder, whose name no message shows."""
     if isinstance(source, str | PathLike):
-        yield _path(source, what)
+        yield _place(source, what)
         return
     if not _is_frame(source):
         raise UsageError(

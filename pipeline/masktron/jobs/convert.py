@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
@@ -11,7 +12,8 @@ from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
 from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.opening import format_of, open_source, require_options
-from masktron.write.atomic import atomic_path, blamed
+from masktron.write.atomic import blamed
+from masktron.write.publication import publication, require_new
 
 
 def run_convert(
@@ -20,6 +22,7 @@ def run_convert(
     *,
     reading: ReadOptions = AS_IT_SAYS,
     writing: ReadOptions = AS_IT_SAYS,
+    replaces: bool = False,
     progress: Progress = no_progress,
 ) -> ConvertResult:
     """Write the records of a file in another format, read them back, and compare every cell.
@@ -29,6 +32,8 @@ def run_convert(
     data, out : Path
     reading, writing : ReadOptions
         What the user says of the one and of the other; the record element of `writing` is that of XML.
+    replaces : bool
+        The output may take the place of a table of a database; a file is always replaced.
 
     Raises
     ------
@@ -55,27 +60,30 @@ def run_convert(
     target = format_of(out, writing)
     require_options(out, target, writing.options)
     refuse_outputs({"the output": out}, {"the data": data})
+    require_new(out, [data], replaces=replaces)
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
     table = table_of_source(source)
     losses = list(table.notes)
     progress(f"writing {out.name}", 0)
-    with atomic_path(out) as temporary:
+    with publication(out, replaces=replaces) as place:
+        opened = place.opened if isinstance(place, AddressPath) else place
         with blamed(out):
             if target == XML:
-                create_xml(temporary, table, writing.record)
+                create_xml(opened, table, writing.record)
                 losses += described_by(table)
             else:
                 made = table_format(target)
                 if not made.tells_empty:
                     table, empty = without_empty_texts(table)
                     losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
-                made.create(temporary, with_types(table), writing.options)
+                made.create(opened, with_types(table), writing.options)
                 losses += made.losses(table)
         progress("comparing both files", 0)
         if len(table):
-            how = ReadOptions(writing.record, target, writing.options)
-            again = table_of_source(open_source(temporary, reading=how, progress=progress))
+            named = None if isinstance(place, AddressPath) else target
+            how = ReadOptions(writing.record, named, writing.options)
+            again = table_of_source(open_source(place, reading=how, progress=progress))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
             for name, count, first in differences(table, again):

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
+from masktron.addresses import AddressPath
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash, same_file
@@ -131,6 +132,8 @@ def _is_original(name: str, given: Given) -> bool:
     if name in ORIGINAL_NAMES or name in given.known:
         return True
     parts = PurePosixPath(name).parts
+    if isinstance(given.original, AddressPath):
+        return parts in ((given.original.name,), (f"{given.original.name}.xml",))
     *above, own = given.original.absolute().parts
     # rules that were written for a file in XML mean the same file in another format
     names = {own, f"{stem_of(given.original)}.xml"}
@@ -205,4 +208,6 @@ def documents_that_are(data: Path, rulebook: Rulebook, original: Path | None = N
 
 
 def _alike(one: Path, other: Path) -> bool:
+    if isinstance(one, AddressPath) or isinstance(other, AddressPath):
+        return False  # a document is a file in XML
     return one.stat().st_size == other.stat().st_size and file_hash(one) == file_hash(other)

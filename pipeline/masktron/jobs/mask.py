@@ -34,6 +34,7 @@ from masktron.sources.output_names import manifest_beside, refuse_other_names
 from masktron.sources.records import Records, Typed
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
+from masktron.write.publication import publication, require_new, settle_publication
 
 type Receive = Callable[[Records, NDArray[np.intp]], None]
 """Takes verified records, and the position in the original of each."""
@@ -46,6 +47,7 @@ def run_mask(
     *,
     config: Config | None = None,
     manifest: Path | None = None,
+    replaces: bool = False,
     progress: Progress = no_progress,
     types: Mapping[str, Typed] | None = None,
     receive: Receive | None = None,
@@ -61,6 +63,8 @@ def run_mask(
     config : Config, optional
     manifest : Path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    replaces : bool
+        The output may take the place of a table of a database; a file is always replaced.
     types : mapping of str to Typed, optional
         Of the columns of the data frame that the file was written from.
     receive : callable, optional
@@ -88,10 +92,11 @@ def run_mask(
     inputs = {"the original": data, "the rulebook": rules, **documents}
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
+    require_new(out, [data], replaces=replaces)
     run = prepare(data, rules, config, method, types or {}, progress)
     made = _masked(run, progress)
-    with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
-        written = write(run, made, temporary, out, progress)
+    with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
+        written = write(run, made, place, out, progress)
         progress("comparing it with the original", 0)
         result, measured = mask_result(run, made, written, out, manifest, progress)
         progress("testing the contract, writing the manifest", 0)
@@ -102,6 +107,7 @@ def run_mask(
             kept = np.flatnonzero(run.originals.keep)
             receive(written.records, kept if written.order is None else kept[written.order])
         write_plain(confidential, manifest_of(run, made, result, written, declared))
+        settle_publication(place)
     return result
 
 

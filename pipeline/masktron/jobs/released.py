@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.errors import InfeasibleError, UsageError, ViolationError
@@ -134,7 +135,7 @@ def manifest_of(
         "original": {"path": shown(run.source.path), "sha256": run.source.digest},
         "rules": {"path": shown(run.job.rulebook.path), "sha256": file_hash(run.job.rulebook.path)},
         "documents": digests(run.job.rulebook, run.source.digest),
-        "output": {"path": result.output, "sha256": file_hash(written.source.path)},
+        "output": {"path": result.output, "sha256": written.source.digest},
         "config": _plain({name: value for name, value in asdict(run.config).items() if name not in _ELSEWHERE}),
         "key": None if run.randomness.key is None else run.randomness.key.hex(),
         "plan": _plain(plan.as_dict()),
@@ -164,7 +165,8 @@ def refuse_foreign_manifest(manifest: Path, out: Path) -> None:
     ------
     UsageError
     """
-    if manifest.exists() and (other := described_output(manifest)) != out.name:
+    own = str(out) if isinstance(out, AddressPath) else out.name
+    if manifest.exists() and (other := described_output(manifest)) != own:
         raise UsageError(
             f"the manifest there belongs to {other or 'something else'}",
             where=str(manifest),

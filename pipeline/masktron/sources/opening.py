@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
@@ -24,8 +25,16 @@ def format_of(path: Path, reading: ReadOptions) -> str:
     Raises
     ------
     UsageError
-        There is no such format.
+        There is no such format, or an address of a table has one of its own.
     """
+    if isinstance(path, AddressPath):
+        if reading.format not in (None, path.address.scheme) or reading.options:
+            raise UsageError(
+                "the address of a table says its format and what of it is read",
+                where=str(path),
+                hint="leave --format and --format-option out",
+            )
+        return path.address.scheme
     name = reading.format or format_of_name(path) or XML
     if name not in format_names():
         raise UsageError(
@@ -108,7 +117,7 @@ def _opened(
     return TableSource(
         path,
         table_format(name),
-        options=reading.options,
+        options=path.options if isinstance(path, AddressPath) else reading.options,
         record=reading.record,
         contexts=contexts,
         progress=progress,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import weakref
@@ -17,7 +19,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
+from masktron.files import file_hash
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
 from masktron.sources.known_formats import format_of_name, table_format
@@ -32,6 +36,7 @@ from masktron.sources.variables import Variable
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
+_ROWS = 1 << 14
 
 
 class TableSource(Source):
@@ -64,6 +69,7 @@ class TableSource(Source):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(path)
+        self._file = _opened(path)
         self.format, self._options, self._record = format, options, record
         self._written: TableFormat | None = None
         self._contexts, self._progress = contexts, progress
@@ -73,7 +79,17 @@ class TableSource(Source):
     @cached_property
     def table(self) -> Table:
         """The records, and what the file says of them."""
-        return self.format.read(self.path, self._options)
+        return self.format.read(self._file, self._options)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; of its twin, for a table of a server."""
+        return (self.document_path if isinstance(self._file, AddressPath) else self._file).stat().st_size
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file; for a table that was named by its address, of its records: see `record_digest`."""
+        return record_digest(self.table) if isinstance(self.path, AddressPath) else file_hash(self.path)
 
     @property
     def own_variables(self) -> tuple[Variable, ...]:
@@ -91,7 +107,7 @@ class TableSource(Source):
         folder = self._held.enter_context(private_folder())
         path = folder / "document.xml"
         os.close(create_private(path))
-        write_twin(path, self.format.read_again(self.path, table), self.twin, str(self.path))
+        write_twin(path, self.format.read_again(self._file, table), self.twin, str(self.path))
         document = XmlSource(path, record=self.twin.record, progress=self._progress)
         with self._naming_the_file(path):
             _require_same(table, document, str(self.path))
@@ -211,10 +227,10 @@ class TableSource(Source):
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
         release = TableRelease(self.table, pa.table(cells), rows, frozenset(replacements))
         if self._written is None:
-            self.format.write(target, release)
+            self.format.write(_opened(target), release)
         else:
             whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
-            self._written.create(target, whole, {})
+            self._written.create(_opened(target), whole, {})
         told(size, size)
         return len(rows)
 
@@ -247,6 +263,35 @@ class TableSource(Source):
         """Say what of the file is not written again."""
         del counts
         return self.table.notes
+
+
+def _opened(path: Path) -> Path:
+    return path.opened if isinstance(path, AddressPath) else path
+
+
+def record_digest(table: Table) -> str:
+    """Return the SHA-256 of the records of a table, which says what its file or its server is no part of.
+
+    It is that of UTF-8 text: the names of the columns, and then the lexemes of each record in the order of the table,
+    each on a line as a JSON array without blanks, in ASCII, with ``null`` for what is missing; every line ends with a
+    line feed.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+    """
+    found = hashlib.sha256()
+    write = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+    found.update(f"{write([variable.column for variable in table.variables])}\n".encode())
+    for batch in table.cells.to_batches(_ROWS):
+        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        found.update("".join(f"{write(row)}\n" for row in rows).encode())
+    return found.hexdigest()
 
 
 def _require_same(table: Table, document: XmlSource, where: str) -> None:
