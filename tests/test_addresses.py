@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +47,7 @@ def test_addresses_are_shown_without_passwords(text: str, shown: str) -> None:
     assert parse_address(hidden(text)).shown == shown
     path = path_of(text)
     assert isinstance(path, AddressPath)
-    assert {str(path), path.as_posix(), str(copy.copy(path)), str(pickle.loads(pickle.dumps(path)))} == {shown}
+    assert {str(path), path.as_posix(), str(copy.copy(path))} == {shown}
     assert "cret" not in repr(path)
 
 
@@ -104,7 +103,10 @@ def test_no_output_takes_the_place_of_a_database(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("validate", "x.xml", "ADDRESS", "-r", "r"), "postgresql://me:***@"),
-        (("validate", "x.xml", "-r", "r", "--original", "postgresql://me:opensesame@h/db"), "names a table or a query"),
+        (
+            ("validate", "x.xml", "-r", "r", "--original", "postgresql://me:opensesame@h/db"),
+            "names a table or a query",
+        ),
         (("mask", "x.xml", "-r", "r", "--out=postgresql://me:open/sesame@h/db?table=t"), "no address of a table"),
         (("methods", "ADDRESS"), "postgresql://me:***@"),
         (("validate", "x.xml", "-r", "r", "--json", "ADDRESS"), "***"),

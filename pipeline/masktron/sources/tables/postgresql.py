@@ -50,6 +50,7 @@ _SETTINGS = (
 )
 _MOST_DIGITS = 76
 _TAKEN = ("42P07", "23505")
+_LOGGED = "nothing was written; the log of the server says which value"
 _DATA = {
     "22001": "a text is longer than its column takes",
     "22003": "a number is out of the range of its column",
@@ -362,9 +363,7 @@ def _refused(error: Any, address: Address) -> MasktronError:
         return taken(address)
     if state[:2] in ("22", "23"):
         what = _DATA.get(state, "a value is not one of its column, or cannot be computed")
-        return DocumentError(
-            f"PostgreSQL: {what} (SQLSTATE {state})", where=address.shown, hint="nothing was written"
-        )
+        return DocumentError(f"PostgreSQL: {what} (SQLSTATE {state})", where=address.shown, hint=_LOGGED)
     text = str(error).partition("Query was:")[0].partition("LINE 1:")[0]
     found = re.search(r"(?:ERROR|FATAL):\s+([^\n]*)", text)
     text = re.sub(r"^\w+: \[libpq\] ", "", text) if found is None else found[1]
