@@ -206,6 +206,11 @@ def test_errors_say_what_to_do_and_show_no_password(place: str, monkeypatch: pyt
     with pytest.raises(UsageError, match="there is a table of this name"):
         require_new_table(at(place, "household"), [], replaces=False)
     require_new_table(at(place, "household"), [], replaces=True)
+    assert "household" in tables(place)
+    execute(place, "CREATE VIEW seen AS SELECT * FROM other.persons")
+    for table, said in (("other.persons", "because other objects depend on it"), ("seen", '"seen" is not a table')):
+        with pytest.raises(DocumentError, match=said):
+            require_new_table(at(place, table), [], replaces=True)
     require_new_table(at(place, "mine"), [], replaces=False)
     assert not {one for one in tables(place) if one.startswith("masktron_")} | {"mine"} & set(tables(place))
     with pytest.raises(DocumentError, match=r"percent|PostgreSQL") as caught:

@@ -25,6 +25,8 @@ from masktron.sources.tables.postgresql import postgres_writing, taken
 from masktron.sources.tables.table_format import library
 
 _STAGED = "masktron_staged"
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes to the same database."""
 
 
 class FileWriting(ABC):
@@ -121,7 +123,7 @@ class _SqliteWriting(FileWriting):
     _begin = "BEGIN IMMEDIATE"
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, isolation_level=None)
+        return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -49,6 +49,8 @@ _SETTINGS = (
     "idle_in_transaction_session_timeout = 0",
 )
 _MOST_DIGITS = 76
+_PATIENCE = 10
+"""Seconds for which a trial waits for whoever reads the table that is to be replaced."""
 _TAKEN = ("42P07", "23505")
 _LOGGED = "nothing was written; the log of the server says which value"
 _DATA = {
@@ -219,8 +221,12 @@ class PostgresWriting:
         """
         if not self._replaces and _oid(self._cursor, self._address.table) is not None:
             raise taken(self._address)
+        self._cursor.execute("SAVEPOINT masktron")
+        self._cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}s'")
+        if self._replaces:
+            self._cursor.execute(f"DROP TABLE IF EXISTS {_qualified(self._address.table)}")
         self._cursor.execute(f"CREATE TABLE {self._made} ()")
-        self._cursor.execute(f"DROP TABLE {self._made}")
+        self._cursor.execute("ROLLBACK TO SAVEPOINT masktron")
 
     def refuse_original(self, identity: str) -> None:
         """Refuse to replace the table that is read.
