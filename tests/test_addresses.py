@@ -13,6 +13,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.addresses import AddressPath, address_in, hidden, is_address, parse_address, path_of
+from masktron.cli.options import place, without_passwords
 from masktron.errors import UsageError
 from masktron.files import refuse_outputs, same_file
 from masktron.sources.known_formats import format_of_name
@@ -177,4 +178,9 @@ def test_the_system_shows_no_password_of_the_command() -> None:
 
 def test_an_address_is_found_in_an_argument() -> None:
     assert address_in("--out=postgresql://h/d?table=t") == "postgresql://h/d?table=t"
-    assert address_in("survey.csv") == ""
+    assert address_in("survey.csv") == address_in("--role=postgres:x=key") == ""
+    with without_passwords(["--out=postgres://a:b@h/d?table=t", "x", "postgres:x=key"]) as shown:
+        assert shown == ["--out=postgres://a:***@h/d?table=t", "x", "postgres:x=key"]
+        path = place("postgres://a:***@h/d?table=t")
+    assert isinstance(path, AddressPath)
+    assert path.address.secrets == ("b",)

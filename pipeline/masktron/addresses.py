@@ -18,7 +18,7 @@ SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
 HIDDEN = "***"
 """Stands for a password."""
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):", re.IGNORECASE)
-_OF_SERVER = re.compile(r"postgres(?:ql)?:", re.IGNORECASE)
+_OF_SERVER = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _ARGUMENTS = 45
 """Where ``/proc/self/stat`` says, behind the name of the program, at which address its arguments begin."""
 _FILES = ("sqlite", "duckdb")

@@ -200,6 +200,28 @@ def test_a_table_is_masked_into_the_database_that_it_is_in(
 
 
 @BOTH
+def test_what_a_view_or_a_query_may_read_is_not_replaced(tmp_path: Path, data: Path, scheme: str) -> None:
+    file = tmp_path / f"a.{scheme}"
+    run_convert(data, at(file, "one"))
+    connection: Any = sqlite3.connect(file) if scheme == "sqlite" else duckdb.connect(str(file))
+    with closing(connection):
+        connection.execute("CREATE VIEW seen AS SELECT * FROM one")
+        connection.commit()
+    for source in (at(file, "seen"), path_of(f"{scheme}:{file}?query=TABLE one".replace("TABLE", "SELECT * FROM"))):
+        with pytest.raises(UsageError, match="may read the table that is to be replaced"):
+            run_convert(source, at(file, "one"), replaces=True)
+        run_convert(source, at(file, "two"))
+        with pytest.raises(UsageError, match="there is a table of this name"):
+            run_convert(source, at(file, "two"))
+        run_convert(at(file, "one"), at(file, "two"), replaces=True)
+        run_convert(source, at(tmp_path / f"b.{scheme}", "one"), replaces=True)
+        with closing(sqlite3.connect(file) if scheme == "sqlite" else duckdb.connect(str(file))) as connection:
+            connection.execute("DROP TABLE two")
+            connection.commit()
+    assert cells(file, "one")["T"] == ["3", "4.5"]
+
+
+@BOTH
 def test_what_is_no_database_and_what_cannot_be_written_is_said(tmp_path: Path, data: Path, scheme: str) -> None:
     other = tmp_path / f"no.{scheme}"
     other.write_text("this is a text, and long enough to be taken for what it is: no database " * 20)

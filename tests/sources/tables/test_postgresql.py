@@ -208,6 +208,10 @@ def test_errors_say_what_to_do_and_show_no_password(place: str, monkeypatch: pyt
     require_new_table(at(place, "household"), [], replaces=True)
     assert "household" in tables(place)
     execute(place, "CREATE VIEW seen AS SELECT * FROM other.persons")
+    query = AddressPath(parse_address(place.format(what="query=SELECT * FROM household")))
+    with pytest.raises(UsageError, match="may read the table that is to be replaced"):
+        require_new_table(at(place, "household"), [query], replaces=True)
+    require_new_table(at(place, "mine"), [query], replaces=False)
     for table, said in (("other.persons", "because other objects depend on it"), ("seen", '"seen" is not a table')):
         with pytest.raises(DocumentError, match=said):
             require_new_table(at(place, table), [], replaces=True)
@@ -489,3 +493,26 @@ def test_what_the_database_refuses_shows_no_value(place: str) -> None:
             )
         assert "777" not in str(caught.value)
     assert "refused" not in tables(place)
+
+
+def test_a_password_comes_from_the_address_or_the_environment(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(place.partition("host=")[2].partition("&")[0])
+    access = folder / "data" / "pg_hba.conf"
+    access.write_text("local all ann scram-sha-256\n" + access.read_text())
+    execute(place, "CREATE ROLE ann LOGIN PASSWORD 'se/cr@t'", "SELECT pg_reload_conf()")
+    query = "query=SELECT 1 AS a"
+    for account, environment, said in (
+        ("ann:se%2Fcr%40t", "", ""),
+        ("ann", "se/cr@t", ""),
+        ("ann:wr%6Fng", "", "password authentication failed"),
+        ("ann", "", "no password supplied"),
+    ):
+        monkeypatch.setenv("PGPASSWORD", environment)
+        address = parse_address(place.replace("masktron:opensesame", account).format(what=query))
+        if not said:
+            assert fetch(address).cells["a"].to_pylist() == ["1"]
+            continue
+        with pytest.raises(DocumentError, match=said) as caught:
+            fetch(address)
+        assert "wrong" not in str(caught.value)
+        assert "wr%6Fng" not in str(caught.value)

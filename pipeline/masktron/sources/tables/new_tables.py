@@ -65,6 +65,13 @@ class FileWriting(ABC):
             with self._errors(), closing(self._connect()) as connection:
                 self._require_free(connection)
 
+    def is_view(self) -> bool:
+        """Whether the table of the address is what a query shows of others."""
+        if self._new:
+            return False
+        with self._errors(), closing(self._connect()) as connection:
+            return connection.execute(self._view, [self.address.table]).fetchone() is not None
+
     def ready(self) -> None:
         """Copy the table in a transaction, and compare it with the one that was judged.
 
@@ -103,6 +110,8 @@ class FileWriting(ABC):
             raise taken(self.address)
 
     _begin: ClassVar[str] = "BEGIN"
+    _view: ClassVar[str]
+    """Finds a view by its name."""
 
     @abstractmethod
     def _connect(self) -> Any: ...
@@ -121,6 +130,7 @@ class FileWriting(ABC):
 class _SqliteWriting(FileWriting):
     beside = ("-journal", "-wal", "-shm")
     _begin = "BEGIN IMMEDIATE"
+    _view = "SELECT 1 FROM main.sqlite_schema WHERE type = 'view' AND lower(name) = lower(?)"
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
@@ -153,6 +163,7 @@ class _SqliteWriting(FileWriting):
 
 class _DuckdbWriting(FileWriting):
     beside = (".wal",)
+    _view = "SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower(?)"
 
     def _connect(self) -> Any:
         duckdb = library("duckdb", "sql", "a DuckDB database")
@@ -265,6 +276,12 @@ def require_new_table(out: AddressPath, inputs: Collection[Path], *, replaces: b
         same = _same_table(out, path) if isinstance(path, AddressPath) else own is not None and same_file(own, path)
         if same and (replaces or isinstance(path, AddressPath)):
             raise UsageError("the output would overwrite the data", where=address.shown, hint="name another table")
+        if replaces and isinstance(path, AddressPath) and _may_read(path, out):
+            raise UsageError(
+                "a query or a view may read the table that is to be replaced",
+                where=address.shown,
+                hint="name another",
+            )
     if address.query:
         raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
     if address.is_file:
@@ -272,6 +289,17 @@ def require_new_table(out: AddressPath, inputs: Collection[Path], *, replaces: b
     else:
         with postgres_writing(address, replaces=replaces):
             pass
+
+
+def _may_read(data: AddressPath, out: AddressPath) -> bool:
+    """Whether a query or a view may read another table of its database; a server keeps what its views read."""
+    if data.address.scheme != out.address.scheme:
+        return False
+    if not data.address.is_file:
+        return bool(data.address.query)
+    if not same_file(Path(data.address.connection), Path(out.address.connection)):
+        return False
+    return bool(data.address.query) or _IN_FILES[data.address.scheme](data.address, Path(), replaces=False).is_view()
 
 
 def _same_table(one: AddressPath, other: AddressPath) -> bool:
