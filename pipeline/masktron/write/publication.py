@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from masktron.addresses import AddressPath
-from masktron.write.atomic import atomic_path
+from masktron.write.atomic import atomic_path, table_published
 
 
 @contextmanager
@@ -32,6 +32,7 @@ def publication(target: Path, *, released: bool = False, replaces: bool = False)
 
         with new_table(target, replaces=replaces) as place:
             yield place
+        table_published(str(target))
     else:
         with atomic_path(target, released=released) as temporary:
             yield temporary

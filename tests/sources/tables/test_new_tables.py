@@ -25,6 +25,7 @@ from masktron.sources.tables.new_tables import require_new_table
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource, record_digest
 from masktron.sources.variables import Variable
+from masktron.write.atomic import publishing
 
 BOTH = pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 
@@ -64,7 +65,11 @@ def cells(file: Path, table: str) -> dict[str, list[str | None]]:
 @BOTH
 def test_a_table_is_added_to_a_database(tmp_path: Path, data: Path, scheme: str, run: Runner) -> None:
     file = tmp_path / f"a.{scheme}"
-    run_convert(data, at(file, "one"))
+    with publishing() as published:
+        run_convert(data, at(file, "one"))
+        with pytest.raises(UsageError):
+            run_convert(data, at(file, "one"))
+    assert published.names == (f"{scheme}:{file}?table=one",)
     assert cells(file, "one")["T"] == ["3", "4.5"]
     first = cells(file, "one")
     with pytest.raises(UsageError, match="there is a table of this name"):
