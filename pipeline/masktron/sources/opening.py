@@ -28,7 +28,7 @@ def format_of(path: Path, reading: ReadOptions) -> str:
         There is no such format, or an address of a table has one of its own.
     """
     if isinstance(path, AddressPath):
-        if reading.format not in (None, path.address.scheme) or reading.options:
+        if not reading.inherited and (reading.format not in (None, path.address.scheme) or reading.options):
             raise UsageError(
                 "the address of a table says its format and what of it is read",
                 where=str(path),
@@ -109,7 +109,8 @@ def _opened(
     path: Path, reading: ReadOptions, contexts: ContextNames, progress: Progress | None, judge: EarlyReader | None
 ) -> Source:
     name = format_of(path, reading)
-    require_options(path, name, reading.options)
+    if not isinstance(path, AddressPath):
+        require_options(path, name, reading.options)
     if name == XML:
         return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
     from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow

@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+import masktron
 from cli_runner import Runner, numbers, write_rules
 from masktron.addresses import AddressPath, path_of
 from masktron.errors import DocumentError, UsageError
@@ -200,8 +201,24 @@ def test_a_table_is_masked_into_the_database_that_it_is_in(
     again = run("check", released, "-r", rules, "--original", original, "--manifest", "released.manifest.json")
     assert again.code == 0, again.out
     assert "checked: the file is the one that the manifest describes" in again.out
-    with pytest.raises(UsageError, match="would overwrite the data"):
-        require_new_table(AddressPath(path_of(released).address), [Path(f"a.{scheme}")], replaces=True)  # type: ignore[attr-defined]
+    assert masktron.validate(released, rules, original=original).valid
+    if scheme == "duckdb":  # how a file was read says nothing of addresses
+        file, options = f"a.{scheme}", {"table": "survey"}
+        other, manifest = f"{scheme}:b.{scheme}?table=other", "other.manifest.json"
+        assert masktron.mask(file, rules, other, k=3, format_options=options).valid
+        verdict = masktron.check(other, rules, original=original, manifest=manifest)
+        assert not [one for one in verdict.problems if "survey" in one], verdict.problems
+        with pytest.raises(UsageError, match="is not the original that the manifest describes"):
+            masktron.assess(other, original, manifest=manifest)
+    if scheme == "duckdb":
+        with pytest.raises(UsageError, match="there is a table of this name"):
+            masktron.mask(original, rules, released, k=4)
+        assert masktron.mask(original, rules, released, k=4, replace=True).min_group >= 4
+        assert masktron.explain(rules, released).obstacle is None
+    place = path_of(released)
+    assert isinstance(place, AddressPath)
+    with pytest.raises(UsageError, match=f"by their address, too: {scheme}:a.{scheme}.table=NAME"):
+        require_new_table(place, [Path(f"a.{scheme}")], replaces=False)
 
 
 @BOTH

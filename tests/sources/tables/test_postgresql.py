@@ -305,6 +305,7 @@ def test_a_table_is_masked_and_check_passes(
     assert "checked: the file is the one that the manifest describes" in again.out
     assert run("assess", out, "--original", given, "--manifest", manifest).code == 0
     assert masktron.validate(out, rules).valid
+    assert run("explain", rules, "--data", given, *more).code == 0
     taken = run("mask", given, "-r", rules, "--out", out, "-k", 3, *more)
     assert (taken.code, "there is a table of this name" in taken.err) == (2, True)
     over = run(

@@ -81,6 +81,7 @@ class FileWriting(ABC):
             The name is taken by now, the database cannot be written to, or has something else than was written.
         """
         with self._errors():
+            self._new = not self.path.exists()  # by now
             self._connection = connection = self._connect()
             connection.execute(f"ATTACH '{str(self.staged).replace("'", "''")}' AS {_STAGED}")
             connection.execute(self._begin)
@@ -274,8 +275,14 @@ def require_new_table(out: AddressPath, inputs: Collection[Path], *, replaces: b
     own = Path(address.connection) if address.is_file else None
     for path in inputs:
         same = _same_table(out, path) if isinstance(path, AddressPath) else own is not None and same_file(own, path)
-        if same and (replaces or isinstance(path, AddressPath)):
+        if same and isinstance(path, AddressPath):
             raise UsageError("the output would overwrite the data", where=address.shown, hint="name another table")
+        if same:
+            raise UsageError(
+                "the new table would change the file that is read, of which the manifest has the digest",
+                where=address.shown,
+                hint=f"name the data by their address, too: {address.scheme}:{path}?table=NAME",
+            )
         if replaces and isinstance(path, AddressPath) and _may_read(path, out):
             raise UsageError(
                 "a query or a view may read the table that is to be replaced",
