@@ -17,6 +17,7 @@ from masktron.sources.xml.wellformed import SMALLEST
 PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
+    {"addresses"},
     {"arrays", "files", "figures", "processes", "progress", "resources", "serialised", "streams", "thresholds"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels", "scratch"},
@@ -141,6 +142,7 @@ PARSERS = {
 }
 """Modules and packages that use lxml or expat, and what for."""
 OPENED = {
+    "addresses": "where the system keeps the arguments of this process",
     "cli.__init__": "a device",
     "engines.saxon_engine": "a device",
     "engines.engine_process": "a device",

@@ -5,12 +5,14 @@ import signal
 import sys
 from contextlib import suppress
 
+from masktron.addresses import hide_passwords
 from masktron.stopping import Killed, Stopped, heeded, stoppable
 from masktron.supervisor import supervised
 
 
 def start() -> None:
     """Run the command line as a process of its own, which a signal finds prepared before anything heavy is loaded."""
+    hide_passwords(sys.argv[1:])
     supervised(heeded(), Killed)
     try:
         # what comes when all is done changes nothing any more

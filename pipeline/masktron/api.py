@@ -14,6 +14,7 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
+from masktron.addresses import AddressPath, is_address, path_of
 from masktron.config import Config, Role, config_from, limits_from
 from masktron.errors import UsageError
 from masktron.jobs.assess import run_assess
@@ -76,9 +77,10 @@ def validate(
     Parameters
     ----------
     data : path or data frame
-        A frame of pandas, polars, pyarrow, DuckDB or another library that has the Arrow C stream. It is seen as
-        ``<Data><Record>``, or as the rules name it, with one element per column, named as `mask` says; missing
-        values are absent elements.
+        A text may be the address of a table, ``postgresql://USER@HOST/DB?table=SCHEMA.NAME``, also in `original` and
+        in the other functions. A frame is one of pandas, polars, pyarrow, DuckDB or another library that has the
+        Arrow C stream. It is seen as ``<Data><Record>``, or as the rules name it, with one element per column, named
+        as `mask` says; missing values are absent elements.
     rules : path
         Schematron rulebook.
     original : path or data frame, optional
@@ -200,6 +202,7 @@ def mask(
     *,
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
+    replace: bool = False,
     **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
@@ -224,6 +227,8 @@ def mask(
         ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
     manifest : path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    replace : bool
+        Let `out` take the place of a table of its name in a database; a file is always replaced.
 
     Returns
     -------
@@ -245,9 +250,10 @@ def mask(
         return run_mask(
             _source(data, "data"),
             _path(rules, "rules"),
-            _path(out, "out"),
+            _place(out, "out"),
             config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
+            replaces=_switch(replace, "replace"),
         )
 
 
@@ -267,7 +273,7 @@ def _mask_frame(
         result = run_mask(
             frame,
             rules,
-            FramePath(folder / "masked") if out is None else _path(out, "out"),
+            FramePath(folder / "masked") if out is None else _place(out, "out"),
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
         )
@@ -559,6 +565,18 @@ def _path(given: object, what: str) -> Path:
     return Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
+def _place(given: object, what: str) -> Path:
+    """Return the path of microdata, which may be the address of a table in a database."""
+    if isinstance(given, AddressPath):
+        return given
+    path = _path(given, what)
+    if not is_address(str(path)):
+        return path
+    if not isinstance(given, str):
+        raise UsageError(f"{what} is an address, and no path", hint="give it as a text: a path has no double slashes")
+    return path_of(given)
+
+
 def _rules(ids: Sequence[str]) -> tuple[str, ...]:
     return Config(allow_unfired=ids).allow_unfired  # type: ignore[arg-type]
 
@@ -582,7 +600,7 @@ def _texts(**arguments: object) -> None:
 def _source(given: Microdata, what: str) -> Path:
     """Return a path, or what stands for a data frame where jobs pass paths."""
     if isinstance(given, str | PathLike):
-        return _path(given, what)
+        return _place(given, what)
     if not _is_frame(given):
         raise UsageError(
             f"{what} must be a path or a data frame, not of type {type(given).__name__}",

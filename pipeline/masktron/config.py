@@ -76,18 +76,21 @@ class ReadOptions:
         What the format is told, by the names of its options.
     metadata : Path or None
         A description of the variables that stands beside the file: DDI-Codebook, or Table Schema.
+    inherited : bool
+        Format and options are those of another file, such as the original of a manifest.
     """
 
     record: str | None = None
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     metadata: Path | None = None
+    inherited: bool = False
 
     def or_as(self, other: ReadOptions) -> ReadOptions:
         """Return these options; with the format of others where these say nothing of it."""
         if self.format is not None or self.options:
             return self
-        return replace(self, format=other.format, options=other.options)
+        return replace(self, format=other.format, options=other.options, inherited=True)
 
 
 AS_IT_SAYS = ReadOptions()

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from masktron.addresses import AddressPath
 from masktron.errors import MasktronError, UsageError
 
 _SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
@@ -50,7 +51,12 @@ def read_text(path: Path, what: str) -> str:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file: by links of both kinds, or by spelling where case does not count."""
+    """Whether two paths lead to one file: by links of both kinds, or by spelling where case does not count.
+
+    A table in a database is no file; two addresses are the same where they name the same table.
+    """
+    if isinstance(one, AddressPath) or isinstance(other, AddressPath):
+        return one == other
     try:
         return one.samefile(other)
     except (OSError, ValueError):
@@ -80,11 +86,19 @@ def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None
     Raises
     ------
     UsageError
-        Naming the output and what is in its way.
+        Naming the output and what is in its way. Whether a database takes a table is found out where it is written.
     """
     taken = {path: what for what, path in inputs.items() if path is not None}
+    taken |= {file: what for path, what in taken.items() if (file := _database_of(path)) is not None}
     for name, path in outputs.items():
         where, hint = str(path), "give another file name"
+        if isinstance(path, AddressPath):
+            if path in taken:
+                raise UsageError(f"{name} would overwrite {taken[path]}", where=where, hint="give another table")
+            taken[path] = f"the table of {name}"
+            if (file := _database_of(path)) is not None:
+                taken[file] = f"the database of {name}"
+            continue
         for other, what in taken.items():
             if same_file(path, other):
                 raise UsageError(f"{name} would overwrite {what}", where=where, hint=hint)
@@ -95,6 +109,10 @@ def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None
         if not path.parent.is_dir():
             raise UsageError(f"the folder of {name} does not exist", where=str(path.parent), hint="create it first")
         taken[path] = f"the file of {name}"
+
+
+def _database_of(path: Path) -> Path | None:
+    return Path(path.address.connection) if isinstance(path, AddressPath) and path.address.is_file else None
 
 
 def file_hash(path: Path) -> str:

@@ -142,7 +142,7 @@ def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("code", "begun"), [(0, True), (1, True), (None, True), (130, False), (143, False)])
 def test_nothing_is_begun_after_a_signal(monkeypatch: pytest.MonkeyPatch, code: int | None, begun: bool) -> None:
-    def run() -> None:
+    def run(_: list[str]) -> None:
         raise SystemExit(code)
 
     later: list[bool] = []

@@ -26,6 +26,7 @@ from masktron.cli.formats import formats
 from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
+from masktron.cli.options import without_passwords
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
 from masktron.stopping import stoppable
@@ -108,7 +109,8 @@ def _run() -> None:
             stream.reconfigure(errors="backslashreplace")
     reader = _Reader()
     try:
-        app()
+        with without_passwords(sys.argv[1:]) as arguments:
+            app(arguments)
     except SystemExit as ended:
         reader.require_there(ended)
         if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun

@@ -13,7 +13,9 @@ from masktron.cli.given import settings_file, settings_from
 
 def assess(
     masked: options.Masked,
-    original: Annotated[Path, typer.Option(metavar="DATA.xml", help="The file that was masked.")],
+    original: Annotated[
+        Path, typer.Option(metavar="DATA.xml", parser=options.place, help="The file that was masked, or table.")
+    ],
     manifest: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The manifest that mask wrote: what was masked how, and in which order."),

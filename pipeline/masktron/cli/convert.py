@@ -12,7 +12,12 @@ from masktron.cli import options, running
 
 def convert(
     data: options.Data,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its name says the format.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", parser=options.place, help="The file to write, whose name says the format, or the table."
+        ),
+    ],
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
@@ -30,6 +35,7 @@ def convert(
         list[str] | None,
         typer.Option("--to-option", metavar="NAME=VALUE", help="How OUT is to be written; repeatable."),
     ] = None,
+    replace: options.Replace = False,
     json: options.Json = None,
 ) -> None:
     """Write the records in another format, read them back, and say what that cannot hold. No value is ever lost.
@@ -45,5 +51,7 @@ def convert(
     with running.progress_shown() as progress:
         from masktron.jobs.convert import run_convert
 
-        result = run_convert(data, out, reading=reading, writing=writing, rename=names, progress=progress)
+        result = run_convert(
+            data, out, reading=reading, writing=writing, rename=names, replaces=replace, progress=progress
+        )
     running.report(result, json)

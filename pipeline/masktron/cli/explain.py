@@ -14,7 +14,10 @@ from masktron.processes import rules_within
 
 def explain(
     rules: Annotated[Path, typer.Argument(metavar="RULES.sch", help="Schematron rulebook.")],
-    data: Annotated[Path | None, typer.Option(metavar="DATA.xml", help="Also count, and plan the masking.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA.xml", parser=options.place, help="Also count, and plan the masking."),
+    ] = None,
     original: options.Original = None,
     document: options.Document = None,
     config: options.Settings = None,

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def mask(
     data: options.Data,
     rules: options.Rules,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.xml", help="The masked file.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="OUT.xml", parser=options.place, help="The masked file, or table.")
+    ],
     k: options.K = None,
     method: options.MethodOption = None,
     param: options.Params = None,
@@ -118,6 +120,7 @@ def mask(
         Path | None,
         typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
     ] = None,
+    replace: options.Replace = False,
     json: options.Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
@@ -170,7 +173,9 @@ def mask(
         from masktron.jobs.originals import InvalidOriginalError
 
         try:
-            result = run_mask(data, rules, out, config=settings, manifest=manifest, progress=progress)
+            result = run_mask(
+                data, rules, out, config=settings, manifest=manifest, replaces=replace, progress=progress
+            )
         except InvalidOriginalError as error:
             refused = error
     if refused is not None:

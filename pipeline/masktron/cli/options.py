@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.models import OptionInfo
 
+from masktron.addresses import address_in, hidden, path_of
+from masktron.errors import UsageError
 from masktron.report.formats import FORMATS
+
+_TYPED: ContextVar[dict[str, str]] = ContextVar("typed")
+"""Addresses with passwords, by what the command line has in their place."""
+
+
+@contextmanager
+def without_passwords(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Give arguments that whoever reads the command line may quote; `place` knows what stands for a password."""
+    addresses = {one: address_in(one) for one in arguments}
+    shown = [
+        one.removesuffix(addresses[one]) + (hidden(addresses[one]) if addresses[one] else "") for one in arguments
+    ]
+    token = _TYPED.set({hidden(address): address for address in addresses.values() if address})
+    try:
+        yield shown
+    finally:
+        _TYPED.reset(token)
+
+
+def place(text: str) -> Path:
+    """Read the name of a file, or the address of a table in a database."""
+    try:
+        return path_of(_TYPED.get({}).get(text, text))
+    except UsageError as error:
+        raise typer.BadParameter(f"{error.what}; {error.hint}" if error.hint else error.what) from None
 
 
 def integer(text: str) -> int:
@@ -34,12 +64,22 @@ def report_option(name: str) -> OptionInfo:
 
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        parser=place,
+        help="Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
+    ),
 ]
-Masked = Annotated[Path, typer.Argument(metavar="MASKED", help="The masked file.")]
+Masked = Annotated[Path, typer.Argument(metavar="MASKED", parser=place, help="The masked file, or table.")]
 Rules = Annotated[Path, typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook.")]
 Original = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Original file, which document() in the rules may name.")
+    Path | None,
+    typer.Option(metavar="FILE", parser=place, help="Original file, which document() in the rules may name."),
+]
+Replace = Annotated[
+    bool,
+    typer.Option("--replace", help="Let the output replace a table of its name in a database; a file is always."),
 ]
 Document = Annotated[
     list[str] | None,

@@ -58,13 +58,11 @@ def run_assess(
     """
     config = config or Config()
     described = None if manifest is None else read_manifest(manifest)
-    if described is not None:
-        own = config.reading.or_as(described.reading)
-        config = replace(config, format=own.format, format_options=own.options)
+    reading = config.reading if described is None else config.reading.or_as(described.reading)
     names, lacking = _chosen(measures, described, class_field)
-    released = open_source(masked, reading=config.reading, progress=progress)
+    released = open_source(masked, reading=reading, progress=progress)
     if described is not None:
-        require_described(released, open_source(original, reading=config.reading), described)
+        require_described(released, open_source(original, reading=reading), described)
     progress(f"surveying {masked.name}", 0)
     beside = open_source(
         original, reading=replace(config.reading, record=released.layout.record_tag), progress=progress

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
@@ -13,7 +14,8 @@ from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
 from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.opening import format_of, open_source, require_options
-from masktron.write.atomic import atomic_path, blamed
+from masktron.write.atomic import blamed
+from masktron.write.publication import publication, require_new
 
 
 def run_convert(
@@ -23,6 +25,7 @@ def run_convert(
     reading: ReadOptions = AS_IT_SAYS,
     writing: ReadOptions = AS_IT_SAYS,
     rename: Mapping[str, str] = MappingProxyType({}),
+    replaces: bool = False,
     progress: Progress = no_progress,
 ) -> ConvertResult:
     """Write the records of a file in another format, read them back, and compare every cell.
@@ -34,6 +37,8 @@ def run_convert(
         What the user says of the one and of the other; the record element of `writing` is that of XML.
     rename : mapping of str to str
         New names of columns, by the names that they have.
+    replaces : bool
+        The output may take the place of a table of a database; a file is always replaced.
 
     Raises
     ------
@@ -66,6 +71,7 @@ def run_convert(
     target = format_of(out, writing)
     require_options(out, target, writing.options)
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
+    require_new(out, [data], replaces=replaces)
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
     table = table_of_source(source)
@@ -74,11 +80,12 @@ def run_convert(
         raise UsageError("the records have no fields", where=str(data), hint="there is nothing to convert")
     table = renamed_columns(table, rename, str(data))
     progress(f"writing {out.name}", 0)
-    with atomic_path(out) as temporary:
+    with publication(out, replaces=replaces) as place:
+        opened = place.opened if isinstance(place, AddressPath) else place
         with blamed(out):
             if target == XML:
                 losses += columns_not_in_xml(table, str(data))
-                create_xml(temporary, table, writing.record)
+                create_xml(opened, table, writing.record)
                 losses += described_by(table)
             else:
                 made = table_format(target)
@@ -90,11 +97,12 @@ def run_convert(
                 typed = with_types(table)
                 losses += made.losses(table)
                 losses += numbers_as_texts(typed, made.exact_digits)
-                made.create(temporary, typed, writing.options)
+                made.create(opened, typed, writing.options)
         progress("comparing both files", 0)
         if len(table):
-            how = ReadOptions(writing.record, target, writing.options)
-            again = table_of_source(open_source(temporary, reading=how, progress=progress))
+            named = None if isinstance(place, AddressPath) else target
+            how = ReadOptions(writing.record, named, writing.options)
+            again = table_of_source(open_source(place, reading=how, progress=progress))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
             for name, count, first in differences(table, again):

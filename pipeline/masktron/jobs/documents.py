@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
+from masktron.addresses import AddressPath
 from masktron.config import did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash, same_file
@@ -131,6 +132,8 @@ def _is_original(name: str, given: Given) -> bool:
     if name in ORIGINAL_NAMES or name in given.known:
         return True
     parts = PurePosixPath(name).parts
+    if isinstance(given.original, AddressPath):
+        return parts in ((given.original.name,), (f"{given.original.name}.xml",))
     *above, own = given.original.absolute().parts
     # rules that were written for a file in XML mean the same file in another format
     names = {own, f"{stem_of(given.original)}.xml"}

@@ -30,6 +30,7 @@ from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
+from masktron.write.publication import publication, require_new, settle_publication
 
 
 def run_mask(
@@ -39,6 +40,7 @@ def run_mask(
     *,
     config: Config | None = None,
     manifest: Path | None = None,
+    replaces: bool = False,
     progress: Progress = no_progress,
 ) -> MaskResult:
     """Mask, settle, write, re-validate and report.
@@ -52,6 +54,8 @@ def run_mask(
     config : Config, optional
     manifest : Path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    replaces : bool
+        The output may take the place of a table of a database; a file is always replaced.
 
     Raises
     ------
@@ -74,10 +78,11 @@ def run_mask(
     inputs = {"the original": data, "the rulebook": rules, **documents}
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
+    require_new(out, [data], replaces=replaces)
     run = prepare(data, rules, config, method, progress)
     made = _masked(run, progress)
-    with atomic_path(out, released=True) as temporary, atomic_path(manifest) as confidential:
-        written = write(run, made, temporary, out, progress)
+    with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
+        written = write(run, made, place, out, progress)
         progress("comparing it with the original", 0)
         result, measured = mask_result(run, made, written, out, manifest, progress)
         progress("testing the contract, writing the manifest", 0)
@@ -86,6 +91,7 @@ def run_mask(
         require_contract(run, declared, written)
         in_memory = run.source.handed_back(written.records)
         write_plain(confidential, manifest_of(run, made, result, written, declared))
+        settle_publication(place)
     return replace(result, data=in_memory)
 
 

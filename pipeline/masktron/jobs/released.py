@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.errors import InfeasibleError, UsageError, ViolationError
@@ -164,7 +165,8 @@ def refuse_foreign_manifest(manifest: Path, out: Path) -> None:
     ------
     UsageError
     """
-    if manifest.exists() and (other := described_output(manifest)) != out.name:
+    own = str(out) if isinstance(out, AddressPath) else out.name
+    if manifest.exists() and (other := described_output(manifest)) != own:
         raise UsageError(
             f"the manifest there belongs to {other or 'something else'}",
             where=str(manifest),

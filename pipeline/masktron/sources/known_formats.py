@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from masktron.addresses import AddressPath
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
 
@@ -71,6 +72,11 @@ _FORMATS: dict[str, Format] = {
     )
 }
 
+_SERVERS: dict[str, Format] = {
+    "postgresql": Format("postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql", "PostgresFormat")
+}
+"""What no file has: a table of a server is named by its address."""
+
 
 @contextmanager
 def registered(added: Format) -> Iterator[None]:
@@ -111,7 +117,9 @@ def format_names() -> tuple[str, ...]:
 
 
 def format_of_name(path: Path) -> str | None:
-    """Return the format that the name of a file ends with; None where it is no table."""
+    """Return the format that the name of a file ends with, or that an address has; None where it is no table."""
+    if isinstance(path, AddressPath):
+        return path.address.scheme
     name = path.name.lower()
     ends = ((suffix, one.name) for one in _FORMATS.values() for suffix in one.suffixes if name.endswith(suffix))
     return max(ends, key=lambda end: len(end[0]), default=("", None))[1]
@@ -119,6 +127,8 @@ def format_of_name(path: Path) -> str | None:
 
 def suffixes_of(name: str | None) -> tuple[str, ...]:
     """Return what the names of files of a format end with, the usual one first; of all formats when None."""
+    if name in _SERVERS:
+        return ()
     if name is None:
         return (".xml", *(suffix for one in _FORMATS.values() for suffix in one.suffixes))
     return (".xml",) if name == XML else _FORMATS[name].suffixes
@@ -132,6 +142,7 @@ def table_format(name: str) -> TableFormat:
     UsageError
         There is no such format of tables.
     """
-    if name not in _FORMATS:
+    known = _FORMATS | _SERVERS
+    if name not in known:
         raise UsageError(f"there is no format {name!r} of tables", hint=did_you_mean(name, _FORMATS))
-    return _FORMATS[name].load()
+    return known[name].load()

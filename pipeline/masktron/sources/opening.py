@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.progress import Progress
@@ -27,10 +28,18 @@ def format_of(path: Path, reading: ReadOptions) -> str:
     Raises
     ------
     UsageError
-        There is no such format.
+        There is no such format, or an address of a table has one of its own.
     """
     if isinstance(path, FramePath):
         return FRAME
+    if isinstance(path, AddressPath):
+        if not reading.inherited and (reading.format not in (None, path.address.scheme) or reading.options):
+            raise UsageError(
+                "the address of a table says its format and what of it is read",
+                where=str(path),
+                hint="leave --format and --format-option out",
+            )
+        return path.address.scheme
     name = reading.format or format_of_name(path) or XML
     if name not in format_names():
         raise UsageError(
@@ -109,7 +118,8 @@ def _opened(
 
         return FrameSource(path, record=reading.record, contexts=contexts, progress=progress)
     name = format_of(path, reading)
-    require_options(path, name, reading.options)
+    if not isinstance(path, AddressPath):
+        require_options(path, name, reading.options)
     if name == XML:
         return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
     from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow
@@ -117,7 +127,7 @@ def _opened(
     return TableSource(
         path,
         table_format(name),
-        options=reading.options,
+        options=path.options if isinstance(path, AddressPath) else reading.options,
         record=reading.record,
         contexts=contexts,
         progress=progress,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from masktron.addresses import AddressPath
 from masktron.errors import UsageError
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, suffixes_of, table_format
@@ -19,7 +20,12 @@ _FOREIGN = {
 
 
 def manifest_beside(out: Path) -> Path:
-    """Return where the manifest of a file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.csv``."""
+    """Return where the manifest of a file goes unless somebody says otherwise: ``x.manifest.json`` for ``x.csv``.
+
+    That of a table of a database goes to the folder in which masktron runs.
+    """
+    if isinstance(out, AddressPath):
+        return Path(f"{out.name}.manifest.json")
     return out.with_name(f"{stem_of(out)}.manifest.json")
 
 
@@ -59,13 +65,17 @@ def refuse_other_names(out: Path, read: str, data: Path) -> None:
             )
         return
     stands_for = f"format {found}" if found else _FOREIGN.get(out.suffix.lower(), "no format")
-    names = [suffixes_of(name)[0] for name in writes]
-    better = " or ".join(out.with_name(out.stem + suffix).name for suffix in names)
+    if isinstance(out, AddressPath):
+        better = f"name a file like {data.name}" if not isinstance(data, AddressPath) else "name a table like that"
+    else:
+        names = [suffix for name in writes for suffix in suffixes_of(name)[:1]]
+        named = " or ".join(out.with_name(out.stem + suffix).name for suffix in names)
+        better = f"name it {named}" if named else "name a table: postgresql://USER@HOST/DB?table=NAME"
     raise UsageError(
         f"masktron writes the format that it reads, here {' or '.join(writes)}; {out.suffix or out.name!r} stands "
         f"for {stands_for}",
         where=str(out),
-        hint=f"name it {better}, and use masktron convert afterwards for another format",
+        hint=f"{better}, and use masktron convert afterwards for another format",
     )
 
 

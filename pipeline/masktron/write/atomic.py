@@ -31,16 +31,21 @@ class Published:
 
     def __init__(self) -> None:
         self._found: list[_Publication] = []
+        self._tables: list[str] = []
 
     def expect(self, target: str, final: Path, temporary: Path) -> None:
         """Take note of an output that is about to get its name."""
         self._found.append(one := _Publication(target, final, temporary.stat()))
         tell_output(one.target, one.final, one.identity)
 
+    def add_table(self, target: str) -> None:
+        """Take note of a table that is in its database."""
+        self._tables.append(target)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Those that are in their place, as the user named them."""
-        return tuple(dict.fromkeys(one.target for one in self._found if _is_there(one)))
+        return tuple(dict.fromkeys((*(one.target for one in self._found if _is_there(one)), *self._tables)))
 
 
 def _is_there(one: _Publication) -> bool:
@@ -64,6 +69,12 @@ def publishing() -> Iterator[Published]:
         yield published
     finally:
         _PUBLISHED.reset(token)
+
+
+def table_published(target: str) -> None:
+    """Take note of a table that is in its database, where somebody wants to know."""
+    if (published := _PUBLISHED.get()) is not None:
+        published.add_table(target)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from masktron.addresses import is_address
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError
 from masktron.files import read_text
@@ -73,9 +74,10 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def described_output(path: Path) -> str | None:
-    """Return the file name of the output that a manifest describes; None where it is no manifest."""
+    """Return the output that a manifest describes, the name of a file or an address; None where it is no manifest."""
     try:
-        return Path(json.loads(read_text(path, "manifest"))["output"]["path"]).name
+        output = json.loads(read_text(path, "manifest"))["output"]["path"]
+        return str(output) if is_address(output) else Path(output).name
     except (UsageError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

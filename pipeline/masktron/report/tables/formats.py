@@ -21,7 +21,11 @@ def formats_tables(wanted: Sequence[Format], *, alone: bool) -> list[RenderableT
             table.add_column(head)
         for one in wanted:
             table.add_row(one.name, plain(one.what), " ".join(one.suffixes), plain(", ".join(_options(one))))
-        return [table, "masktron formats NAME explains the options of one"]
+        return [
+            table,
+            "masktron formats NAME explains the options of one",
+            "a table of a database has an address: postgresql://USER@HOST/DB?table=NAME, sqlite:FILE?table=NAME",
+        ]
     (one,) = wanted
     for head in ("option", "what it says"):
         table.add_column(head)

@@ -24,9 +24,9 @@ from masktron.sources.tables.arrow_lexemes import (
     lexemes_of,
     replaced,
     taken,
-    typed_of,
     value_type,
     values_of,
+    variable_of,
     without_categories,
 )
 from masktron.sources.tables.arrow_objects import object_columns
@@ -204,7 +204,7 @@ class ParquetFormat(_ArrowTyped):
         del options
         try:
             self._require_kind(path)
-            return parquet_stream(path)
+            return parquet_stream(path, tuple(_metadata_notes(pq.read_schema(path))))
         except (OSError, pa.ArrowException):
             return None  # reading it says what is wrong
 
@@ -331,12 +331,13 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
     cells, variables, coded = {}, [], []
     for name, label, column in zip(names, values.column_names, values.columns, strict=True):
         cells[name] = lexemes_of(column, label, where)
-        kind, order = _kind_of(column)
-        variables.append(
-            Variable(name, label, kind=kind, order=order, typed=typed_of(column.type), stored=column.type)
-        )
+        variable = variable_of(name, label, column.type)
         if pa.types.is_dictionary(column.type):
+            order = categories_of(column) if column.type.ordered else ()
+            kind = Kind.ORDINAL if column.type.ordered else Kind.NOMINAL
+            variable = replace(variable, kind=kind, order=order)
             coded.append(label)
+        variables.append(variable)
     return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(category_notes(coded)))
 
 
@@ -347,14 +348,6 @@ def category_notes(columns: list[str]) -> Iterator[str]:
             f"categories are part of the type of {', '.join(columns)}: the file keeps those that no record "
             "of the original has"
         )
-
-
-def _kind_of(column: pa.ChunkedArray) -> tuple[Kind | None, tuple[str, ...]]:
-    if pa.types.is_dictionary(column.type):
-        if not column.type.ordered:
-            return Kind.NOMINAL, ()
-        return Kind.ORDINAL, categories_of(column)
-    return (Kind.NOMINAL if pa.types.is_boolean(column.type) else None), ()
 
 
 def _tells_kind(variable: Variable) -> bool:

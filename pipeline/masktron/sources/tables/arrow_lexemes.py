@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Typed
+from masktron.sources.variables import Variable
 
 _PLAIN_DIGITS = 40
 """Numbers that need more characters than this without an exponent are written with one, if that is shorter."""
@@ -85,6 +87,12 @@ def lexemes_of(column: pa.ChunkedArray, name: str, where: str, before: int = 0) 
             raise DocumentError(f"a category of column {name!r} is {problem}", where=where) from None
         before += len(chunk)
     return pa.chunked_array(chunks, type=pa.string())
+
+
+def variable_of(name: str, label: str, kind: pa.DataType) -> Variable:
+    """Return what a type without categories says of a variable."""
+    level = Kind.NOMINAL if pa.types.is_boolean(kind) else None
+    return Variable(name, label, kind=level, typed=typed_of(kind), stored=kind)
 
 
 def typed_of(kind: pa.DataType) -> Typed:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
-from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, value_type
+from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_stream import TableStream, places_of_values
@@ -28,8 +28,10 @@ _NUMBER = 8
 
 
 class _ParquetStream(TableStream):
-    def __init__(self, path: Path, names: tuple[str, ...], stamp: Stamp) -> None:
-        self.path, self.names, self._stamp = path, names, stamp
+    def __init__(self, path: Path, schema: pa.Schema, notes: tuple[str, ...], stamp: Stamp) -> None:
+        self.path, self.names, self._stamp = path, xml_names(schema.names, str(path)), stamp
+        names = self.names
+        self.variables, self.notes = tuple(map(variable_of, names, schema.names, schema.types)), notes
         with _opened(path) as file:
             self.count = file.metadata.num_rows
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
@@ -92,7 +94,7 @@ class _ParquetStream(TableStream):
             raise DocumentError(f"cannot read this as parquet: {reason}", where=str(self.path)) from error
 
 
-def parquet_stream(path: Path) -> TableStream | None:
+def parquet_stream(path: Path, notes: tuple[str, ...]) -> TableStream | None:
     """Open a file; None where it has no columns, or one of categories or of what has no text form.
 
     Raises
@@ -106,7 +108,7 @@ def parquet_stream(path: Path) -> TableStream | None:
     schema = pq.read_schema(path)
     if not schema.names or any(pa.types.is_dictionary(kind) or not has_text(kind) for kind in schema.types):
         return None
-    return _ParquetStream(path, xml_names(schema.names, str(path)), stamp)
+    return _ParquetStream(path, schema, notes, stamp)
 
 
 def _opened(path: Path) -> pq.ParquetFile:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import weakref
@@ -18,11 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
+from masktron.files import file_hash
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
+from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
@@ -47,8 +52,8 @@ from masktron.sources.xml.plain import compile_first
 from masktron.sources.xml.wellformed import SMALLEST
 from masktron.sources.xml.xml_source import XmlSource
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NO_CODES: frozenset[str] = frozenset()
+_ROWS = 1 << 14
 
 
 class TableSource(Source):
@@ -81,6 +86,7 @@ class TableSource(Source):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(path)
+        self._file = _opened(path)
         self.format, self._options, self._record = format, options, record
         self._written: TableFormat | None = None
         self._contexts, self._progress = contexts, progress
@@ -90,23 +96,33 @@ class TableSource(Source):
     @cached_property
     def table(self) -> Table:
         """The records, and what the file says of them."""
-        _require_file(self.path)
-        return self.format.read(self.path, self._options)
+        _require_file(self._file)
+        return self.format.read(self._file, self._options)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; of its twin, for a table of a server."""
+        return (self.document_path if isinstance(self._file, AddressPath) else self._file).stat().st_size
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file; for a table that was named by its address, of its records: see `record_digest`."""
+        return record_digest(self.table) if isinstance(self.path, AddressPath) else file_hash(self.path)
 
     @property
     def own_variables(self) -> tuple[Variable, ...]:
         """What the file says of its columns."""
-        return self.table.variables
+        return self.table.variables if self._stream is None else self._stream.variables
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know of how the file reads and what of it is not written again."""
-        return self.table.notes
+        return self.table.notes if self._stream is None else self._stream.notes
 
     @cached_property
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
-        found = self.format.stream(self.path, self._options)
+        found = self.format.stream(self._file, self._options)
         if found is None or self._size_of_twin(found) < SMALLEST:
             return None
         # where a name stands twice, the survey of the twin has to say what that means
@@ -129,7 +145,7 @@ class TableSource(Source):
     def _document(self) -> Path:
         """Where the twin is, written from a second reading that agrees with the first one."""
         table, path, where = self.table, self._twin_path, str(self.path)
-        reading = self.format.read_again(self.path, table)
+        reading = self.format.read_again(self._file, table)
         path.unlink(missing_ok=True)  # of an attempt that was refused
         os.close(create_private(path))
         compared = Compared(table.cells, reading.columns, where)
@@ -287,10 +303,10 @@ class TableSource(Source):
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
         release = TableRelease(self.table, pa.table(cells), rows, frozenset(replacements))
         if self._written is None:
-            self.format.write(target, release)
+            self.format.write(_opened(target), release)
         else:
             whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
-            self._written.create(target, whole, {})
+            self._written.create(_opened(target), whole, {})
         told(size, size)
         return len(rows)
 
@@ -321,8 +337,8 @@ class TableSource(Source):
 
 
 def _require_file(path: Path) -> None:
-    """Refuse a name of nothing, or of a folder, in one way for all formats; an address is none of a file."""
-    if _ADDRESS.match(str(path)) or path.is_file():
+    """Refuse a name of nothing, or of a folder, in one way for all formats; addresses and frames name no file."""
+    if isinstance(path, AddressPath | FramePath) or path.is_file():
         return
     if path.is_dir():
         raise DocumentError("this is a directory, not a file", where=str(path), hint="name the file")
@@ -385,3 +401,32 @@ class _StreamedRecords(FlatRecords):
 def _first_value(column: pa.ChunkedArray) -> int:
     """Return the first record that has a value; -1 where none has."""
     return int(pc.index(pc.is_valid(column), True).as_py())
+
+
+def _opened(path: Path) -> Path:
+    return path.opened if isinstance(path, AddressPath) else path
+
+
+def record_digest(table: Table) -> str:
+    """Return the SHA-256 of the records of a table, which says what its file or its server is no part of.
+
+    It is that of UTF-8 text: the names of the columns, and then the lexemes of each record in the order of the table,
+    each on a line as a JSON array without blanks, in ASCII, with ``null`` for what is missing; every line ends with a
+    line feed.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+    """
+    found = hashlib.sha256()
+    write = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+    found.update(f"{write([variable.column for variable in table.variables])}\n".encode())
+    for batch in table.cells.to_batches(_ROWS):
+        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        found.update("".join(f"{write(row)}\n" for row in rows).encode())
+    return found.hexdigest()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.tables.string_cells import require_xml
 from masktron.sources.tables.two_readings import disagreement, first_unlike, unlike_counts
+from masktron.sources.variables import Variable
 
 
 class TableStream(ABC):
@@ -28,6 +29,9 @@ class TableStream(ABC):
         The first record, from 0, in which each column has a value; -1 where none has.
     text : int
         Bytes of all values, roughly.
+    variables : tuple of Variable
+    notes : tuple of str
+        As those of a `Table`; what only values tell is told of the first block.
     """
 
     path: Path
@@ -35,6 +39,8 @@ class TableStream(ABC):
     count: int
     first: tuple[int, ...]
     text: int
+    variables: tuple[Variable, ...]
+    notes: tuple[str, ...] = ()
 
     @abstractmethod
     def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:

@@ -81,7 +81,7 @@ class CsvFormat(TableFormat):
             raise DocumentError("two readers count different numbers of records", where=where)
         refuse_a_record(table, outline, where)
         refuse_decimal_comma(table, outline, where, said="decimal" in options)
-        notes = tuple(notes_of(table, outline))
+        notes = tuple(notes_of(table, outline.columns, dialect))
         groups: frozenset[str] = frozenset()
         if dialect.own_numbers:
             refuse_ambiguous(table, outline, where)

@@ -117,12 +117,11 @@ def undeclared_comma(column: str, where: str) -> DocumentError:
     )
 
 
-def notes_of(table: pa.Table, outline: CsvOutline) -> Iterator[str]:
+def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> Iterator[str]:
     """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
-    dialect = outline.dialect
     tokens = pa.array([token for token in _TOKENS if token not in dialect.null], type=pa.string())
     commas = dialect.decimal == "." and not dialect.grouping
-    for name, column in zip(table.column_names, outline.columns, strict=True):
+    for name, column in zip(table.column_names, columns, strict=True):
         there = pc.is_in(table[name], value_set=tokens)
         if pc.any(there).as_py() and _any(table[name].slice(0, _LOOKED_AT), _NUMBER):
             found = pc.unique(table[name].filter(there)).to_pylist()

@@ -30,6 +30,7 @@ from masktron.sources.tables.separated.csv_dialect import (
 from masktron.sources.tables.separated.csv_notes import (
     all_decimal_comma,
     has_decimal_comma,
+    notes_of,
     only_numbers,
     seems_a_record,
     undeclared_comma,
@@ -39,6 +40,7 @@ from masktron.sources.tables.string_cells import octets_of, placed_cells
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_stream import TableStream, places_of_values
 from masktron.sources.tables.two_readings import disagreement, unlike_counts
+from masktron.sources.variables import Variable
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 _BLOCK = 1 << 22
@@ -80,6 +82,10 @@ class _CsvStream(TableStream):
         self.text = sum(segment.size for segment in found.segments)
         self._lines = np.concatenate([*self._found_lines(), _NONE]) if self._breaks else None
         self.first = places_of_values(self._read(), len(columns))
+        self.variables = tuple(map(Variable, self.names, columns))
+        with closing(self._read()) as blocks:
+            some = pa.table(next(blocks, [pa.nulls(0, pa.string())] * len(columns)), names=self.names)
+        self.notes = tuple(notes_of(some, columns, self._dialect))
 
     def readings(self) -> Generator[tuple[Sequence[pa.Array], None]]:
         """Yield what pyarrow reads, after a kernel of our own has cut the same bytes into the same cells."""

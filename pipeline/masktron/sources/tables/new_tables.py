@@ -1,0 +1,316 @@
+"""New tables in databases: judged where nobody sees them, and there at once or not at all.
+
+A server has the new table in a transaction, where it is read back and judged. SQLite and DuckDB have it in a file of
+its own first, since no second reader sees what their transactions have not ended: when that is judged, it is copied
+to its database in one transaction, and compared there before that ends.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, ClassVar
+
+from masktron.addresses import Address, AddressPath
+from masktron.errors import DocumentError, UsageError
+from masktron.files import refuse_special, same_file
+from masktron.scratch import private_folder
+from masktron.sources.tables.arrow_files import table_of
+from masktron.sources.tables.database_files import quoted
+from masktron.sources.tables.postgresql import postgres_writing, taken
+from masktron.sources.tables.table_format import library
+
+_STAGED = "masktron_staged"
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes to the same database."""
+
+
+class FileWriting(ABC):
+    """A table of a database that is a file.
+
+    Parameters
+    ----------
+    address : Address
+    staged : Path
+        The database of its own, in which it is judged.
+    replaces : bool
+        A table of this name is dropped in the same transaction.
+    """
+
+    beside: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, address: Address, staged: Path, *, replaces: bool) -> None:
+        self.staged, self.address, self.replaces = staged, address, replaces
+        self.path = Path(address.connection)
+        self._new = not self.path.exists()
+        self._connection: Any = None
+
+    def require_free(self) -> None:
+        """Refuse a name that is taken, and what is no database.
+
+        Raises
+        ------
+        DocumentError, UsageError
+        """
+        refuse_special(self.path, DocumentError)
+        if not self.path.parent.is_dir():
+            raise UsageError(
+                "the folder of the database does not exist", where=self.address.shown, hint="create it first"
+            )
+        if not self._new:
+            with self._errors(), closing(self._connect()) as connection:
+                self._require_free(connection)
+
+    def is_view(self) -> bool:
+        """Whether the table of the address is what a query shows of others."""
+        if self._new:
+            return False
+        with self._errors(), closing(self._connect()) as connection:
+            return connection.execute(self._view, [self.address.table]).fetchone() is not None
+
+    def ready(self) -> None:
+        """Copy the table in a transaction, and compare it with the one that was judged.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The name is taken by now, the database cannot be written to, or has something else than was written.
+        """
+        with self._errors():
+            self._new = not self.path.exists()  # by now
+            self._connection = connection = self._connect()
+            connection.execute(f"ATTACH '{str(self.staged).replace("'", "''")}' AS {_STAGED}")
+            connection.execute(self._begin)
+            if self.replaces:
+                connection.execute(f"DROP TABLE IF EXISTS {quoted(self.address.table)}")
+            self._require_free(connection)
+            if not self._copied(connection):
+                raise DocumentError("what was written is not what is read", where=self.address.shown)
+
+    def commit(self) -> None:
+        """End the transaction: from here on the table is there."""
+        with self._errors():
+            self._connection.execute("COMMIT")
+        self._new = False
+
+    def close(self) -> None:
+        """Leave the database; a transaction that has not ended is rolled back, and a file made for it removed."""
+        if self._connection is None:
+            return
+        self._connection.close()
+        if self._new:
+            for end in ("", *self.beside):
+                self.path.with_name(f"{self.path.name}{end}").unlink(missing_ok=True)
+
+    def _require_free(self, connection: Any) -> None:
+        if self._exists(connection) and (self._connection is not None or not self.replaces):
+            raise taken(self.address)
+
+    _begin: ClassVar[str] = "BEGIN"
+    _view: ClassVar[str]
+    """Finds a view by its name."""
+
+    @abstractmethod
+    def _connect(self) -> Any: ...
+
+    @abstractmethod
+    def _errors(self) -> Any: ...
+
+    @abstractmethod
+    def _exists(self, connection: Any) -> bool: ...
+
+    @abstractmethod
+    def _copied(self, connection: Any) -> bool:
+        """Copy the table, and return whether it reads as the one that was judged."""
+
+
+class _SqliteWriting(FileWriting):
+    beside = ("-journal", "-wal", "-shm")
+    _begin = "BEGIN IMMEDIATE"
+    _view = "SELECT 1 FROM main.sqlite_schema WHERE type = 'view' AND lower(name) = lower(?)"
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise DocumentError(f"SQLite: {error}", where=self.address.shown, hint="nothing was written") from error
+
+    def _exists(self, connection: Any) -> bool:
+        question = "SELECT 1 FROM main.sqlite_schema WHERE lower(name) = lower(?)"
+        return connection.execute(question, (self.address.table,)).fetchone() is not None
+
+    def _copied(self, connection: Any) -> bool:
+        ((name,),) = connection.execute(f"SELECT name FROM {_STAGED}.sqlite_schema WHERE type = 'table'")  # noqa: S608
+        declared = connection.execute(f"PRAGMA {_STAGED}.table_info({quoted(name)})").fetchall()
+        listed = ", ".join(f"{quoted(column)} {kind}".strip() for _, column, kind, *_ in declared)
+        here, there = f"main.{quoted(self.address.table)}", f"{_STAGED}.{quoted(name)}"
+        connection.execute(f"CREATE TABLE {here} ({listed})")
+        connection.execute(f"INSERT INTO {here} SELECT * FROM {there} ORDER BY rowid")  # noqa: S608 -- quoted
+        cells = ", ".join(f"typeof({column}), {column}" for column in (quoted(one[1]) for one in declared))
+        rows = (
+            connection.execute(f"SELECT {cells} FROM {table} ORDER BY rowid")  # noqa: S608 -- quoted
+            for table in (here, there)
+        )
+        return all(own == other for own, other in zip_longest(*rows))
+
+
+class _DuckdbWriting(FileWriting):
+    beside = (".wal",)
+    _view = "SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower(?)"
+
+    def _connect(self) -> Any:
+        duckdb = library("duckdb", "sql", "a DuckDB database")
+        closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        return duckdb.connect(str(self.path), config=closed)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        duckdb = library("duckdb", "sql", "a DuckDB database")
+        try:
+            yield
+        except (duckdb.DataError, duckdb.IntegrityError) as error:  # their texts may quote a value
+            what = f"DuckDB refuses a value ({type(error).__name__})"
+            raise DocumentError(what, where=self.address.shown, hint="nothing was written") from None
+        except duckdb.Error as error:
+            reason = str(error).partition("\n")[0]
+            raise DocumentError(f"DuckDB: {reason}", where=self.address.shown, hint="nothing was written") from error
+
+    def _exists(self, connection: Any) -> bool:
+        question = (
+            "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() "
+            "AND table_schema = 'main' AND lower(table_name) = lower(?)"
+        )
+        return connection.execute(question, [self.address.table]).fetchone() is not None
+
+    def _copied(self, connection: Any) -> bool:
+        question = "SELECT table_name FROM information_schema.tables WHERE table_catalog = ?"
+        ((name,),) = connection.execute(question, [_STAGED]).fetchall()
+        here, there = quoted(self.address.table), f"{_STAGED}.main.{quoted(name)}"
+        connection.execute(f"CREATE TABLE {here} AS SELECT * FROM {there}")  # noqa: S608 -- quoted
+        own, other = (
+            connection.sql(f"SELECT * FROM {table}").to_arrow_table()  # noqa: S608 -- quoted
+            for table in (here, there)
+        )
+        shown = self.address.shown
+        return bool(
+            own.schema.equals(other.schema) and table_of(own, shown).cells.equals(table_of(other, shown).cells)
+        )
+
+
+_IN_FILES: dict[str, type[FileWriting]] = {"sqlite": _SqliteWriting, "duckdb": _DuckdbWriting}
+
+
+@contextmanager
+def new_table(out: AddressPath, *, replaces: bool) -> Iterator[AddressPath]:
+    """Give an address to write a table to, which is there when the context ends, and nowhere if it ends by an error.
+
+    Parameters
+    ----------
+    out : AddressPath
+    replaces : bool
+        A table of this name makes room for it in the same transaction; it is refused otherwise.
+
+    Raises
+    ------
+    DocumentError, UsageError
+        The database cannot be reached or written to, or has a table of this name.
+    """
+    address = out.address
+    if address.query:
+        raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
+    if not address.is_file:
+        with postgres_writing(address, replaces=replaces) as session:
+            yield from _written(AddressPath(address, session))
+        return
+    with private_folder() as folder:
+        writing = _IN_FILES[address.scheme](address, folder / f"staged.{address.scheme}", replaces=replaces)
+        try:
+            writing.require_free()
+            yield from _written(AddressPath(address, writing))
+        finally:
+            writing.close()
+
+
+def _written(target: AddressPath) -> Iterator[AddressPath]:
+    yield target
+    make_ready(target)
+    target.writing.commit()
+
+
+def make_ready(target: AddressPath) -> None:
+    """Do all that may fail in the writing of a table but the end of its transaction; once.
+
+    Raises
+    ------
+    DocumentError, UsageError
+    """
+    if not target.ready:
+        target.writing.ready()
+        target.ready = True
+
+
+def require_new_table(out: AddressPath, inputs: Collection[Path], *, replaces: bool) -> None:
+    """Refuse, before anything is computed, a table that cannot be written or would take the place of the data.
+
+    Parameters
+    ----------
+    out : AddressPath
+    inputs : collection of Path
+        What is read.
+    replaces : bool
+
+    Raises
+    ------
+    DocumentError, UsageError
+    """
+    address = out.address
+    own = Path(address.connection) if address.is_file else None
+    for path in inputs:
+        same = _same_table(out, path) if isinstance(path, AddressPath) else own is not None and same_file(own, path)
+        if same and isinstance(path, AddressPath):
+            raise UsageError("the output would overwrite the data", where=address.shown, hint="name another table")
+        if same:
+            raise UsageError(
+                "the new table would change the file that is read, of which the manifest has the digest",
+                where=address.shown,
+                hint=f"name the data by their address, too: {address.scheme}:{path}?table=NAME",
+            )
+        if replaces and isinstance(path, AddressPath) and _may_read(path, out):
+            raise UsageError(
+                "a query or a view may read the table that is to be replaced",
+                where=address.shown,
+                hint="name another",
+            )
+    if address.query:
+        raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
+    if address.is_file:
+        _IN_FILES[address.scheme](address, Path(), replaces=replaces).require_free()
+    else:
+        with postgres_writing(address, replaces=replaces):
+            pass
+
+
+def _may_read(data: AddressPath, out: AddressPath) -> bool:
+    """Whether a query or a view may read another table of its database; a server keeps what its views read."""
+    if data.address.scheme != out.address.scheme:
+        return False
+    if not data.address.is_file:
+        return bool(data.address.query)
+    if not same_file(Path(data.address.connection), Path(out.address.connection)):
+        return False
+    return bool(data.address.query) or _IN_FILES[data.address.scheme](data.address, Path(), replaces=False).is_view()
+
+
+def _same_table(one: AddressPath, other: AddressPath) -> bool:
+    if one.address.is_file and other.address.is_file:
+        files = (Path(path.address.connection) for path in (one, other))
+        return same_file(*files) and one.address.table.lower() == other.address.table.lower()
+    return one == other
