@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import masktron
-from masktron.config import Config, load_config
+from masktron.config import Config, Role, load_config
 from masktron.errors import UsageError
 from masktron.results import MaskResult
 from masktron.sources.opening import open_source
@@ -97,8 +97,9 @@ def _survey(name: str, size: int | None, folder: Path) -> Survey:
         source = open_source(SAMPLES / f"{name}.xml")
         records = source.records()
         kept = np.arange(len(records)) < (size or len(records))
-        source.write(xml, {name: _shortest(column) for name, column in records.columns.items()}, keep=kept)
         rules, config = RULES / f"{name}.sch", load_config(SAMPLES / f"{name}.toml")
+        amounts = [field for field, role in config.roles.items() if role is Role.CONFIDENTIAL]
+        source.write(xml, {field: _shortest(records.columns[field]) for field in amounts}, keep=kept)
         config = config.updated(documents={f"{name}.xml": xml})
     config = config.updated(key=bytes(range(32)), order="keep", max_observed_share=100.0)
     result = masktron.mask(xml, rules, out, config=config)
