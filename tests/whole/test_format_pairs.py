@@ -153,4 +153,8 @@ def test_whole_surveys_are_masked_in_every_format_as_in_xml(name: str, tmp_path:
     survey = _survey(name, None, tmp_path)
     for kind in FORMATS[1:]:
         (tmp_path / kind).mkdir()
+        if name == "business" and kind in ("sav", "dta", "xpt"):  # has a column @id
+            with pytest.raises(UsageError, match="@id"):
+                masktron.convert(survey.xml, tmp_path / kind / f"data.{kind}")
+            continue
         _require_same(survey, kind, tmp_path / kind)
