@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.sources.frame_path import FramePath
 from masktron.sources.opening import open_source
 from masktron.sources.tables.frames import ArrowFrameFormat, standing_for
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.table_model import Table, TableRelease
 
 ROLES = {"day": "untouched", "kind": "untouched", "annual_x0020_income": "confidential", "name": "identifier"}
 
@@ -234,3 +235,17 @@ def test_frames_stand_for_themselves_alone(tmp_path: Path) -> None:
     one, same, other = (standing_for(frame) for frame in (records, records.slice(0), records.slice(1)))
     assert (one.samefile(same), one.samefile(other), one.samefile(tmp_path)) == (True, False, False)
     assert not (one.exists() or one.is_file() or isinstance(one.with_name("x"), FramePath))
+
+
+def test_a_file_that_holds_something_else_than_the_frame_does_not_appear(
+    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def another(table: Table) -> Table:
+        cells = table.cells.set_column(3, "kind", pa.array(["y"] * len(table)))
+        return replace(table, cells=cells)
+
+    monkeypatch.setattr("masktron.sources.tables.frame_source.with_types", another)
+    frame = pd.DataFrame(numbers()).assign(kind=["x", "y"] * 20)
+    with pytest.raises(ViolationError, match="the file does not hold column 'kind' as the data frame does"):
+        masktron.mask(frame, rules, tmp_path / "m.csv", k=4, roles={"kind": "untouched"})
+    assert [path.name for path in tmp_path.iterdir()] == ["rules.sch"]
