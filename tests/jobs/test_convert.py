@@ -149,6 +149,14 @@ def test_amounts_are_numbers_where_that_is_exact_and_else_it_is_said(
     assert held["code"] == ["007", "010", "011"]
 
 
+def test_codes_with_a_point_stay_texts_and_that_is_said(tmp_path: Path) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("nace,price\n10.10,9.50\n47.20,10.50\n")
+    done = run_convert(data, tmp_path / "o.parquet")
+    assert lexemes(tmp_path / "o.parquet") == {"nace": ["10.10", "47.20"], "price": ["9.5", "10.5"]}
+    assert any("that nace hold numbers: they are stored as texts" in loss for loss in done.losses)
+
+
 def test_amounts_have_the_type_and_the_format_of_amounts(tmp_path: Path) -> None:
     data = tmp_path / "d.csv"
     data.write_text(AMOUNTS)

@@ -143,9 +143,15 @@ def test_an_output_that_names_another_format_is_refused(name: str, says: str, tm
     assert "masktron writes the format that it reads, here xml" in outcome.err
     assert says in outcome.err
     assert f"name it {Path(name).with_suffix('.xml').name}" in outcome.err
-    with pytest.raises(UsageError, match="the format that it reads"):
-        masktron.mask(pd.DataFrame(numbers(12)), rules, tmp_path / name)
     assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["m.xml.gz", "m.json"])
+def test_a_data_frame_is_written_in_formats_that_masktron_writes(name: str, tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    with pytest.raises(UsageError, match="does not say a format that masktron writes"):
+        masktron.mask(pd.DataFrame(numbers(12)), rules, tmp_path / name)
+    assert list(tmp_path.iterdir()) == [rules]
 
 
 # the converter

@@ -94,7 +94,7 @@ def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) 
     with pytest.raises(DocumentError, match="'A' is no field") as caught:
         masktron.validate(data, rules)
     assert caught.value.where == f"{data}:2"
-    with pytest.raises(DocumentError, match="cannot read the file"):
+    with pytest.raises(DocumentError, match="the file does not exist"):
         masktron.validate(tmp_path / "none.blocks", rules)
 
 

@@ -119,7 +119,8 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
     """Return a table in which amounts are decimals, and what that loses: ``1.50`` is read back as ``1.5``.
 
     Amounts are numbers without leading zeros or exponents that all have as many fraction digits, and do not all come
-    back from a double as they are written.
+    back from a double as they are written. Where all of them are as long as each other they may be codes, such as
+    ``10.10`` for a kind of business, which rules compare as texts: they stay texts.
 
     Parameters
     ----------
@@ -154,6 +155,9 @@ def _scaled(column: pa.ChunkedArray, digits: int) -> pa.DataType | None:
     precision = pc.max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^-?0?|\.", ""))).as_py()
     scale, precision = places["max"], max(precision, places["max"])
     if places["min"] != scale or precision > digits or _holds(distinct, pa.float64()):
+        return None
+    lengths = pc.min_max(pc.utf8_length(distinct)).as_py()
+    if lengths["min"] == lengths["max"]:
         return None
     # room for what a masked value may be
     return pa.decimal128(_ROOMY if precision <= _ROOMY else 38, scale)
