@@ -18,6 +18,7 @@ from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Typed
+from masktron.sources.tables.string_cells import octets_of
 from masktron.sources.variables import Variable
 
 _PLAIN_DIGITS = 40
@@ -316,6 +317,8 @@ def _written(chunk: pa.Array) -> pa.Array:
     if not (pa.types.is_float32(kind) or pa.types.is_float64(kind)):
         return _each_once(chunk)
     texts = chunk.cast(pa.string())
+    if not len(texts) or octets_of(texts).max(initial=0) <= ord("9"):
+        return texts
     # exponents, infinite numbers, NaN
     odd = pc.fill_null(pc.match_substring_regex(texts, "[ein]"), False)
     if not pc.any(odd).as_py():

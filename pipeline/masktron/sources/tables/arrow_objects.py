@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.sources.tables.arrow_scalars import positions, text_scalar, truths_of
+
 _LONGEST = 40
 _SURE = 15
 """Digits of a decimal that a double surely keeps."""
@@ -37,16 +39,26 @@ def _strings(column: pa.Array) -> pa.Array:
     if pa.types.is_string(kind):
         return column
     if pa.types.is_integer(kind) and len(column):
-        return _integers(column)
+        return _integers(*_values(column))
     if pa.types.is_float64(kind) and len(column):
         return _doubles(column)
     return pa.array(column_texts(column), type=pa.string())
 
 
-def _integers(column: pa.Array) -> pa.Array:
+def _values(column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the numbers of a column, 0 where there is none; and where there is one, unless that is everywhere."""
+    kind = column.type
+    letter = "f" if pa.types.is_floating(kind) else "i" if pa.types.is_signed_integer(kind) else "u"
+    own = np.frombuffer(column.buffers()[1], dtype=f"{letter}{kind.bit_width // 8}")
+    values = own[column.offset : column.offset + len(column)]
+    if not column.null_count:
+        return values, None
+    there = truths_of(column.is_valid())
+    return np.where(there, values, values.dtype.type(0)), there
+
+
+def _integers(values: NDArray[Any], there: NDArray[np.bool_] | None = None) -> pa.Array:
     """Write integers, four digits at a time."""
-    there = column.is_valid()
-    values = column.fill_null(0).to_numpy()
     negative = values < 0
     amount = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64).view(np.uint64)
     amount = np.where(negative, ~amount + np.uint64(1), amount)
@@ -69,12 +81,12 @@ def _integers(column: pa.Array) -> pa.Array:
     signed = np.flatnonzero(negative)
     begin[signed] -= 1
     octets[signed, begin[signed]] = ord("-")
-    if column.null_count:
-        begin[~there.to_numpy(zero_copy_only=False)] = 4 + width
+    if there is not None:
+        begin[~there] = 4 + width
     ends = np.zeros(len(values) + 1, dtype=np.int32)
     np.cumsum(4 + width - begin, out=ends[1:])
     data = octets[np.arange(4 + width, dtype=np.int32) >= begin[:, None]]
-    return _strings_at(data, ends, column)
+    return _strings_at(data, ends, there)
 
 
 def _doubles(column: pa.Array) -> pa.Array:
@@ -85,7 +97,7 @@ def _doubles(column: pa.Array) -> pa.Array:
     quotient is the double nearest to the decimal. No other decimal of at most 15 digits has that double (Matula
     1968), so that a shorter one would be the same number, with a zero less at its end, and s would not be the least.
     """
-    values = column.fill_null(0.0).to_numpy()
+    values, there = _values(column)
     left = np.flatnonzero((np.abs(values) < 10.0**_SURE) & ~((values == 0) & np.signbit(values)))
     rows, parts = [], []
     for scale in range(_SURE + 1):
@@ -102,27 +114,30 @@ def _doubles(column: pa.Array) -> pa.Array:
     for some in rows:
         done[some] = True
     alone = np.flatnonzero(~done)
-    parts.append(pa.array(list(map(double_text, values[alone].tolist())), type=pa.string()))
-    order = np.argsort(np.concatenate([*rows, alone]))
-    texts = pa.concat_arrays(parts).take(pa.array(order))
-    return pc.if_else(column.is_valid(), texts, None) if column.null_count else texts
+    if len(alone):
+        rows.append(alone)
+        parts.append(pa.array(list(map(double_text, values[alone].tolist())), type=pa.string()))
+    texts = pa.concat_arrays(parts).take(positions(np.argsort(np.concatenate(rows))))
+    return texts if there is None else pc.if_else(column.is_valid(), texts, None)
 
 
 def _scaled(whole: NDArray[np.int64], scale: int) -> pa.Array:
     """Write whole numbers divided by a power of ten, of which the last digit is not 0."""
     if scale == 0:
-        return _integers(pa.array(whole))
+        return _integers(whole)
     amount, unit = np.abs(whole), 10**scale
     before = amount // unit
-    tail = pc.utf8_slice_codeunits(_integers(pa.array(amount - before * unit + unit)), 1)
-    sign = pc.if_else(pa.array(whole < 0), "-", "")
-    return pc.binary_join_element_wise(sign, _integers(pa.array(before)), ".", tail, "")
+    tail = pc.utf8_slice_codeunits(_integers(amount - before * unit + unit), 1)
+    texts = pc.binary_join_element_wise(_integers(before), tail, text_scalar(".").cast(pa.string()))
+    if not (whole < 0).any():
+        return texts
+    return pc.binary_join_element_wise(pc.if_else(pa.array(whole < 0), "-", ""), texts, "")
 
 
-def _strings_at(data: NDArray[np.uint8], ends: NDArray[np.int32], like: pa.Array) -> pa.Array:
-    """Return the texts between some places; null where another array is."""
-    bits = like.is_valid().buffers()[1] if like.null_count else None
-    return pa.Array.from_buffers(pa.string(), len(like), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
+def _strings_at(data: NDArray[np.uint8], ends: NDArray[np.int32], there: NDArray[np.bool_] | None) -> pa.Array:
+    """Return the texts between some places; null where there is none."""
+    bits = None if there is None else pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(pa.string(), len(ends) - 1, [bits, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def column_texts(column: pa.Array) -> list[str | None]:

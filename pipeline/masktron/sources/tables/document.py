@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from masktron.errors import UsageError
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.records import Field, Layout
+from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.string_cells import octets_of, require_xml
 from masktron.sources.tables.table_format import SecondReading
@@ -230,12 +231,8 @@ def record_lines(name: str, tags: Sequence[str], columns: Sequence[pa.Array]) ->
             text = _escaped(column, _element, always=False)
             before, after = f"<{tag}>", f"</{tag}>"
             pieces += [_joined(before, text, after)] if column.null_count else [before, text, after]
-    lines = pc.binary_join_element_wise(*_scalars([*pieces, f"</{name}>\n"]), _text(""), null_handling="skip")
+    lines = pc.binary_join_element_wise(*_scalars([*pieces, f"</{name}>\n"]), text_scalar(""), null_handling="skip")
     return octets_of(lines).tobytes()
-
-
-def _text(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
 
 
 def _scalars(pieces: Sequence[pa.Array | str]) -> Iterator[pa.Array | pa.Scalar]:
@@ -246,14 +243,16 @@ def _scalars(pieces: Sequence[pa.Array | str]) -> Iterator[pa.Array | pa.Scalar]
             together += piece
             continue
         if together:
-            yield _text(together)
+            yield text_scalar(together)
         together = ""
         yield piece.cast(pa.large_string())
-    yield _text(together)
+    yield text_scalar(together)
 
 
 def _joined(before: str, column: pa.Array, after: str) -> pa.Array:
-    return pc.binary_join_element_wise(_text(before), column.cast(pa.large_string()), _text(after), _text(""))
+    return pc.binary_join_element_wise(
+        text_scalar(before), column.cast(pa.large_string()), text_scalar(after), text_scalar("")
+    )
 
 
 def _escaped(column: pa.Array, write: Callable[[str], str], *, always: bool) -> pa.Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.sources.lexical import NOT_IN_XML
+from masktron.sources.tables.arrow_scalars import truths_of
 
 _SPACE = ord(" ")
 _BEYOND = 0xEF
@@ -98,7 +99,7 @@ def placed_cells(
         starts[at] += shift
         stops[at] += shift
         if column.null_count:
-            there[at] = column.is_valid().to_numpy(zero_copy_only=False)
+            there[at] = truths_of(column.is_valid())
             stops[at] = np.where(there[at], stops[at], starts[at])
         base += len(octets)
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8), starts, stops, there

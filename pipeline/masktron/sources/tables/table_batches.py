@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.records import Layout
+from masktron.sources.tables.arrow_scalars import positions
 from masktron.sources.tables.document import record_lines
 from masktron.sources.tables.string_cells import placed_cells
 
@@ -91,7 +92,7 @@ class TableBatch(Batch):
         """Write some records."""
         if len(rows) == len(self):
             return self._written(self._columns)
-        wanted = pa.array(rows)
+        wanted = positions(rows)
         return self._written([column.take(wanted) for column in self._columns])
 
     def _written(self, columns: Sequence[pa.Array]) -> bytes:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.tables.string_cells import require_xml
 from masktron.sources.tables.two_readings import disagreement, first_unlike, unlike_counts
 from masktron.sources.variables import Variable
@@ -96,7 +97,7 @@ def places_of_values(blocks: Generator[Sequence[pa.Array]], columns: int) -> tup
     for block in blocks:
         for at in [at for at in range(columns) if first[at] < 0]:
             if block[at].null_count < len(block[at]):
-                first[at] = done + int(block[at].is_valid().index(True).as_py())
+                first[at] = done + int(truths_of(block[at].is_valid()).argmax())
         if min(first) >= 0:
             break
         done += len(block[0])

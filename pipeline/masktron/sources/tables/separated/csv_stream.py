@@ -17,6 +17,7 @@ from masktron.kernels import separated as kernel
 from masktron.kernels.separated import Places, survey, unlike_cell
 from masktron.sources.lexical import parse_number
 from masktron.sources.other_formats import magic_of
+from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated.cell_texts import cells_of
 from masktron.sources.tables.separated.content import compression_of, encoding_of
@@ -185,7 +186,7 @@ class _Doubts:
         asked = dialect.header is None and len(names) > 1 and stream.count > 0
         self._asked = asked
         # a name that is no number, and no value of its column
-        self._unseen = {at: name for at, name in names.items() if asked and np.isnan(parse_number(name))}
+        self._unseen = {at: text_scalar(name) for at, name in names.items() if asked and np.isnan(parse_number(name))}
         commas = not (stream._comma_is_plain or dialect.delimiter == "," or dialect.grouping)
         self._numeric = set(names) if commas else set()
         self._commas: set[int] = set()
