@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import Runner, write_rules
+from examples import parts
 from masktron.sources.known_formats import format_names, suffixes_of
 from paths import ROOT
 
@@ -27,7 +28,10 @@ def test_a_file_that_is_not_there_is_called_so_in_every_format(
         assert str(file) in done.err
 
 
-@pytest.mark.parametrize("arguments", [["methods"], ["explain", "rules/household.sch"], ["methods", "--json", "-"]])
+ENDED = [["methods"], ["explain", "rules/household.sch"], ["methods", "--json", "-"]]
+
+
+@pytest.mark.parametrize("arguments", parts(ENDED, 1))
 def test_a_reader_that_ends_ends_the_command_without_a_word(arguments: list[str]) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "masktron", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT

@@ -147,7 +147,7 @@ def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest
 HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
 
 
-@pytest.mark.parametrize("name", HEAD)
+@pytest.mark.parametrize("name", parts(HEAD, 1))
 def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) -> None:
     """Also where they are behind what is read to find the first record, and other slices are as they should be."""
     text = "<Data>\n" + "\n".join(record(at) for at in range(4000)) + "\n</Data>\n"
@@ -353,6 +353,7 @@ def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
     assert ends(process)
 
 
+@pytest.mark.full
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
     """And a module beside it that is named like one of Python's does not get in the way."""
     path, _ = written(tmp_path)

@@ -44,6 +44,7 @@ def test_there_and_back_every_value_is_the_same(suffix: str, tmp_path: Path) -> 
     assert lexemes(back) == lexemes(table) == lexemes(data)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sample", parts(["household", "business"], 1))
 def test_a_sample_obeys_its_rules_in_another_format(
     sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

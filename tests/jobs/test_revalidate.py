@@ -454,6 +454,7 @@ def test_another_question_than_was_put_is_put_anew(
     assert [question.engines for question in put] == [("unaided", "saxon"), ("saxon",)]
 
 
+@pytest.mark.full
 def test_what_stops_the_reader_stops_the_engines(
     tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_what_is_compiled_ahead_has_the_types_of_what_is_called(tmp_path: Path) 
     assert run(code) == ["[]"]
 
 
+@pytest.mark.full
 def test_it_is_known_whether_a_kernel_has_to_be_compiled(tmp_path: Path) -> None:
     code = only_in(tmp_path) + (
         "import numpy as np; from masktron.kernels.compiling import is_compiled; "
@@ -113,6 +114,7 @@ def test_it_is_known_whether_a_kernel_has_to_be_compiled(tmp_path: Path) -> None
         assert run(code) == expected
 
 
+@pytest.mark.full
 def test_no_kernel_insists_on_a_cache() -> None:
     """A container without a home has no folder that numba could write to."""
     code = (

@@ -128,6 +128,7 @@ def test_records_are_of_one_kind_where_unmasked_fields_say_the_same(tmp_path: Pa
             assert (kinds[one] == kinds[two]).all() == (said[one] == said[two])
 
 
+@pytest.mark.full
 def test_records_on_their_own_leave_by_projections_and_not_by_hunts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def test_scale_and_constant_columns_do_not_matter() -> None:
     assert crest(scaled, 4, classes).tolist() == labels.tolist()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("file", ["pima", "medicare_ofp"])
 def test_classes_in_the_tree_mix_them_better(shared_data: Path, file: str) -> None:
     table = pd.read_csv(shared_data / f"{file}.csv")

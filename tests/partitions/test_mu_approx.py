@@ -24,6 +24,7 @@ def check_sizes(seeds: range) -> None:
         assert len(labels) == n
 
 
+@pytest.mark.full
 def test_groups_hold_k_to_2k_minus_1_records() -> None:
     check_sizes(range(600))
 

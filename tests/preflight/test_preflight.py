@@ -313,6 +313,7 @@ def test_rules_without_common_fields_are_taken_apart(ask: Callable[..., Prefligh
     assert [each.rule for each in found.redundant] == ["R4"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sample", ["household", "business"])
 def test_the_samples_contradict_nothing_and_waste_nothing(sample: str) -> None:
     found = preflight(classify(read_rules(resource(f"rules/{sample}.sch"))))

@@ -65,6 +65,7 @@ def test_the_mdav_table(shared_data: Path) -> None:
     all_reached(marks)
 
 
+@pytest.mark.full
 def test_data_that_are_not_masked_have_a_score_of_50(curves: tuple[Curve, Curve]) -> None:
     for curve in curves:
         one = curve.at(1)
@@ -72,6 +73,7 @@ def test_data_that_are_not_masked_have_a_score_of_50(curves: tuple[Curve, Curve]
         assert [WHOLE.score(one), DOCUMENTED.score(one)] == pytest.approx([50, 50], abs=1e-9)
 
 
+@pytest.mark.full
 def test_the_greater_the_loss_the_less_the_risk(curves: tuple[Curve, Curve]) -> None:
     for curve in curves:
         assert np.diff([one.pil for one in curve.figures]).min() > 0
@@ -160,6 +162,7 @@ def test_what_mask_releases_scores_like_the_scenario(shared_data: Path, curves: 
     assert DOCUMENTED.score(one.figures) == pytest.approx(DOCUMENTED.score(curves[0].at(10)), abs=0.3)
 
 
+@pytest.mark.full
 def test_the_page_in_the_docs_has_these_figures(curves: tuple[Curve, Curve], shared_data: Path) -> None:
     written = PAGE.read_text(encoding="utf-8")
     for mark in printed_marks(curves):

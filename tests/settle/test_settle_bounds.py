@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import masktron
@@ -48,6 +48,7 @@ def admitted(grid: Grid, value: Fraction) -> bool:
     return grid.low <= value <= grid.high and places is not None and places <= max(grid.most, 0)
 
 
+@example(grid=Grid(decimals=0, low=Fraction(-90), high=Fraction(90), most=-1), value=95.0, offsets=[0])
 @given(grids(), st.floats(-1e6, 1e6), st.lists(st.integers(-40, 40), min_size=1, max_size=9))
 def test_no_point_of_a_grid_is_beyond_its_column(grid: Grid, value: float, offsets: list[int]) -> None:
     walk, steps = grid.walk(value), np.array(offsets, dtype=np.int64)

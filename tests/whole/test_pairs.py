@@ -40,7 +40,7 @@ MOST_UNEXPLAINED = 0.002
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    return [generate(seed) for seed in range(300 if FULL else 100)]
+    return [generate(seed) for seed in range(300 if FULL else 12)]
 
 
 # the generator
@@ -97,6 +97,7 @@ def frequent(pairs: list[Pair]) -> None:
     assert max(pair.k / pair.n for pair in pairs) >= 0.95
 
 
+@pytest.mark.full
 def test_rules_of_all_classes_share_masked_fields(pairs: list[Pair]) -> None:
     shared: Counter[frozenset[str]] = Counter()
     for pair in pairs:
@@ -113,6 +114,7 @@ def test_rules_of_all_classes_share_masked_fields(pairs: list[Pair]) -> None:
     assert not seldom, shared
 
 
+@pytest.mark.full
 def test_every_kind_of_rule_and_of_value_occurs(pairs: list[Pair]) -> None:
     labels = Counter(edit.label for pair in pairs for edit in pair.edits)
     expected = {"total", "balance", "inequality", "product", "ratio", "ratio bound", "range", "set", "integrality"}

@@ -76,6 +76,7 @@ def test_any_seed_obeys_the_rules(tmp_path: Path, seed: str) -> None:
         assert evaluate(RULES / f"{name}.sch", tmp_path / f"{name}.xml", engine=engine).broken == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "engine"), SOME_ENGINES)
 def test_the_valid_sample_breaks_no_rule_and_every_rule_fires(name: str, engine: Engine) -> None:
     outcome = outcome_of(name, name, None, engine)
@@ -232,7 +233,11 @@ PUBLIC: tuple[tuple[str, str, Engine, dict[str, int]], ...] = (
 )
 
 
-@pytest.mark.parametrize("case", PUBLIC, ids=lambda case: f"{case[0]}-{case[2]}")
+@pytest.mark.parametrize(
+    "case",
+    [*PUBLIC[:3], *(pytest.param(case, marks=pytest.mark.full) for case in PUBLIC[3:])],
+    ids=lambda case: f"{case[0]}-{case[2]}",
+)
 def test_public_data_break_the_rules_as_often_as_known(
     shared_data: Path, tmp_path: Path, case: tuple[str, str, Engine, dict[str, int]]
 ) -> None:

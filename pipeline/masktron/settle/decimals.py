@@ -251,11 +251,13 @@ def _limits(bound: Fraction, sign: int) -> NDArray[np.int64]:
 
 
 def _clamped(mantissa: NDArray[np.int64], places: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
-    """Move mantissas to the nearest that the column of a grid can hold, where their places are no less than 0."""
+    """Move mantissas to the nearest that the column of a grid can hold."""
     for bound, sign in ((grid.low, -1), (grid.high, 1)):
         if bound is not None and abs(bound) < LARGEST:
             limits = _limits(bound, sign)[np.clip(places, 0, MOST_PLACES)]
-            mantissa = np.where(places >= 0, sign * np.minimum(sign * mantissa, limits), mantissa)
+            # steps of tens, hundreds and so on
+            limits //= _POWERS[np.clip(-places, 0, len(_POWERS) - 1)]
+            mantissa = sign * np.minimum(sign * mantissa, limits)
     return mantissa
 
 

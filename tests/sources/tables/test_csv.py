@@ -567,6 +567,7 @@ def values(path: Path) -> list[dict[str, str]]:
         return [{name: text for name, text in row.items() if text} for row in csv.DictReader(stream, delimiter=";")]
 
 
+@pytest.mark.full
 def test_the_sample_says_in_csv_what_it_says_in_xml(tmp_path: Path) -> None:
     rules, original = RULES / "household.sch", tmp_path / "household.xml"
     whole = (SAMPLES / "household.xml").read_text(encoding="utf-8").split("</Household>\n")
