@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import masktron
-from cli_runner import Runner, write_data, write_rules
+from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.addresses import AddressPath, address_in, hidden, is_address, parse_address, path_of
 from masktron.cli.options import place, without_passwords
 from masktron.errors import UsageError
@@ -52,9 +53,53 @@ def test_addresses_are_shown_without_passwords(text: str, shown: str) -> None:
     assert "cret" not in repr(path)
 
 
+@pytest.mark.parametrize("scheme", ["postgresql+psycopg", "mysql", "https"])
+def test_an_address_of_another_kind_shows_no_password(scheme: str, run: Runner, tmp_path: Path) -> None:
+    text = f"{scheme}://ann:S3cret@127.0.0.1/db?table=t"
+    with pytest.raises(UsageError, match="reads nothing at addresses that begin") as caught:
+        path_of(text)
+    assert "S3cret" not in str(caught.value)
+    with pytest.raises(UsageError, match="reads nothing at addresses that begin"):
+        masktron.validate(text, tmp_path / "r.sch")
+    done = run("validate", text, "--rules", tmp_path / "r.sch")
+    assert done.code == 2
+    assert "S3cret" not in done.err
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_frame_becomes_a_table_and_leaves_no_file_of_another_name(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    frame = pd.DataFrame(numbers(12))
+    out = f"{scheme}:o.{scheme}?table=t"
+    result = masktron.mask(frame, rules, out, k=3)
+    assert masktron.validate(out, rules).valid
+    found = {path.name for path in tmp_path.iterdir()}
+    assert found == {"r.sch", f"o.{scheme}", Path(result.manifest).name}
+    with pytest.raises(UsageError, match="there is a table of this name"):
+        masktron.mask(frame, rules, out, k=3)
+    assert masktron.mask(frame, rules, out, k=3, replace=True).valid
+    masktron.convert(frame, f"{scheme}:o.{scheme}?table=u", rename={"A": "amount"})
+    assert masktron.validate(f"{scheme}:o.{scheme}?table=u", write_rules(tmp_path / "u.sch", "amount + B = T")).valid
+
+
+def test_a_column_that_is_called_as_the_place_of_a_row_orders_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("rowid,A\n5,1\n3,2\n9,3\n1,4\n")
+    masktron.convert(data, f"sqlite:{tmp_path}/o.sqlite?table=t")
+    masktron.convert(f"sqlite:{tmp_path}/o.sqlite?table=t", tmp_path / "back.csv")
+    assert (tmp_path / "back.csv").read_text() == data.read_text()
+    data.write_text("rowid,oid,_ROWID_\n5,1,1\n3,2,2\n")
+    with pytest.raises(UsageError, match="all names that SQLite has for the place of a row"):
+        masktron.convert(data, f"sqlite:{tmp_path}/o.sqlite?table=u")
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "postgresql://ann:S3cret@Pw@127.0.0.1/db?table=t",
         "sqlite:a.sqlite",
         "sqlite:a.sqlite?table=",
         "sqlite:a?table=t&query=x",

@@ -256,3 +256,14 @@ def test_validate_of_a_large_file_loads_no_science(tmp_path: Path) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 True []"
     assert "masktron's columns" in done.stdout
+
+
+def test_files_alone_tells_whether_two_names_are_of_one_file() -> None:
+    """A data frame and the address of a table stand where paths do: the disk knows neither."""
+    asking = {
+        str(path.relative_to(PACKAGE))
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute) and node.attr == "samefile"
+    }
+    assert asking == {"files.py"}

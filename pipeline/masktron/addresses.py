@@ -18,6 +18,8 @@ SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
 HIDDEN = "***"
 """Stands for a password."""
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):", re.IGNORECASE)
+_ACCOUNT = re.compile(r"([a-z][a-z0-9+.-]*:)//[^/]*@", re.IGNORECASE)
+"""An address of another kind, which may hold a password."""
 _OF_SERVER = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _ARGUMENTS = 45
 """Where ``/proc/self/stat`` says, behind the name of the program, at which address its arguments begin."""
@@ -133,7 +135,15 @@ def path_of(text: str) -> Path:
     UsageError
         It begins as an address does, and is none.
     """
-    return AddressPath(parse_address(text)) if is_address(text) else Path(text)
+    if is_address(text):
+        return AddressPath(parse_address(text))
+    if found := _ACCOUNT.match(text):
+        raise UsageError(
+            f"masktron reads nothing at addresses that begin with {found[1]!r}",
+            where=f"{found[1]}...",
+            hint=f"a table is named by one that begins with {', '.join(f'{scheme}:' for scheme in SCHEMES)}",
+        )
+    return Path(text)
 
 
 def address_in(argument: str) -> str:
@@ -244,7 +254,12 @@ def _server(scheme: str, place: str, others: list[tuple[str, str]]) -> tuple[str
     authority, slash, database = place.removeprefix("//").partition("/")
     account, at, hosts = authority.rpartition("@")
     user, _, password = account.partition(":")
-    if not place.startswith("//") or "@" in database or not all(map(_PORT.fullmatch, hosts.split(","))):
+    if (
+        not place.startswith("//")
+        or "@" in account
+        or "@" in database
+        or not all(map(_PORT.fullmatch, hosts.split(",")))
+    ):
         raise UsageError(
             "this is no address of a table: postgresql://USER@HOST/DB?table=SCHEMA.NAME is one",
             where=f"{scheme}:...",

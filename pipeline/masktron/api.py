@@ -243,7 +243,14 @@ def mask(
     if _is_frame(data):
         _no_format(settled.format, data)
         with rules_within(settled.rule_timeout):
-            return _mask_frame(standing_for(data), _path(rules, "rules"), out, settled, manifest)
+            return _mask_frame(
+                standing_for(data),
+                _path(rules, "rules"),
+                out,
+                settled,
+                manifest,
+                replaces=_switch(replace, "replace"),
+            )
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
     with rules_within(settled.rule_timeout):
@@ -263,6 +270,8 @@ def _mask_frame(
     out: str | PathLike[str] | None,
     config: Config,
     manifest: str | PathLike[str] | None,
+    *,
+    replaces: bool,
 ) -> MaskResult:
     """Mask a data frame; without a name for a file, nothing is kept on disk."""
     of_pandas = isinstance(frame.frame, pd.DataFrame)
@@ -276,6 +285,7 @@ def _mask_frame(
             FramePath(folder / "masked") if out is None else _place(out, "out"),
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
+            replaces=replaces,
         )
     return replace(
         result,
@@ -462,6 +472,9 @@ def convert(
     format_options: Mapping[str, str] | None = None,
     to: str | None = None,
     to_options: Mapping[str, str] | None = None,
+    metadata: str | PathLike[str] | None = None,
+    rename: Mapping[str, str] | None = None,
+    replace: bool = False,
 ) -> ConvertResult:
     """Write the records of a file or a data frame in another format, read them back, and compare every value.
 
@@ -469,7 +482,7 @@ def convert(
     ----------
     data : path or data frame
     out : path
-        The file to write; its name says the format.
+        The file to write, whose name says the format; or, as a text, the address of a table.
     record : str, optional
         Name of the record element, in XML.
     format : str, optional
@@ -480,6 +493,12 @@ def convert(
         Name of the format of `out`, where its name does not say it.
     to_options : mapping of str to str, optional
         What that format is told.
+    metadata : path, optional
+        A description of the variables of `data`: DDI-Codebook or Table Schema.
+    rename : mapping of str to str, optional
+        New names of columns, by the names that they have.
+    replace : bool
+        Let `out` take the place of a table of its name in a database; a file is always replaced.
 
     Returns
     -------
@@ -494,9 +513,17 @@ def convert(
     """
     _texts(record=record, to=to)
     _no_format(format, data)
-    reading = Config(record=record, format=format, format_options=format_options or {}).reading
+    described = None if metadata is None else _path(metadata, "metadata")
+    reading = Config(record=record, format=format, format_options=format_options or {}, metadata=described).reading
     writing = Config(record=record, format=to, format_options=to_options or {}).reading
-    return run_convert(_source(data, "data"), _path(out, "out"), reading=reading, writing=writing)
+    return run_convert(
+        _source(data, "data"),
+        _place(out, "out"),
+        reading=reading,
+        writing=writing,
+        rename=rename or {},
+        replaces=_switch(replace, "replace"),
+    )
 
 
 def combine(
@@ -569,12 +596,12 @@ def _place(given: object, what: str) -> Path:
     """Return the path of microdata, which may be the address of a table in a database."""
     if isinstance(given, AddressPath):
         return given
+    if isinstance(given, str):
+        return path_of(given)
     path = _path(given, what)
-    if not is_address(str(path)):
-        return path
-    if not isinstance(given, str):
+    if is_address(str(path)):
         raise UsageError(f"{what} is an address, and no path", hint="give it as a text: a path has no double slashes")
-    return path_of(given)
+    return path
 
 
 def _rules(ids: Sequence[str]) -> tuple[str, ...]:

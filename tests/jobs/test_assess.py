@@ -726,3 +726,17 @@ def test_the_sense_of_a_limit() -> None:
     assert list(over_limits([Measured(figure_of("linkage"), 5.0000001)], {"linkage": 5.0})) == [
         "linkage is 5.0000001, the limit 5.0"
     ]
+
+
+def test_the_original_is_read_as_the_manifest_says(tmp_path: Path) -> None:
+    """What stands for no value is no number, in neither file."""
+    data, rules = tmp_path / "d.csv", write_rules(tmp_path / "r.sch", "A >= 0")
+    rows = [f"{100 + 7 * at % 50},{-999999 if at % 9 == 0 else 10 + at}" for at in range(40)]
+    data.write_text("\n".join(["A,B", *rows]))
+    result = masktron.mask(
+        data, rules, tmp_path / "o.csv", k=3, format_options={"null": "-999999"}, invalid="exclude"
+    )
+    said = {"manifest": result.manifest, "measures": ["total_change", "information_loss"]}
+    alone = masktron.assess(tmp_path / "o.csv", data, **said)
+    told = masktron.assess(tmp_path / "o.csv", data, format_options={"null": "-999999"}, **said)
+    assert alone.as_dict()["figures"] == told.as_dict()["figures"]

@@ -31,6 +31,7 @@ from masktron.evaluation.runner import Runner, described, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
+from masktron.files import same_file
 from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
@@ -154,7 +155,7 @@ def evaluate_columns(
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
     across, other = _planned(request, frame, tiers, engines, beside)
     # a table has been read by then
-    known = original is None or other is not None or original.samefile(request.path)
+    known = original is None or other is not None or same_file(original, request.path)
     documents = request.documents(known=known)
     passes = None
     if across is not None:
@@ -221,7 +222,7 @@ def _planned(
     """Plan what can be evaluated across records, if anything can; with the original, where it is another file."""
     rulebook, original, own = request.rulebook, request.original, (request.layout, frame.outside)
     across, _ = plan_passes(rulebook, *own, tiers, engines, own)
-    if across is None or not across.reads_original or original is None or original.samefile(request.path):
+    if across is None or not across.reads_original or original is None or same_file(original, request.path):
         return across, None
     other = None if beside is None else beside()
     seen = None if other is None else (other.layout, other.frame.outside)

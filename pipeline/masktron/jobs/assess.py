@@ -64,9 +64,7 @@ def run_assess(
     if described is not None:
         require_described(released, open_source(original, reading=reading), described)
     progress(f"surveying {masked.name}", 0)
-    beside = open_source(
-        original, reading=replace(config.reading, record=released.layout.record_tag), progress=progress
-    )
+    beside = open_source(original, reading=replace(reading, record=released.layout.record_tag), progress=progress)
     files, notes = compare(
         released,
         beside,

@@ -9,13 +9,15 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli_runner import Runner, write_rules
+import masktron
+from cli_runner import Runner, numbers, write_rules
 from masktron.errors import DocumentError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
@@ -332,3 +334,33 @@ def test_nothing_of_the_blocks_is_kept(rows: int, blocks: int) -> None:
         path.write_text("A,B\n" + f"{'x' * 20},1\n" * rows * blocks)
         stream = streamed(CsvFormat(), path)
         assert max(len(block[0]) for block in stream.blocks()) <= 3
+
+
+def test_frames_and_addresses_are_masked_over_their_own_columns(tmp_path: Path) -> None:
+    """The large ones: neither is on a disk as a file, where the original is asked for."""
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "A = document('original')//Record[1]/A or A > 0")
+    frame = pd.DataFrame(numbers(40))
+    assert masktron.validate(frame, rules, original=frame).valid
+    assert masktron.mask(frame, write_rules(tmp_path / "s.sch", "A + B = T"), k=3).valid
+    named = [f"sqlite:{tmp_path}/{name}.sqlite?table=t" for name in ("d", "o")]
+    masktron.convert(frame, named[0])
+    result = masktron.mask(named[0], tmp_path / "s.sch", named[1], k=3)
+    assert masktron.check(named[1], tmp_path / "s.sch", original=named[0], manifest=result.manifest).complies
+
+
+@pytest.mark.parametrize("text", ["\ufeffA,B\n1,2\n", "A,B\n1,2\n\ufeff3,4\n\ufeff5,6\n"])
+def test_a_byte_order_mark_among_the_cells_is_a_character(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    table = CsvFormat().read(path, {})
+    require_same(CsvFormat(), path)
+    assert text[0] != "\ufeff" or table.variables[0].column == "\ufeffA"
+
+
+@pytest.mark.parametrize(
+    "suffix", ["csv", "parquet", "arrow", "sav", "dta", "xpt", "xlsx", "ods", "sqlite", "duckdb"]
+)
+def test_a_pipe_is_refused_before_anybody_waits_for_it(suffix: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"p.{suffix}")
+    with pytest.raises(DocumentError, match="this is a pipe or a device"):
+        masktron.validate(tmp_path / f"p.{suffix}", write_rules(tmp_path / "r.sch", "A = B"))

@@ -20,6 +20,7 @@ from masktron.evaluation.recount.sample import Kin, Tried, proved
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.stylesheet import CheckSelection, EngineName
 from masktron.evaluation.worker_pool import RefusedError
+from masktron.files import same_file
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey_plain
@@ -65,7 +66,7 @@ def asked_of(request: EvaluationRequest, checks: Collection[int]) -> Asked | str
             return "the file cannot be cut into slices of records"
         files["file"] = own
         if rulebook.reads_original and original is not None:
-            other = own if original.samefile(path) else _original(original, layout)
+            other = own if same_file(original, path) else _original(original, layout)
             if other is None:
                 return "the original is no flat file that can be cut into slices of records"
             files["original"] = other

@@ -23,7 +23,7 @@ from masktron.sources.records import Coded, Records
 from masktron.sources.tables.conversion import with_types
 from masktron.sources.tables.frames import categories_kept, frame_format
 from masktron.sources.tables.table_format import described_by
-from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.table_source import TableSource, opened_place
 from masktron.sources.xml.xml_source import XmlSource
 
 
@@ -105,7 +105,7 @@ class FrameSource(TableSource):
                 "empty texts",
                 hint="make them missing, or name a file that ends with .parquet, .arrow or .xml",
             )
-        made.create(target, with_types(table), {})
+        made.create(opened_place(target), with_types(table), {})
         self._lost[:] = made.losses(table)
 
     def alike(self, path: Path) -> Any:

@@ -102,9 +102,14 @@ class FileWriting(ABC):
         if self._connection is None:
             return
         self._connection.close()
-        if self._new:
+        if self._new and self._is_empty():
             for end in ("", *self.beside):
                 self.path.with_name(f"{self.path.name}{end}").unlink(missing_ok=True)
+
+    def _is_empty(self) -> bool:
+        """Whether the database that was made for the table has none: another process may have written one by now."""
+        with self._errors(), closing(self._connect()) as connection:
+            return connection.execute(self._any_table).fetchone() is None
 
     def _require_free(self, connection: Any) -> None:
         if self._exists(connection) and (self._connection is not None or not self.replaces):
@@ -113,6 +118,8 @@ class FileWriting(ABC):
     _begin: ClassVar[str] = "BEGIN"
     _view: ClassVar[str]
     """Finds a view by its name."""
+    _any_table: ClassVar[str]
+    """Finds a table or a view."""
 
     @abstractmethod
     def _connect(self) -> Any: ...
@@ -132,6 +139,7 @@ class _SqliteWriting(FileWriting):
     beside = ("-journal", "-wal", "-shm")
     _begin = "BEGIN IMMEDIATE"
     _view = "SELECT 1 FROM main.sqlite_schema WHERE type = 'view' AND lower(name) = lower(?)"
+    _any_table = "SELECT 1 FROM main.sqlite_schema"
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
@@ -152,19 +160,31 @@ class _SqliteWriting(FileWriting):
         declared = connection.execute(f"PRAGMA {_STAGED}.table_info({quoted(name)})").fetchall()
         listed = ", ".join(f"{quoted(column)} {kind}".strip() for _, column, kind, *_ in declared)
         here, there = f"main.{quoted(self.address.table)}", f"{_STAGED}.{quoted(name)}"
+        place = self._row_number({column.lower() for _, column, *_ in declared})
         connection.execute(f"CREATE TABLE {here} ({listed})")
-        connection.execute(f"INSERT INTO {here} SELECT * FROM {there} ORDER BY rowid")  # noqa: S608 -- quoted
+        connection.execute(f"INSERT INTO {here} SELECT * FROM {there} ORDER BY {place}")  # noqa: S608 -- quoted
         cells = ", ".join(f"typeof({column}), {column}" for column in (quoted(one[1]) for one in declared))
         rows = (
-            connection.execute(f"SELECT {cells} FROM {table} ORDER BY rowid")  # noqa: S608 -- quoted
+            connection.execute(f"SELECT {cells} FROM {table} ORDER BY {place}")  # noqa: S608 -- quoted
             for table in (here, there)
         )
         return all(own == other for own, other in zip_longest(*rows))
+
+    def _row_number(self, columns: set[str]) -> str:
+        """Return a name of SQLite's for the place of a row that is not one of some columns."""
+        if free := [name for name in ("rowid", "_rowid_", "oid") if name not in columns]:
+            return free[0]
+        raise UsageError(
+            "columns have all names that SQLite has for the place of a row: rowid, _rowid_ and oid",
+            where=self.address.shown,
+            hint="name one of them otherwise",
+        )
 
 
 class _DuckdbWriting(FileWriting):
     beside = (".wal",)
     _view = "SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower(?)"
+    _any_table = "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database()"
 
     def _connect(self) -> Any:
         duckdb = library("duckdb", "sql", "a DuckDB database")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
-from masktron.files import file_hash
+from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
 from masktron.sources.columns import Batch
@@ -86,7 +86,7 @@ class TableSource(Source):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(path)
-        self._file = _opened(path)
+        self._file = opened_place(path)
         self.format, self._options, self._record = format, options, record
         self._written: TableFormat | None = None
         self._contexts, self._progress = contexts, progress
@@ -122,6 +122,7 @@ class TableSource(Source):
     @cached_property
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
+        _require_file(self._file)
         found = self.format.stream(self._file, self._options)
         if found is None or self._size_of_twin(found) < SMALLEST:
             return None
@@ -303,10 +304,10 @@ class TableSource(Source):
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
         release = TableRelease(self.table, pa.table(cells), rows, frozenset(replacements))
         if self._written is None:
-            self.format.write(_opened(target), release)
+            self.format.write(opened_place(target), release)
         else:
             whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
-            self._written.create(_opened(target), whole, {})
+            self._written.create(opened_place(target), whole, {})
         told(size, size)
         return len(rows)
 
@@ -338,8 +339,9 @@ class TableSource(Source):
 
 def _require_file(path: Path) -> None:
     """Refuse a name of nothing, or of a folder, in one way for all formats; addresses and frames name no file."""
-    if isinstance(path, AddressPath | FramePath) or path.is_file():
+    if isinstance(path, AddressPath | FramePath):
         return
+    refuse_special(path, DocumentError)
     if path.is_dir():
         raise DocumentError("this is a directory, not a file", where=str(path), hint="name the file")
     if not path.exists():
@@ -403,7 +405,8 @@ def _first_value(column: pa.ChunkedArray) -> int:
     return int(pc.index(pc.is_valid(column), True).as_py())
 
 
-def _opened(path: Path) -> Path:
+def opened_place(path: Path) -> Path:
+    """Return what a format opens: the file of a database where an address names a table of it; else the path."""
     return path.opened if isinstance(path, AddressPath) else path
 
 

@@ -33,7 +33,7 @@ class Compared:
         self._cells, self._where, self._done = cells, where, 0
         self._names = [xml_name(column) for column in columns]
         if sorted(self._names) != sorted(cells.column_names):
-            raise DocumentError("two readers do not name the same columns", where=where, hint=_AMBIGUOUS)
+            raise unlike_names(where)
 
     def take(self, block: Sequence[pa.Array]) -> None:
         """Compare the next records.
@@ -82,6 +82,11 @@ def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Ar
 def unlike_counts(where: str) -> DocumentError:
     """Return the error of a file of which one reader finds more records than another."""
     return DocumentError("two readers count different numbers of records", where=where)
+
+
+def unlike_names(where: str) -> DocumentError:
+    """Return the error of a file whose columns have other names for another reader."""
+    return DocumentError("two readers do not name the same columns", where=where, hint=_AMBIGUOUS)
 
 
 def disagreement(name: str, record: int, where: str) -> DocumentError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+
 import pyarrow as pa
 import pyarrow.csv
 
@@ -45,6 +47,9 @@ def cells_of(
     names = [str(at) for at in range(count)]
     if not len(data):
         return pa.table({name: pa.chunked_array([], type=pa.string()) for name in names})
+    if bytes(data[: len(BOM_UTF8)]) == BOM_UTF8:
+        # pyarrow takes it for a mark, and drops it
+        data = BOM_UTF8 + bytes(data)
     if data[-1] not in b"\n\r":
         # pyarrow does not read a first line that does not end
         data = bytes(data) + dialect.ending.encode()

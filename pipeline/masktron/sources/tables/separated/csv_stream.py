@@ -19,6 +19,7 @@ from masktron.sources.lexical import parse_number
 from masktron.sources.other_formats import magic_of
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.cell_texts import cells_of
 from masktron.sources.tables.separated.content import compression_of, encoding_of
 from masktron.sources.tables.separated.csv_dialect import (
@@ -40,7 +41,7 @@ from masktron.sources.tables.separated.csv_outline import names_of_columns, numb
 from masktron.sources.tables.string_cells import octets_of, placed_cells
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_stream import TableStream, places_of_values
-from masktron.sources.tables.two_readings import disagreement, unlike_counts
+from masktron.sources.tables.two_readings import disagreement, unlike_counts, unlike_names
 from masktron.sources.variables import Variable
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
@@ -296,6 +297,8 @@ def _header(path: Path, found: _Surveyed) -> tuple[tuple[str, ...], tuple[_Segme
         stream.seek(first.begin)
         head = stream.read(body)
     names = names_of_columns(head, found.dialect, count, str(path))
+    if second_reading(path, found.dialect, body).columns != names:
+        raise unlike_names(str(path))
     facts, starts, lines = np.zeros(kernel.FACTS, dtype=np.int64), np.zeros(1, dtype=np.int64), _NONE
     survey(np.frombuffer(head, dtype=np.uint8), *found.dialect.codes, facts, starts, lines, True)
     rest = _Segment(first.begin + body, first.size - body, first.records - 1, int(facts[kernel.LINE]))
