@@ -336,8 +336,11 @@ def test_nothing_of_the_blocks_is_kept(rows: int, blocks: int) -> None:
         assert max(len(block[0]) for block in stream.blocks()) <= 3
 
 
-def test_frames_and_addresses_are_masked_over_their_own_columns(tmp_path: Path) -> None:
+def test_frames_and_addresses_are_masked_over_their_own_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The large ones: neither is on a disk as a file, where the original is asked for."""
+    monkeypatch.chdir(tmp_path)
     rules = write_rules(tmp_path / "r.sch", "A + B = T", "A = document('original')//Record[1]/A or A > 0")
     frame = pd.DataFrame(numbers(40))
     assert masktron.validate(frame, rules, original=frame).valid

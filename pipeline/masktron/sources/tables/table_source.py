@@ -96,7 +96,7 @@ class TableSource(Source):
     @cached_property
     def table(self) -> Table:
         """The records, and what the file says of them."""
-        _require_file(self._file)
+        _require_file(self._file, str(self.path))
         return self.format.read(self._file, self._options)
 
     @property
@@ -122,7 +122,7 @@ class TableSource(Source):
     @cached_property
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
-        _require_file(self._file)
+        _require_file(self._file, str(self.path))
         found = self.format.stream(self._file, self._options)
         if found is None or self._size_of_twin(found) < SMALLEST:
             return None
@@ -337,15 +337,15 @@ class TableSource(Source):
         return self.shape.flat and fields.issuperset(self.layout.fields)
 
 
-def _require_file(path: Path) -> None:
+def _require_file(path: Path, where: str) -> None:
     """Refuse a name of nothing, or of a folder, in one way for all formats; addresses and frames name no file."""
     if isinstance(path, AddressPath | FramePath):
         return
     refuse_special(path, DocumentError)
     if path.is_dir():
-        raise DocumentError("this is a directory, not a file", where=str(path), hint="name the file")
+        raise DocumentError("this is a directory, not a file", where=where, hint="name the file")
     if not path.exists():
-        raise DocumentError("the file does not exist", where=str(path), hint="check the path")
+        raise DocumentError("the file does not exist", where=where, hint="check the path")
 
 
 class _TableRecords(FlatRecords):
