@@ -130,7 +130,7 @@ class Bench:
         """Compare whole processes of `mask`."""
         found = {}
         for name, path in self.files.items():
-            out = self.folder / f"masked.{name}"
+            out = self.folder / f"masked-{name}.{name}"  # so has its manifest
             arguments = [*MASKTRON, "mask", path, "--rules", MASKED_RULES, "-k", 5, "--out", out]
             found[name] = process(arguments, self.folder / "out.txt", repeats=1)
             out.unlink()
