@@ -16,9 +16,11 @@ import masktron
 from cli_runner import Runner
 from examples import parts
 from masktron.config import ReadOptions
-from masktron.errors import UsageError
+from masktron.errors import UsageError, ViolationError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
+from masktron.sources.tables.arrow_files import ParquetFormat
+from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from paths import ROOT
 
@@ -233,3 +235,95 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pyte
     done = Runner(capsys)("convert", data, tmp_path / "p.sav", "--metadata", bad)
     assert (done.code, (tmp_path / "p.sav").exists()) == (2, False)
     assert "describe none of the fields" in done.err
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt", ".parquet", ".xlsx"])
+def test_declared_codes_are_no_amounts(suffix: str, tmp_path: Path) -> None:
+    data, schema, out = tmp_path / "d.csv", tmp_path / "s.json", tmp_path / f"o{suffix}"
+    data.write_text("a,b,c\n1,-9,-9\n2,10.50,1.50\n3,100.25,2\n")
+    missing = {"type": "number", "missingValues": ["-9"]}
+    fields = [{"name": "a"}, {"name": "b", **missing}, {"name": "c", **missing}]
+    schema.write_text(json.dumps({"fields": fields}))
+    done = run_convert(data, out, reading=ReadOptions(metadata=schema))
+    texts = suffix == ".xlsx"
+    assert lexemes(out)["b"] == (["-9", "10.50", "100.25"] if texts else ["-9", "10.5", "100.25"])
+    assert lexemes(out)["c"] == ["-9", "1.50", "2"]
+    assert f"that {'b, c' if texts else 'c'} hold numbers: they are stored as texts" in " ".join(done.losses)
+
+
+def test_a_code_that_is_too_long_for_an_amount_leaves_texts(tmp_path: Path) -> None:
+    data, schema = tmp_path / "d.csv", tmp_path / "s.json"
+    data.write_text("b,a\n-9999999,1\n10.500000000,2\n100.250000000,3\n")
+    schema.write_text(json.dumps({"fields": [{"name": "b", "missingValues": ["-9999999"]}]}))
+    for name in ("o.parquet", "o.sav"):
+        run_convert(data, tmp_path / name, reading=ReadOptions(metadata=schema))
+    assert lexemes(tmp_path / "o.parquet")["b"] == ["-9999999", "10.5", "100.25"]
+    assert lexemes(tmp_path / "o.sav")["b"] == ["-9999999", "10.500000000", "100.250000000"]
+
+
+def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"Land": pd.Categorical(["x", "y"], ["x", "y", "z"]), "n": [1, 2]}, index=["p", "q"])
+    table = pa.Table.from_pandas(frame)
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"by": b"me"}), tmp_path / "d.parquet")
+    assert len(getattr(open_source(tmp_path / "d.parquet"), "notes")) == 3  # noqa: B009 -- of a TableSource
+    done = run_convert(tmp_path / "d.parquet", tmp_path / "o.csv")
+    assert done.notes == ()
+    assert done.losses[0] == "what the file says of itself under by"
+    (tmp_path / "d.csv").write_text("A,B\n1,NA\n2,7\n")
+    shown = Runner(capsys)("convert", tmp_path / "d.csv", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
+    assert "note: column 'B' has 'NA' beside numbers" in " ".join(shown.out.split())
+    assert "carried" not in shown.out
+    told = json.loads((tmp_path / "n.json").read_text())
+    assert (told["losses"], len(told["notes"])) == ([], 1)
+    done = run_convert(tmp_path / "d.xlsx", tmp_path / "e.csv")
+    assert done.losses == ("types of columns: A",)
+    assert any("are not written" in note for note in done.notes)
+    (tmp_path / "d.xml").write_text("<S by='me'><!-- c --><R><A>1</A></R><R><A>2</A></R></S>")
+    done = run_convert(tmp_path / "d.xml", tmp_path / "f.csv")
+    assert done.losses == ("the names of the elements around the fields: S/R", "attributes of the root: by")
+    assert done.notes == ("left out, since nobody knows what they tell: 1 comment",)
+
+
+def test_a_table_without_records_is_read_back_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("A,b c\n")
+    done = run_convert(data, tmp_path / "d.xml")
+    assert done.losses == ("columns without a value: A, b c",)
+    run = Runner(capsys)
+    shown = " ".join(run("convert", data, tmp_path / "d.parquet").out.split())
+    assert shown.endswith("; read back, the names of the variables the same")
+    assert "read back" not in run("convert", data, tmp_path / "e.xml").out
+
+    def other_names(self: ParquetFormat, target: Path, table: Table, options: object) -> None:
+        del self, table, options
+        pq.write_table(pa.table({"A": pa.array([], pa.string())}), target)
+
+    monkeypatch.setattr(ParquetFormat, "create", other_names)
+    with pytest.raises(ViolationError, match="the names of the columns do not read back"):
+        run_convert(data, tmp_path / "e.parquet")
+    assert not (tmp_path / "e.parquet").exists()
+
+
+@pytest.mark.parametrize("suffix", [".duckdb", ".sqlite"])
+def test_names_that_differ_in_case_alone_are_refused_where_they_are_one(suffix: str, tmp_path: Path) -> None:
+    data, out = tmp_path / "d.csv", tmp_path / f"o{suffix}"
+    data.write_text("A,a,\u00c4,\u00e4\n1,2,3,4\n")
+    with pytest.raises(UsageError, match=r"has one name for 'A'.* which differ in case alone") as caught:
+        run_convert(data, out)
+    assert "differ in more than case" in caught.value.hint
+    assert "--rename a=a_2" in caught.value.hint
+    assert not out.exists()
+    run_convert(data, out, rename={"a": "a_2"})
+    assert lexemes(out) == {"A": ["1"], "a_2": ["2"], "\u00c4": ["3"], "\u00e4": ["4"]}
+
+
+def test_one_value_is_one_value(tmp_path: Path) -> None:
+    source = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"A": ["1", ""], "B": ["x", "y"]}), source)
+    assert run_convert(source, tmp_path / "o.csv").losses == ("that 1 value of A is an empty text",)
+    pq.write_table(pa.table({"A": ["", ""], "B": ["x", "y"]}), source)
+    assert run_convert(source, tmp_path / "o.csv").losses == ("that 2 values of A are empty texts",)

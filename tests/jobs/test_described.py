@@ -85,7 +85,7 @@ def test_masked_values_and_the_manifest_are_as_if_a_user_had_said_it(
     assert own["plan"]["fields"] == other["plan"]["fields"]
     for name in ("missing", "roles", "nominal", "ordinal", "numeric"):
         assert own["config"][name] == other["config"][name], name
-    assert any("as the file says" in note and "weight: W" in note for note in result.notes)
+    assert any("as the file or its description says" in note and "weight: W" in note for note in result.notes)
     for given in ({"manifest": tmp_path / "out.manifest.json"}, {"same_order": True}):
         figures = masktron.assess(tmp_path / "out.sav", survey, **given).figures
         twins = dict(given) if "same_order" in given else {"manifest": tmp_path / "xml.json"}

@@ -55,8 +55,10 @@ def run_convert(
         differences,
         empty_among_numbers,
         form_of_source,
+        notes_of_source,
         numbers_as_texts,
         renamed_columns,
+        require_names,
         table_of_source,
         with_scales,
         with_types,
@@ -75,10 +77,11 @@ def run_convert(
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)
     table = table_of_source(source)
-    losses = [*table.notes, *form_of_source(source)]
+    losses, notes = [*form_of_source(source)], tuple(notes_of_source(source))
     if not table.variables:
         raise UsageError("the records have no fields", where=str(data), hint="there is nothing to convert")
     table = renamed_columns(table, rename, str(data))
+    require_names(table, target)
     progress(f"writing {out.name}", 0)
     with publication(out, replaces=replaces) as place:
         opened = place.opened if isinstance(place, AddressPath) else place
@@ -91,7 +94,10 @@ def run_convert(
                 made = table_format(target)
                 dropped = empty_among_numbers(table) if made.tells_empty else table.cells.column_names
                 table, empty = without_empty_texts(table, dropped)
-                losses += [f"that {count:,} values of {name} are empty texts" for name, count in empty.items()]
+                losses += [
+                    f"that {_values(count)} of {name} {'is an empty text' if count == 1 else 'are empty texts'}"
+                    for name, count in empty.items()
+                ]
                 table, told = with_scales(table, made.exact_digits)
                 losses += told
                 typed = with_types(table)
@@ -99,16 +105,19 @@ def run_convert(
                 losses += numbers_as_texts(typed, made.exact_digits)
                 made.create(opened, typed, writing.options)
         progress("comparing both files", 0)
-        if len(table):
+        if len(table) or target != XML:  # without records, a document has no fields
             named = None if isinstance(place, AddressPath) else target
             how = ReadOptions(writing.record, named, writing.options)
             again = table_of_source(open_source(place, reading=how, progress=progress))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
+            names = [[one.column for one in read.variables] for read in (table, again)]
+            if target != XML and names[0] != names[1]:
+                raise ViolationError("the names of the columns do not read back as they were", where=str(out))
             for name, count, first in differences(table, again):
                 raise UsageError(
-                    f"{target} cannot hold {count:,} values of {name!r} as they are, the first in record "
-                    f"{first + 1}; nothing is written",
+                    f"{target} cannot hold {_values(count)} of {name!r} as {'it is' if count == 1 else 'they are'}, "
+                    f"{'' if count == 1 else 'the first '}in record {first + 1}; nothing is written",
                     where=str(out),
                     hint="choose another format",
                 )
@@ -121,4 +130,9 @@ def run_convert(
         records=len(table),
         columns=columns,
         losses=tuple(losses),
+        notes=notes,
     )
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count:,} values"

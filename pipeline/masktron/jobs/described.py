@@ -58,7 +58,9 @@ def explained_fields(
         kind = config.kind_of(variable.name) if fact is None else fact.kind
         everywhere = config.missing.get(ALL_FIELDS, _NONE)
         codes = sorted(config.missing.get(variable.name, _NONE) | everywhere) if fact is None else fact.codes
-        said = {**variable.labels, **variable.missing}
+        # what only records tell is none of what is said here
+        codes = [code for code in codes if code not in variable.observed]
+        said = {**variable.labels, **variable.declared_missing, **dict.fromkeys(variable.ranges, "")}
         found.append(
             FieldExplanation(
                 variable.name,
@@ -66,8 +68,8 @@ def explained_fields(
                 variable.label,
                 None if role is None else str(role),
                 None if kind is None else str(kind),
-                {code: said.get(code, "") for code in codes},
-                {code: label for code, label in said.items() if code not in codes},
+                {code: said.get(code, "") for code in (*codes, *variable.ranges)},
+                {code: label for code, label in said.items() if code not in codes and code not in variable.ranges},
             )
         )
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,9 @@ from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.thresholds import OTHERS, Threshold
+
+_LINE = re.compile(r"(?::[0-9]+){1,2}$")
+"""A line of a file, and a column of it, at the end of a place."""
 
 
 class Following:
@@ -109,7 +113,7 @@ def without_values[T](work: Callable[[], T], *, wanted: bool, rulebook_read: boo
     Raises
     ------
     DocumentError, RulebookError, UsageError
-        As raised inside, with its place and without its reason.
+        As raised inside, with its file or rule, and without the line of the data and the reason.
     RuntimeError
         Anything else went wrong: the kind of error, and the line of ours where it arose.
     """
@@ -136,13 +140,14 @@ def _cleared(error: Exception) -> Exception:
     hint = "without --release-safe the reason is shown"
     match error:
         case DocumentError():
-            return DocumentError("the file cannot be used", where=error.where, hint=hint)
+            return DocumentError("the file cannot be used", where=_LINE.sub("", error.where), hint=hint)
         case SlowRuleError():
             return ResourceError(error.what, where=error.rule, hint=error.hint)
         case RulebookError():
             return RulebookError("a rule cannot be evaluated", where=error.where, hint=hint)
         case UsageError():  # of --record or --key: what there is instead may be anything
-            return UsageError("an option names nothing that the file has, or too much", where=error.where, hint=hint)
+            what = "an option names nothing that the file has, or too much"
+            return UsageError(what, where=_LINE.sub("", error.where), hint=hint)
         case _:
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(last.filename).name}:{last.lineno}"

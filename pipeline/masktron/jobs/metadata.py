@@ -55,7 +55,15 @@ def run_metadata(
     variables = tuple(known.get(name, Variable(name, column_name(name))) for name in fields)
     with atomic_path(out) as temporary, blamed(out):
         WRITERS[to](temporary, Description(variables, data.name))
+    hidden = [one.column for one in variables if one.observed]
     said = [one for one in variables if one.label or one.labels or one.missing or one.kind or one.weight]
     return MetadataResult(
-        data=str(data), output=str(out), standard=to, fields=len(fields), described=tuple(one.name for one in said)
+        data=str(data),
+        output=str(out),
+        standard=to,
+        fields=len(fields),
+        described=tuple(one.name for one in said),
+        notes=(f"left out, as they may be values of records: codes that nobody declared, of {', '.join(hidden)}",)
+        if hidden
+        else (),
     )

@@ -99,7 +99,8 @@ def run_validate(
         return job, _key_field(job, key)
 
     job, field = without_values(opened, wanted=release_safe)
-    meanings = tuple(_meanings(job))
+    # a file may say them in terms of its records
+    meanings = () if release_safe else tuple(_meanings(job))
     beside = job.beside(original, reading)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
@@ -169,8 +170,11 @@ def _meanings(job: Job) -> Iterator[FieldMeaning]:
     """Yield what is said of the fields that rules read."""
     read = {name for edit in job.edits for name in edit.variables}
     for variable in job.source.variables:
-        if variable.name in read and (variable.label or variable.labels or variable.missing):
-            yield FieldMeaning(variable.name, variable.label, variable.labels, variable.missing)
+        if variable.name not in read:
+            continue
+        missing = {**variable.declared_missing, **dict.fromkeys(variable.ranges, "")}
+        if variable.label or variable.labels or missing:
+            yield FieldMeaning(variable.name, variable.label, variable.labels, missing)
 
 
 def _of_file(job: Job, *, release_safe: bool) -> tuple[str, ...]:

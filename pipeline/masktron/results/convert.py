@@ -21,11 +21,13 @@ class ConvertResult(JobResult):
     columns : tuple of str
         Names, as the file has them.
     losses : tuple of str
-        What the original says and the target cannot hold; a value is never among it.
+        What the original says and the new file does not; a value is never among it.
+    notes : tuple of str
+        What a user should know of how the original reads; what it says may be quoted.
     """
 
     JOB: ClassVar = "convert"
-    KEYS: ClassVar = "data output source_format target_format records columns losses"
+    KEYS: ClassVar = "data output source_format target_format records columns losses notes"
 
     data: str
     output: str
@@ -34,3 +36,4 @@ class ConvertResult(JobResult):
     records: int
     columns: tuple[str, ...]
     losses: tuple[str, ...]
+    notes: tuple[str, ...]

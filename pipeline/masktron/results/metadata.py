@@ -22,13 +22,16 @@ class MetadataResult(JobResult):
         All fields of the file.
     described : tuple of str
         Those of which more is known than the name.
+    notes : tuple of str
+        What is known and not written.
     """
 
     JOB: ClassVar = "metadata"
-    KEYS: ClassVar = "data output standard fields described"
+    KEYS: ClassVar = "data output standard fields described notes"
 
     data: str
     output: str
     standard: str
     fields: int
     described: tuple[str, ...]
+    notes: tuple[str, ...]

@@ -89,4 +89,4 @@ def _notes(before: Config, after: Config) -> Iterator[str]:
     }
     found = [f"{what}: {', '.join(names)}" for what, names in gained.items() if names]
     if found:
-        yield f"as the file says, where the settings say nothing else: {'; '.join(found)}"
+        yield f"as the file or its description says, where the settings say nothing else: {'; '.join(found)}"

@@ -42,6 +42,10 @@ class Variable:
         What the type of the column can hold.
     stored : pyarrow.DataType or None
         The type that holds its values in another format; text when None.
+    observed : frozenset of str
+        Those of `missing` and `order` that nobody declared: only cells, or the categories of a type, tell them.
+    ranges : tuple of str
+        Ranges of values that mean 'missing', in words, such as ``90 to 99``.
     """
 
     name: str
@@ -54,3 +58,15 @@ class Variable:
     weight: bool = False
     typed: Typed = UNTYPED
     stored: pa.DataType | None = None
+    observed: frozenset[str] = frozenset()
+    ranges: tuple[str, ...] = ()
+
+    @property
+    def declared_missing(self) -> Mapping[str, str]:
+        """Codes that mean 'missing', whatever records hold, each with its label."""
+        return {code: label for code, label in self.missing.items() if code not in self.observed}
+
+    @property
+    def declared_order(self) -> tuple[str, ...]:
+        """Categories from the lowest to the highest, whatever records hold."""
+        return tuple(value for value in self.order if value not in self.observed)

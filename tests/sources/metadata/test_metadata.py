@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from cli_runner import Runner
 from masktron.config import Kind, ReadOptions
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.metadata.description import Description
-from masktron.sources.metadata.description_file import WRITERS, read_description
+from masktron.sources.metadata.description_file import WRITERS, described_variables, read_description
 from masktron.sources.opening import open_source
 from masktron.sources.records import Typed
 from masktron.sources.variables import Variable
@@ -93,6 +94,25 @@ def test_what_is_no_description_is_refused(text: str, said: str, tmp_path: Path)
     with pytest.raises(DocumentError, match=said) as caught:
         read(tmp_path / "d", text)
     assert str(tmp_path / "d") in caught.value.where
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_value_of_a_record_is_written(name: str, tmp_path: Path) -> None:
+    codes, secret = {"1": "low", "9": "refused"}, {"7654321", "8654321"}
+    variable = Variable(
+        "A", "A", "", {"1": "low"}, {"9": "refused", "8654321": ""}, Kind.ORDINAL, ("1", "7654321"),
+        observed=frozenset(secret), ranges=("8000000 to highest",),
+    )  # fmt: skip
+    WRITERS[name](tmp_path / "d", Description((variable,)))
+    text = (tmp_path / "d").read_text()
+    assert not [value for value in secret if value in text]
+    (again,) = read_description(tmp_path / "d").variables
+    assert again.labels | again.missing == codes
+    # laid over the file again, it takes nothing from what the file says
+    (joined,) = described_variables([variable], ["A"], Description((again,)), "d")
+    assert (joined.order, joined.missing, joined.observed) == (variable.order, variable.missing, variable.observed)
+    (told,) = described_variables([variable], ["A"], Description((replace(again, order=("7654321", "1")),)), "d")
+    assert (told.order, told.declared_order) == (("7654321", "1"),) * 2
 
 
 def data(tmp_path: Path) -> Path:

@@ -181,8 +181,9 @@ def test_ordered_categories_are_ordinal_in_their_order(end: str, tmp_path: Path)
     out = _stored(_written(path, cells))["Region"]
     assert out.to_pylist() == ["high", "low", "low", None]
     assert out.type == column.type
-    # what only a masked record had is no category any more; what nobody had is one
-    assert out.chunk(0).dictionary.to_pylist() == ["low", "never", "high"]
+    # what no released record has is no category, whether the original had it or not
+    assert out.chunk(0).dictionary.to_pylist() == ["low", "high"]
+    assert not list(_read(path).variable("Region").declared_order)
     new = tmp_path / f"new{end}"
     _format(new).create(new, _read(path), {})
     assert _read(new).variable("Region").order == ("low", "mid", "never", "high")
@@ -220,6 +221,27 @@ def test_other_metadata_are_copied_and_named(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"author": "me", "sums": "1"}), path)
     assert _read(path).notes == ("what the file says of itself under author, sums is copied as it is",)
+    frame = pd.DataFrame({"a": [1]})
+    frame.attrs["source"] = "a register"
+    pq.write_table(pa.Table.from_pandas(frame), path)
+    assert _read(path).notes == ("what the file says of itself under pandas (attributes) is copied as it is",)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_categories_of_a_release_are_those_of_its_records(end: str, tmp_path: Path) -> None:
+    """Whatever the original had: else those that are gone would tell what rare records it had."""
+    path, known = tmp_path / f"in{end}", ["z", "rare", "x", "unused"]
+    write = pq.write_table if end == ".parquet" else pa.feather.write_feather
+    for texts in (["x", "rare", "x", "z"], ["x", "z", "x", "z"]):
+        column = pd.Categorical(texts, categories=known, ordered=True)
+        write(pa.Table.from_pandas(pd.DataFrame({"A": column, "B": column})), path)
+        released = _stored(_written(path, pa.table({"A": ["z", "x", "x", "x"], "B": texts})))
+        assert released["A"].chunk(0).dictionary.to_pylist() == ["z", "x"]
+        # nothing is to be seen of a column that is as it was
+        assert released["B"].chunk(0).dictionary.to_pylist() == known
+        described = json.loads(released.schema.metadata[b"pandas"])
+        assert [one["metadata"]["num_categories"] for one in described["columns"]] == [2, 4]
+        assert _stored(_written(path, rows=[0, 3]))["B"].chunk(0).dictionary.to_pylist() == ["z", "x"]
 
 
 def _damaged(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
-from cli_runner import Runner
+from cli_runner import Runner, write_rules
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import table_format
@@ -95,6 +96,39 @@ def test_labels_measures_codes_and_the_weight_are_known(survey: Path) -> None:
     assert said["Born"].stored == pa.date32()
     assert said["at"].stored == pa.string()  # 25 hours are no time of the day
     assert said["Id"].stored == pa.int64()
+
+
+def test_codes_that_only_records_tell_are_no_part_of_what_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out, told = tmp_path / "d.sav", tmp_path / "o", tmp_path / "told.json"
+    pyreadstat.write_sav(
+        pd.DataFrame({"A": [1.0, 7654321.0, 987654321.0, 5.0], "B": [1.0, 2.0, 3.0, 4.0]}),
+        str(data),
+        variable_value_labels={"A": {1.0: "low", 900000001.0: "refused"}},
+        missing_ranges={"A": [{"lo": 900000000.0, "hi": float("inf")}, 5.0]},
+        variable_measure={"A": "ordinal", "B": "scale"},
+    )
+    variable = open_source(data).variables[0]
+    assert (variable.order, variable.missing) == (
+        ("1", "7654321"),
+        {"5": "", "900000001": "refused", "987654321": ""},
+    )
+    run, rules = Runner(capsys), write_rules(tmp_path / "r.sch", "A >= 0")
+    for standard in ("ddi", "tableschema"):
+        done = run("metadata", data, "--to", standard, "--out", out, "--json", told)
+        assert done.code == 0, done.err
+        assert "codes that nobody declared, of A" in done.out
+        assert "codes that nobody declared, of A" in json.loads(told.read_text())["notes"][0]
+        for text in (out.read_text(), done.out, told.read_text()):
+            assert not [value for value in ("7654321", "987654321") if value in text]
+        assert "900000001" in out.read_text()
+    done = run("validate", data, "-r", rules, "--json", told)
+    missing = json.loads(told.read_text())["fields"][0]["missing"]
+    assert missing == {"5": "", "900000001": "refused", "900000000 to highest": ""}
+    done = run("validate", data, "-r", rules, "--json", told, "--release-safe")
+    assert json.loads(told.read_text())["fields"] == []
+    assert "field:" not in done.out
 
 
 @pytest.mark.parametrize("how", [{"row_compress": True}, {"compress": True}, {}])

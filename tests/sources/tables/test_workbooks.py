@@ -19,6 +19,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables import sheet_tables
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.ods_writer import write_ods
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
@@ -201,6 +202,47 @@ def test_number_formats_of_opendocument_are_kept(tmp_path: Path) -> None:
     back = read(tmp_path / "b.ods")
     assert "number:day" in back.carried.formats["d", "d"]
     assert "number:day" in (original.carried.formats["d", "d"])
+
+
+def test_number_formats_of_cells_that_are_not_released_are_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.ods"
+    cells = [("v", "t", ""), ("1", "n", "c0"), ("2020-01-02", "d", "c1")]
+    data = '<number:{0} xmlns:number="urn:oasis:names:tc:opendocument:xmlns:datastyle:1.0" xmlns:style='
+    data += (
+        '"urn:oasis:names:tc:opendocument:xmlns:style:1.0" style:name="N"><number:text>{1}</number:text></number:{0}>'
+    )
+    styles = [("c0", data.format("number-style", "shown")), ("c1", data.format("date-style", "Smith"))]
+    write_ods(path, "S", [[cell] for cell in cells], styles=styles)
+    original = read(path)
+    OdsFormat().write(tmp_path / "b.ods", TableRelease(original, original.cells.slice(0, 1), np.arange(1)))
+    with zipfile.ZipFile(tmp_path / "b.ods") as archive:
+        content = archive.read("content.xml").decode()
+    assert "Smith" not in content
+    assert "shown" in content
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "told"),
+    [
+        ([["Survey of 2020"]], [["a", "b"], [1, 2]], "range=A3:B4"),
+        ([["Survey of 2020"], ["by us"]], [["a", "b"], [1, 2], [3, 4]], "range=A4:B6"),
+        ([["a", "b"], [1, 2], [3, 4]], [["source: us"]], "range=A1:B3"),
+        ([["a", "b", "c"]], [[1, 2], [3, 4], [None, None], ["end"]], "range=A3:B4"),
+    ],
+)
+def test_the_hint_names_the_table_and_no_title(tmp_path: Path, above: Cells, below: Cells, told: str) -> None:
+    path = workbook(tmp_path / "a.xlsx", [*above, [], *below])
+    with pytest.raises(DocumentError, match=f"row {len(above) + 1} is empty") as caught:
+        read(path)
+    assert f"{told}$" in f"{caught.value.hint}$"
+
+
+@pytest.mark.parametrize("options", [{"header": "3"}, {"range": "A3:B4"}])
+def test_cells_outside_the_table_are_counted(tmp_path: Path, options: dict[str, str]) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["Survey", "of 2020"], [], ["a", "b"], [1, 2]])
+    assert "cells outside the table are not written: 2" in read(path, **options).notes
+    path = workbook(tmp_path / "b.xlsx", [["a", "b"], [1, 2]])
+    assert not any("outside" in note for note in read(path).notes)
 
 
 def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
+from masktron.report.tables.cells import noted
 from masktron.report.text import plain
 from masktron.results import ConvertResult
+from masktron.sources.known_formats import XML
 
 
 def tables(result: ConvertResult) -> list[RenderableType]:
-    """What is not carried over, then what was written."""
-    lost = [f"not carried over: {plain(loss)}" for loss in result.losses]
-    size = f"{result.records:,} records of {len(result.columns):,} variables"
-    return [*lost, f"{plain(result.output)}: {size}, in {result.target_format}; read back, every value the same"]
+    """What a user should know, what is not carried over, then what was written."""
+    told = [*noted("note", result.notes), *noted("not carried over", result.losses)]
+    size = f"{_counted(result.records, 'record')} of {_counted(len(result.columns), 'variable')}"
+    return [*told, f"{plain(result.output)}: {size}, in {result.target_format}{_compared(result)}"]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _compared(result: ConvertResult) -> str:
+    if result.records:
+        return "; read back, every value the same"
+    return "" if result.target_format == XML else "; read back, the names of the variables the same"

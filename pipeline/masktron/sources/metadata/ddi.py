@@ -85,7 +85,7 @@ def _text(element: etree._Element | None) -> str:
 
 
 def write_ddi(path: Path, description: Description) -> None:
-    """Write a codebook in DDI-Codebook 2.5."""
+    """Write a codebook in DDI-Codebook 2.5; codes that only records tell are left out."""
     space = NAMESPACES[0]
     root = etree.Element(f"{{{space}}}codeBook", nsmap={None: space})  # type: ignore[dict-item]
     study = etree.SubElement(root, f"{{{space}}}stdyDscr")
@@ -118,6 +118,6 @@ def _append(data: etree._Element, variable: Variable, space: str) -> None:
 
 
 def _categories(variable: Variable) -> Iterator[tuple[str, str, bool]]:
-    ordered = dict.fromkeys((*variable.order, *variable.labels))
+    ordered = dict.fromkeys((*variable.declared_order, *variable.labels))
     yield from ((value, variable.labels.get(value, ""), False) for value in ordered if value not in variable.missing)
-    yield from ((value, label, True) for value, label in variable.missing.items())
+    yield from ((value, label, True) for value, label in variable.declared_missing.items())

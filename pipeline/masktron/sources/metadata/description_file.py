@@ -80,13 +80,16 @@ def described_variables(
 
 
 def _joined(own: Variable, said: Variable) -> Variable:
+    # an order that lacks what only cells tell, as `masktron metadata` writes it, is that of the file
+    same = tuple(value for value in own.order if value in set(said.order)) == said.order
     return replace(
         own,
         label=said.label or own.label,
         labels={**own.labels, **said.labels},
         missing={**own.missing, **said.missing},
         kind=said.kind or own.kind,
-        order=said.order or own.order,
+        order=own.order if same else said.order,
         weight=said.weight or own.weight,
         typed=replace(own.typed, text=said.typed.text or own.typed.text),
+        observed=own.observed.difference(said.labels, said.missing, said.order),
     )

@@ -104,7 +104,7 @@ def _lexeme(value: object) -> str:
 
 
 def write_table_schema(path: Path, description: Description) -> None:
-    """Write a Table Schema, version 2."""
+    """Write a Table Schema, version 2; codes that only records tell are left out."""
     fields = [_field(variable) for variable in description.variables]
     schema = {"$schema": "https://datapackage.org/profiles/2.0/tableschema.json", "fields": fields}
     path.write_text(f"{json.dumps(schema, indent=2, ensure_ascii=False)}\n", encoding="utf-8")
@@ -114,15 +114,16 @@ def _field(variable: Variable) -> dict[str, Any]:
     field: dict[str, Any] = {"name": column_name(variable.name), "type": _type_of(variable)}
     if variable.label:
         field["title"] = variable.label
-    values = [value for value in dict.fromkeys((*variable.order, *variable.labels)) if value not in variable.missing]
+    listed = dict.fromkeys((*variable.declared_order, *variable.labels))
+    values = [value for value in listed if value not in variable.missing]
     if values and variable.kind in (Kind.NOMINAL, Kind.ORDINAL):
         field["categories"] = [
             {"value": value, "label": variable.labels[value]} if variable.labels.get(value) else value
             for value in values
         ]
         field["categoriesOrdered"] = variable.kind is Kind.ORDINAL
-    if variable.missing:
-        codes = [{"value": code, "label": label} if label else code for code, label in variable.missing.items()]
+    if missing := variable.declared_missing:
+        codes = [{"value": code, "label": label} if label else code for code, label in missing.items()]
         field["missingValues"] = ["", *codes]
     return field
 

@@ -335,7 +335,7 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
         if pa.types.is_dictionary(column.type):
             order = categories_of(column) if column.type.ordered else ()
             kind = Kind.ORDINAL if column.type.ordered else Kind.NOMINAL
-            variable = replace(variable, kind=kind, order=order)
+            variable = replace(variable, kind=kind, order=order, observed=frozenset(order))
             coded.append(label)
         variables.append(variable)
     return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(category_notes(coded)))
@@ -345,8 +345,9 @@ def category_notes(columns: list[str]) -> Iterator[str]:
     """Say of which columns the type holds categories, which may be more than records have."""
     if columns:
         yield (
-            f"categories are part of the type of {', '.join(columns)}: the file keeps those that no record "
-            "of the original has"
+            f"categories are part of the type of {', '.join(columns)}: a column that is released as it is keeps "
+            "those that no record has; one that is masked, or of which records are left out, only those that "
+            "released records have"
         )
 
 
@@ -366,7 +367,10 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
             f"{', '.join(indexes)} is the index of a data frame, stored as a column: untouched it leads every record "
             f"back to its original; leave it out with --role {indexes[0]}=identifier, unless it says nothing"
         )
-    if others := sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS):
+    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
+    if _pandas_metadata(schema).get("attributes"):
+        others.append("pandas (attributes)")
+    if others:
         yield f"what the file says of itself under {', '.join(others)} is copied as it is"
 
 
@@ -385,16 +389,20 @@ def _pandas_metadata(schema: pa.Schema) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _released_metadata(schema: pa.Schema, names: list[str], rows: int) -> dict[bytes, bytes] | None:
-    """Return the metadata of a file with some of the columns, and that many records."""
+def _released_metadata(
+    schema: pa.Schema, columns: dict[str, pa.ChunkedArray], rows: int
+) -> dict[bytes, bytes] | None:
+    """Return the metadata of a file with these of the columns, and that many records."""
     described = _pandas_metadata(schema)
     metadata: dict[bytes, bytes] | None = schema.metadata
     if not described or metadata is None:
         return metadata
-    gone = set(schema.names) - set(names)
+    gone = set(schema.names) - columns.keys()
     kept = dict(described)
     kept["columns"] = [
-        one for one in described.get("columns", ()) if one.get("field_name", one.get("name")) not in gone
+        _recounted(one, columns.get(one.get("field_name", one.get("name"))))
+        for one in described.get("columns", ())
+        if one.get("field_name", one.get("name")) not in gone
     ]
     kept["index_columns"] = [
         _counted(one, rows) if isinstance(one, dict) else one
@@ -404,6 +412,16 @@ def _released_metadata(schema: pa.Schema, names: list[str], rows: int) -> dict[b
     if kept == described:
         return metadata
     return {**metadata, _PANDAS: json.dumps(kept).encode()}
+
+
+def _recounted(described: dict[str, Any], column: pa.ChunkedArray | None) -> dict[str, Any]:
+    """Return the description of a column with the number of categories that it has."""
+    said = described.get("metadata")
+    if column is None or not pa.types.is_dictionary(column.type) or not isinstance(said, dict):
+        return described
+    if "num_categories" not in said:
+        return described
+    return {**described, "metadata": {**said, "num_categories": len(categories_of(column))}}
 
 
 def _counted(index: dict[str, Any], rows: int) -> dict[str, Any]:
@@ -435,17 +453,22 @@ def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
             ) from None
         column = replaced(own, changed, release.cells[variable.name], variable.column)
         if pa.types.is_dictionary(column.type):
-            column = without_categories(column, _lost(release, variable.name))
+            column = without_categories(column, _unused(release, variable.name, column))
         columns.append(column)
         kept.append(values.schema.field(position))
-    metadata = _released_metadata(values.schema, [field.name for field in kept], len(release.rows))
+    named = dict(zip((field.name for field in kept), columns, strict=True))
+    metadata = _released_metadata(values.schema, named, len(release.rows))
     return pa.Table.from_arrays(columns, schema=pa.schema(kept, metadata))
 
 
-def _lost(release: TableRelease, name: str) -> set[str]:
-    """Return the lexemes that records of the original have and no released record has any more."""
-    before, after = (set(pc.unique(cells[name]).to_pylist()) for cells in (release.original.cells, release.cells))
-    return before - after
+def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[str]:
+    """Return the categories that no released record has, unless the column is released as it was.
+
+    So what is kept depends on released cells alone, and tells nothing of those that the original had.
+    """
+    if len(release.rows) == len(release.original) and not release.changed(name).any():
+        return set()
+    return set(categories_of(column)).difference(pc.unique(release.cells[name]).to_pylist())
 
 
 def typed_values(table: Table) -> pa.Table:

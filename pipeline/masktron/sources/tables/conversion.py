@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from masktron.sources.source import Source
 from masktron.sources.tables.arrow_lexemes import UnfitError, is_text, lexemes_of, values_of
 from masktron.sources.tables.column_names import column_name, xml_name
 from masktron.sources.tables.document import TwinNames, write_twin
+from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
@@ -28,6 +30,14 @@ _ROOMY = 18
 """Digits of a new column of decimals, unless it has more."""
 _PLAIN_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_COPIED = re.compile(r"(what the file says of itself under .*) is copied as it is", re.DOTALL)
+_OF_A_RELEASE = re.compile(
+    r"^categories |copied as (?:they are|it is)\b|--role |^released as they are|what is released"
+)
+"""Notes on what `mask` makes of a file."""
+_ANY_CASE = {"duckdb": "DuckDB", "sqlite": "SQLite"}
+"""Formats in which ASCII letters of names have no case."""
+_ANY_NAME = re.compile(r".+", re.DOTALL)
 
 
 def table_of_source(source: Source) -> Table:
@@ -49,13 +59,7 @@ def table_of_source(source: Source) -> Table:
     records = source.records()
     cells = {name: pa.array(column.lexemes.tolist(), pa.string()) for name, column in records.columns.items()}
     variables = tuple(Variable(name, column_name(name)) for name in records.columns)
-    around = [tag.rpartition("}")[2] for tag in source.layout.record_path]
-    notes = [f"the names of the elements around the fields: {'/'.join(around)}"]
-    if spaces := sorted({tag[1:].partition("}")[0] for tag in source.layout.record_path if tag.startswith("{")}):
-        notes.append(f"namespaces: {', '.join(spaces)}")
-    if left := source.left_out():
-        notes.extend(source.outline_notes(left))
-    return _described(Table(variables, pa.table(cells), notes=tuple(notes)), source)
+    return _described(Table(variables, pa.table(cells)), source)
 
 
 def _described(table: Table, source: Source) -> Table:
@@ -122,6 +126,8 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
     back from a double as they are written. Where all of them are as long as each other they may be codes, such as
     ``10.10`` for a kind of business, which rules compare as texts: they stay texts.
 
+    Codes for missing values are no amounts: whole numbers among them may stand in such a column.
+
     Parameters
     ----------
     table : Table
@@ -132,7 +138,7 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
         variable.name: kind
         for variable in table.variables
         if digits and variable.stored is None and not variable.typed.text
-        and (kind := _scaled(table.cells[variable.name], digits)) is not None
+        and (kind := _scaled(table.cells[variable.name], digits, variable.missing)) is not None
     }  # fmt: skip
     if not kinds:
         return table, []
@@ -146,14 +152,16 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
     return replace(table, variables=variables, cells=pa.table(cells)), [f"{told}: {named}"]
 
 
-def _scaled(column: pa.ChunkedArray, digits: int) -> pa.DataType | None:
-    """Return the type of the amounts that a column holds; None where it holds anything else."""
-    distinct = pc.unique(column).drop_null()
+def _scaled(column: pa.ChunkedArray, digits: int, codes: Collection[str]) -> pa.DataType | None:
+    """Return the type of the amounts that a column holds; None where it holds anything else but codes."""
+    whole = [code for code in codes if re.fullmatch(_INTEGER, code)]
+    distinct = _without(column, whole)
     if not len(distinct) or not pc.all(pc.match_substring_regex(distinct, _AMOUNT)).as_py():
         return None
     places = pc.min_max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^[^.]*\.", ""))).as_py()
     precision = pc.max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^-?0?|\.", ""))).as_py()
-    scale, precision = places["max"], max(precision, places["max"])
+    scale = places["max"]
+    precision = max(precision, scale, *(len(code.lstrip("-")) + scale for code in whole))
     if places["min"] != scale or precision > digits or _holds(distinct, pa.float64()):
         return None
     lengths = pc.min_max(pc.utf8_length(distinct)).as_py()
@@ -178,7 +186,7 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[str]:
         for variable in table.variables
         if digits is not None
         and not variable.typed.text
-        and _are_numbers(table.cells[variable.name], variable.stored)
+        and _are_numbers(_without(table.cells[variable.name], variable.missing), variable.stored)
     ]
     if not found:
         return []
@@ -188,8 +196,13 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[str]:
     ]
 
 
-def _are_numbers(column: pa.ChunkedArray, stored: pa.DataType | None) -> bool:
+def _without(column: pa.ChunkedArray, codes: Collection[str]) -> pa.Array:
+    """Return the texts of a column but for some codes, each once."""
     distinct = pc.unique(column).drop_null()
+    return distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(sorted(codes), pa.string()))))
+
+
+def _are_numbers(distinct: pa.Array, stored: pa.DataType | None) -> bool:
     fractions = pc.any(pc.match_substring_regex(distinct, "[.eE]")).as_py()
     return bool(
         stored is not None
@@ -200,9 +213,49 @@ def _are_numbers(column: pa.ChunkedArray, stored: pa.DataType | None) -> bool:
     )
 
 
-def form_of_source(source: Source) -> tuple[str, ...]:
-    """Say how a file is written beside its table, which a new file is not: its dialect, its documents."""
-    return tuple(source.format.form(source.table)) if isinstance(source, TableSource) else ()
+def form_of_source(source: Source) -> Iterator[str]:
+    """Say what a file has beside its table, and no new file takes over: its dialect, its documents, its elements."""
+    if isinstance(source, TableSource):
+        yield from source.format.form(source.table)
+        for note in source.notes:
+            if found := _COPIED.fullmatch(note):
+                yield found[1]
+        return
+    layout = source.layout
+    yield f"the names of the elements around the fields: {'/'.join(map(_local, layout.record_path))}"
+    if spaces := sorted({tag[1:].partition("}")[0] for tag in layout.record_path if tag.startswith("{")}):
+        yield f"namespaces: {', '.join(spaces)}"
+    if attributes := [_local(tag) for tag, _ in layout.root_attributes]:
+        yield f"attributes of the root: {', '.join(attributes)}"
+
+
+def notes_of_source(source: Source) -> Iterator[str]:
+    """Say what a user should know of how a file reads, but for what only a masked file has of it."""
+    notes = source.notes if isinstance(source, TableSource) else source.outline_notes(source.left_out())
+    yield from (note for note in notes if _OF_A_RELEASE.search(note) is None)
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def require_names(table: Table, target: str) -> None:
+    """Refuse names of columns that differ in case alone, where a database takes them for one.
+
+    Raises
+    ------
+    UsageError
+        Naming them, and options that rename them.
+    """
+    columns = [variable.column for variable in table.variables]
+    if target in _ANY_CASE and len({re.sub("[A-Z]", _lower, column) for column in columns}) < len(columns):
+        NamesAllowed(
+            f"{_ANY_CASE[target]} has", _ANY_NAME, 60, 1 << 20, "to differ in more than case", any_case=True
+        ).require(columns)
+
+
+def _lower(letter: re.Match[str]) -> str:
+    return letter[0].lower()
 
 
 def with_types(table: Table) -> Table:
@@ -262,7 +315,7 @@ def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
         raise UsageError(
             "no record has a value, and XML has elements for values alone", where=where, hint="choose another format"
         )
-    if empty and len(table):
+    if empty:
         yield f"columns without a value: {', '.join(empty)}"
 
 
@@ -273,14 +326,9 @@ def empty_among_numbers(table: Table) -> list[str]:
         for variable in table.variables
         if variable.stored is None
         and not variable.typed.text
-        and len(others := _without_empty(table.cells[variable.name]))
+        and len(others := _without(table.cells[variable.name], [""]))
         and any(pc.all(pc.match_substring_regex(others, pattern)).as_py() for pattern in (_PLAIN_NUMBER, _DATE))
     ]
-
-
-def _without_empty(column: pa.ChunkedArray) -> pa.Array:
-    distinct = pc.unique(column).drop_null()
-    return distinct.filter(pc.not_equal(distinct, ""))
 
 
 def without_empty_texts(table: Table, names: Collection[str]) -> tuple[Table, dict[str, int]]:

@@ -69,7 +69,8 @@ def created_columns(
     """Return the columns of a table as numbers, moments or texts.
 
     A column that says no type is one of numbers if all its values are written as numbers that a double keeps: without
-    leading zeros, sign or exponent, with at most 15 digits. Else it is one of texts.
+    leading zeros, sign or exponent, with at most 15 digits. Else it is one of texts. Texts among which codes for
+    missing values are declared are numbers, too, if they are written so and no fraction ends with a zero.
 
     Parameters
     ----------
@@ -137,11 +138,10 @@ def _clock(variable: Variable, clock: ClockOf) -> Clock | None:
 def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     kind = variable.stored
     if variable.typed.text or (kind is not None and is_text(kind)):
-        return (
-            bool(variable.stored is not None and variable.missing and not variable.typed.text)
-            and bool(len(texts))
-            and all_short_decimals(texts)
-        )
+        if variable.typed.text or not variable.missing or not len(texts):
+            return False
+        zeros = pc.match_substring_regex(texts, r"\.[0-9]*0$")  # that of 10.50 would not come back
+        return all_short_decimals(texts) and not pc.any(zeros).as_py()
     if kind is not None and pa.types.is_dictionary(kind):
         return False
     if kind is not None and not pa.types.is_null(kind):

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.sources.lexical import parse_number
+from masktron.sources.tables.arrow_lexemes import categories_of, without_categories
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
 from masktron.sources.tables.table_model import TableRelease
 
@@ -22,8 +24,9 @@ def released_frame(frame: pd.DataFrame, release: TableRelease) -> pd.DataFrame:
     """Return the released records as a data frame.
 
     A cell of a column that was not masked keeps the very object that it held. All cells of a masked column get the
-    value of their lexeme, so that no object tells whether it was there before. Categories that records of the
-    original have and no released one has any more are left out.
+    value of their lexeme, so that no object tells whether it was there before. Columns that are masked or lack
+    records have only the categories of their records, so that these depend on released cells alone. Nothing stays in
+    memory behind a missing value.
 
     Parameters
     ----------
@@ -39,7 +42,7 @@ def released_frame(frame: pd.DataFrame, release: TableRelease) -> pd.DataFrame:
     """
     rows = release.rows
     same = len(rows) == len(frame) and bool((rows == np.arange(len(frame))).all())
-    index = frame.index if same else frame.index[rows]
+    index = frame.index if same else _shortened(frame.index, rows)
     released, columns = set(release.cells.column_names), {}
     for at, name in enumerate(columns_of(frame, "")):
         if name not in released:
@@ -90,7 +93,11 @@ def _restored(
     own = column.iloc[rows].reset_index(drop=True)
     places = np.flatnonzero(changed)
     found = own if not places.size else _recoded(column, own, places, lexemes)
-    return _without_lost(column, found) if isinstance(column.dtype, pd.CategoricalDtype) else found
+    whole = not places.size and len(rows) == len(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return found if whole else found.cat.remove_unused_categories()
+    bare = _bare(found.array, None if whole else set(lexemes.tolist()))
+    return pd.Series(bare, dtype=found.dtype, name=column.name, copy=False)
 
 
 def _recoded(
@@ -122,10 +129,35 @@ def _recoded(
     return found
 
 
-def _without_lost(column: pd.Series[Any], found: pd.Series[Any]) -> pd.Series[Any]:
-    """Leave out categories that records of the original have and no released one has."""
-    before, after = set(column.dropna().unique()), set(found.dropna().unique())
-    return found.cat.remove_categories([one for one in found.cat.categories if one in before - after])
+def _shortened(index: pd.Index[Any], rows: NDArray[np.intp]) -> pd.Index[Any]:
+    """Return the labels of some records, without levels or categories that only others have."""
+    found = index[rows]
+    if isinstance(found, pd.MultiIndex):
+        return found.remove_unused_levels()
+    return found.remove_unused_categories() if isinstance(found, pd.CategoricalIndex) else found
+
+
+def _bare(values: Any, categories: Collection[object] | None) -> Any:
+    """Return the same array with nothing behind its missing values, where one that was deleted may still be.
+
+    Parameters
+    ----------
+    values : array of pandas
+    categories : collection of lexemes, optional
+        Those that stay, where it has categories of Arrow; all by default.
+    """
+    kind = values.dtype
+    if isinstance(values, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
+        absent = np.asarray(values.isna(), dtype=np.bool_)
+        return type(values)(values.to_numpy(dtype=kind.numpy_dtype, na_value=kind.type(0)), absent)
+    if not (isinstance(kind, pd.ArrowDtype) or getattr(kind, "storage", "") == "pyarrow"):
+        return values
+    held = values.__arrow_array__()
+    there = held.is_valid().to_numpy()
+    held = held.drop_null().take(pa.array(np.cumsum(there) - 1, pa.int64(), mask=~there))
+    if categories is not None and pa.types.is_dictionary(held.type):
+        held = without_categories(held, set(categories_of(held)).difference(categories))
+    return pd.array(held, dtype=kind)
 
 
 class _UnfitError(Exception):

@@ -133,7 +133,19 @@ def used_area(filled: Sequence[tuple[int, int]], place: CellPlace, here: str) ->
         raise DocumentError(
             f"row {gap + 1} is empty, and there is more below it: is that of the table?",
             where=here,
-            hint=f"say which cells are, such as --format-option range={letters(area.left)}{area.top + 1}:"
-            f"{letters(area.right)}{gap}",
+            hint=f"say which cells are, such as --format-option range={_largest(inside)}",
         )
     return area
+
+
+def _largest(filled: Sequence[tuple[int, int]]) -> str:
+    """Return the rows, without an empty one between, that have most cells with a value; a title is one row."""
+    blocks: list[list[tuple[int, int]]] = []
+    for cell in sorted(filled):
+        if not blocks or cell[0] > blocks[-1][-1][0] + 1:
+            blocks.append([])
+        blocks[-1].append(cell)
+    found = max(blocks, key=lambda cells: (cells[0][0] < cells[-1][0], len(cells)))
+    columns = [column for _, column in found]
+    first, last = f"{letters(min(columns))}{found[0][0] + 1}", f"{letters(max(columns))}{found[-1][0] + 1}"
+    return f"{first}:{last}"

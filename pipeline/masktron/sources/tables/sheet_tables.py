@@ -178,12 +178,27 @@ def _types(lexemes: NDArray[np.object_], kinds: CellKinds) -> tuple[Typed, pa.Da
     return UNTYPED, None
 
 
-def sheet_notes(book: SheetOutline, place: CellPlace, beside: AroundSheet, formulas: set[int]) -> tuple[str, ...]:
-    """Say what of a workbook is not written again."""
+def sheet_notes(
+    book: SheetOutline, place: CellPlace, beside: AroundSheet, formulas: set[int], outside: int
+) -> tuple[str, ...]:
+    """Say what of a workbook is not written again.
+
+    Parameters
+    ----------
+    book : SheetOutline
+    place : CellPlace
+    beside : AroundSheet
+    formulas : set of int
+        Columns that have some.
+    outside : int
+        Cells with a value that are not of the table.
+    """
     notes = []
     others = [sheet.name for sheet in book.sheets if sheet != place.sheet]
     if others:
         notes.append(f"other sheets are not written: {', '.join(others)}")
+    if outside:
+        notes.append(f"cells outside the table are not written: {outside:,}")
     if formulas:
         columns = ", ".join(map(letters, sorted(formulas)))
         notes.append(f"formulas are written as the values that they had, in columns {columns}")

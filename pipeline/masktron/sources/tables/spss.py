@@ -229,17 +229,28 @@ def _lexeme(stored: StoredColumn, value: Any) -> str:
     return str(one.lexemes("")[0].as_py())
 
 
+def _bound(stored: StoredColumn, value: float) -> str:
+    """Write an end of a range of missing values, which may be open."""
+    return _lexeme(stored, value) if np.isfinite(value) else "highest" if value > 0 else "lowest"
+
+
 def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any, *, weight: bool) -> Variable:
     column = stored.name
-    labels = {_lexeme(stored, value): label for value, label in meta.variable_value_labels.get(column, {}).items()}
+    labelled = meta.variable_value_labels.get(column, {})
+    labels = {_lexeme(stored, value): label for value, label in labelled.items()}
     codes: dict[str, None] = {}
+    declared, ranges = set(labels), []
     for bounds in meta.missing_ranges.get(column, ()):
         low, high = (bounds["lo"], bounds["hi"]) if isinstance(bounds, dict) else (bounds, bounds)
         if low == high:
             codes[_lexeme(stored, low)] = None
+            declared.add(_lexeme(stored, low))
         elif not stored.text:
+            ranges.append(f"{_bound(stored, low)} to {_bound(stored, high)}")
             held = ~stored.absent
             inside = np.unique(stored.values[held & (stored.values >= low) & (stored.values <= high)])
+            # those with labels in any case, or it would tell whether a record has one
+            inside = np.union1d(inside, [float(value) for value in labelled if low <= value <= high])
             codes.update(dict.fromkeys(_lexeme(stored, value) for value in inside))
     kind = None if weight else _KINDS.get(meta.variable_measure.get(column, ""))
     order: tuple[str, ...] = ()
@@ -257,6 +268,8 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
         weight=weight,
         typed=stored.typed,
         stored=stored.arrow,
+        observed=frozenset({*order, *codes} - declared),
+        ranges=tuple(ranges),
     )
 
 

@@ -75,7 +75,6 @@ _NAMES = NamesAllowed(
     "letters, digits and '_', at most 32, beginning with no digit",
     _RESERVED,
 )
-_LONG_TEXT = 2045
 
 
 @dataclass(frozen=True, slots=True, eq=False)

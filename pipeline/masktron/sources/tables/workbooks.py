@@ -83,9 +83,9 @@ class _Workbook(TableFormat):
         here = f"{where}, sheet {place.sheet.name!r}"
         area = used_area([(row, column + left) for row, column in np.argwhere(kinds != NOTHING)], place, here)
         inside = (slice(area.top, area.bottom + 1), slice(area.left - left, area.right + 1 - left))
-        return table_of_cells(
-            texts[inside], kinds[inside], area, place, book, styles, here, sheet_notes(book, place, beside, formulas)
-        )
+        outside = int((kinds != NOTHING).sum() - (kinds[inside] != NOTHING).sum())
+        notes = sheet_notes(book, place, beside, formulas, outside)
+        return table_of_cells(texts[inside], kinds[inside], area, place, book, styles, here, notes)
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the XML of the sheet with the standard library and lxml."""
@@ -317,9 +317,11 @@ class OdsFormat(_Workbook):
     def _save(self, target: Path, sheet: Sheet) -> None:
         styles: list[tuple[str, str]] = []
         named: list[dict[str, str]] = []
-        for at, formats in enumerate(sheet.formats):
-            named.append({kind: f"c{at}{kind}" for kind in formats})
-            styles += [(f"c{at}{kind}", data) for kind, data in formats.items()]
+        for at, ((_, kinds), formats) in enumerate(zip(sheet.columns, sheet.formats, strict=True)):
+            # a format may have words in it, and what no released cell has is not released
+            used = {kind: data for kind, data in formats.items() if (kinds == kind).any()}
+            named.append({kind: f"c{at}{kind}" for kind in used})
+            styles += [(f"c{at}{kind}", data) for kind, data in used.items()]
         lists = [(texts, kinds.tolist(), style) for (texts, kinds), style in zip(sheet.columns, named, strict=True)]
         records = len(lists[0][0]) if lists else 0
 
