@@ -4,6 +4,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+WARM := $(VENV)/.compiled
 SCALE ?= 1
 
 # The first interpreter that runs and is 3.12 or newer; override with `make PYTHON=/path/to/python ...`.
@@ -19,7 +20,7 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-install: $(STAMP)  ## create the environment and install masktron with its development tools
+install: $(WARM)  ## create the environment and install masktron with its development tools
 
 $(STAMP): pyproject.toml
 	@if ! "$(PYTHON)" $(SUITABLE); then \
@@ -30,13 +31,17 @@ $(STAMP): pyproject.toml
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+$(WARM): $(STAMP)
 	@$(BIN)/masktron doctor --warm
 	@touch $@
 
-demo: $(STAMP)  ## validate, mask and check two samples, and say where the results lie
+demo: $(WARM)  ## validate, mask and check two samples, and say where the results lie
 	@$(BIN)/masktron demo --out demo-output
 
-test: $(STAMP) lint types  ## the test suite (seeded parts of the long ones), lint and types
+test: $(STAMP)  ## the test suite (seeded parts of the long ones), lint and types
+	@$(MAKE) --no-print-directory --jobs 3 $(WARM) lint types
 	@$(BIN)/python -m pytest -q -m "not full" -n auto --maxprocesses 4 --dist loadfile
 
 test-full: $(STAMP) lint types  ## everything, the long suites too
@@ -53,14 +58,14 @@ format: $(STAMP)  ## reformat the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
+bench: $(WARM)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
 	@$(BIN)/python benchmarks/tables.py --scale $(SCALE) --json bench-output/tables.json
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
 	@$(BIN)/python benchmarks/projection.py
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
 
-reproduce: $(STAMP)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
+reproduce: $(WARM)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
 	@$(BIN)/python -m reproduction
 
 clean:  ## remove the environment and all that was generated

@@ -320,6 +320,7 @@ def test_an_option_replaces_the_kind_in_the_settings(case: Case) -> None:
     }
 
 
+@pytest.mark.full
 def test_more_observed_records_than_wanted(case: Case) -> None:
     rows: list[dict[str, object]] = [{"A": 7919 * at**2 % 99991, "B": 6007 * at**3 % 99991} for at in range(1, 41)]
     write_data(case.data, rows)

@@ -145,6 +145,7 @@ def test_decimals_come_out_in_every_engine(tmp_path: Path) -> None:
     assert block.exits["medoid"] == 0
 
 
+@pytest.mark.full
 def test_products_with_an_unmasked_field(tmp_path: Path) -> None:
     generator = np.random.default_rng(3)
     rows: Rows = []

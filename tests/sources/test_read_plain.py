@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from examples import FULL, examples
+from examples import FULL, examples, parts
 from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
 from masktron.kernels import ready
@@ -297,7 +297,7 @@ EVERY_BLOCK = (*range(1, 80), 1000, 1 << 20)
 SOME_BLOCKS = EVERY_BLOCK if FULL else (*range(1, 4), 7, 31, 64, 1 << 20)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", parts(WHOLE, 10))
 def test_plain_enough(name, tmp_path):
     path = written(tmp_path, WHOLE[name])
     expected = survey_exactly(path)

@@ -125,6 +125,7 @@ def plain_records(draw) -> str:
 FULL = '<R id="1" p:w="1" no="1"><A>1</A><AB>1</AB><p:V>1</p:V><é>1</é><B>1</B><C>1</C></R>'
 
 
+@pytest.mark.full
 @examples(40, full=200)
 @given(records=st.lists(plain_records(), min_size=1, max_size=6), data=st.data(), rows=st.integers(1, 9))
 def test_plain_records_are_not_parsed(folder, records, data, rows):

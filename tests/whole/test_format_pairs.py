@@ -141,6 +141,7 @@ def _require_same(survey: Survey, kind: str, folder: Path) -> None:
     assert not [rule for rule in checked.rules if rule.failed and not rule.soft]
 
 
+@pytest.mark.full
 def test_a_sample_is_masked_in_a_data_frame_as_in_xml(tmp_path: Path) -> None:
     _require_same(_survey("household", 60, tmp_path), "pandas", tmp_path)
 
