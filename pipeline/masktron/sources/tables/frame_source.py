@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Collection, Mapping
 from copy import copy
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +13,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError, ViolationError
-from masktron.files import file_hash
 from masktron.progress import Progress, Told, untold
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
@@ -54,16 +52,6 @@ class FrameSource(TableSource):
         self._made = FramePath.of(path.frame)
         self._lost: list[str] = []
         self._file_format: str | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of the document that engines read."""
-        return self.document_path.stat().st_size
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the document that engines read, in hexadecimal."""
-        return file_hash(self.document_path)
 
     def written_as(self, out: Path) -> Self:
         """Return a source that also writes a file, if this is the name of one."""

@@ -101,13 +101,17 @@ class TableSource(Source):
 
     @property
     def size(self) -> int:
-        """Bytes of the file; of its twin, for a table of a server."""
-        return (self.document_path if isinstance(self._file, AddressPath) else self._file).stat().st_size
+        """Bytes of the file; of the twin, for a table of a server and for a data frame."""
+        return self._bytes.stat().st_size
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the file; for a table that was named by its address, of its records: see `record_digest`."""
-        return record_digest(self.table) if isinstance(self.path, AddressPath) else file_hash(self.path)
+        """SHA-256 of the file, or of the twin of a data frame; for a table with an address see `record_digest`."""
+        return record_digest(self.table) if isinstance(self.path, AddressPath) else file_hash(self._bytes)
+
+    @property
+    def _bytes(self) -> Path:
+        return self.document_path if isinstance(self._file, AddressPath | FramePath) else self._file
 
     @property
     def own_variables(self) -> tuple[Variable, ...]:
@@ -261,15 +265,10 @@ class TableSource(Source):
     @contextmanager
     def blamed(self) -> Generator[None]:
         """Let errors name the file, and the line of the record, where they name the twin."""
-        with self._naming_the_file(self._twin_path):
-            yield
-
-    @contextmanager
-    def _naming_the_file(self, twin: Path) -> Generator[None]:
         try:
             yield
         except MasktronError as error:
-            found = re.search(rf"{re.escape(str(twin))}(?::(\d+)(?::\d+)?)?", error.where)
+            found = re.search(rf"{re.escape(str(self._twin_path))}(?::(\d+)(?::\d+)?)?", error.where)
             if found is not None:
                 record = -1 if found[1] is None else int(found[1]) - FIRST_LINE
                 line = f":{self.format.line_of(self.table, record)}" if 0 <= record < len(self.table) else ""
