@@ -23,6 +23,7 @@ from masktron.sources.tables.arrow_lexemes import (
     is_text,
     lexemes_of,
     replaced,
+    require_sound,
     taken,
     value_type,
     values_of,
@@ -98,14 +99,7 @@ class _ArrowTyped(TableFormat):
         if not values.num_columns:
             raise DocumentError("the table has no columns", where=where)
         for name, column in zip(values.column_names, values.columns, strict=True):
-            try:
-                column.validate(full=True)
-            except pa.ArrowException:  # says values
-                raise DocumentError(
-                    f"column {name!r} holds what is not of its type {column.type}",
-                    where=where,
-                    hint="the file is damaged: write it anew",
-                ) from None
+            require_sound(column, name, where)
         found = table_of(values, where, ArrowCarried(values, way))
         return replace(found, notes=(*found.notes, *_metadata_notes(values.schema)))
 

@@ -90,6 +90,23 @@ def lexemes_of(column: pa.ChunkedArray, name: str, where: str, before: int = 0) 
     return pa.chunked_array(chunks, type=pa.string())
 
 
+def require_sound(column: pa.Array | pa.ChunkedArray, label: str, where: str) -> None:
+    """Refuse a column whose bytes are not of its type.
+
+    Raises
+    ------
+    DocumentError
+    """
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:  # says values
+        raise DocumentError(
+            f"column {label!r} holds what is not of its type {column.type}",
+            where=where,
+            hint="the file is damaged: write it anew",
+        ) from None
+
+
 def variable_of(name: str, label: str, kind: pa.DataType) -> Variable:
     """Return what a type without categories says of a variable."""
     level = Kind.NOMINAL if pa.types.is_boolean(kind) else None

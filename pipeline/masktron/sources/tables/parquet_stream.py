@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
-from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, value_type, variable_of
+from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, require_sound, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.stamped_stream import StampedStream, stamp_of_file
 from masktron.sources.tables.table_stream import TableStream, places_of_values
-from masktron.sources.xml.wellformed import Stamp, stamp_of
+from masktron.sources.xml.wellformed import Stamp
 
 _ROWS = 1 << 15
 """Rows that are in memory at a time."""
@@ -27,7 +28,7 @@ _NUMBER = 8
 """Bytes of a number as text, roughly."""
 
 
-class _ParquetStream(TableStream):
+class _ParquetStream(StampedStream):
     def __init__(self, path: Path, schema: pa.Schema, notes: tuple[str, ...], stamp: Stamp) -> None:
         self.path, self.names, self._stamp = path, xml_names(schema.names, str(path)), stamp
         names = self.names
@@ -56,15 +57,6 @@ class _ParquetStream(TableStream):
                 yield nothing, more
         self.require_unchanged()
 
-    def require_unchanged(self) -> None:
-        """Refuse a file that has changed."""
-        if _stamp_of(self.path) != self._stamp:
-            raise DocumentError(
-                "the file changed while it was being read",
-                where=str(self.path),
-                hint="leave the input alone during a run, and start again",
-            )
-
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the rows."""
         return np.arange(first + 1, first + size + 1, dtype=np.int64)
@@ -74,7 +66,7 @@ class _ParquetStream(TableStream):
         for batch in self._batches():
             block = []
             for label, column in zip(batch.schema.names, batch.columns, strict=True):
-                _require_sound(column, label, where)
+                require_sound(column, label, where)
                 chunk = lexemes_of(pa.chunked_array([column]), label, where, done)
                 block.append(chunk.chunk(0))
             yield block
@@ -104,7 +96,7 @@ def parquet_stream(path: Path, notes: tuple[str, ...]) -> TableStream | None:
     OSError, pyarrow.ArrowException
         It cannot be opened.
     """
-    stamp = _stamp_of(path)
+    stamp = stamp_of_file(path)
     schema = pq.read_schema(path)
     if not schema.names or any(pa.types.is_dictionary(kind) or not has_text(kind) for kind in schema.types):
         return None
@@ -113,19 +105,3 @@ def parquet_stream(path: Path, notes: tuple[str, ...]) -> TableStream | None:
 
 def _opened(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-
-
-def _stamp_of(path: Path) -> Stamp:
-    with path.open("rb") as stream:
-        return stamp_of(stream)
-
-
-def _require_sound(column: pa.Array, label: str, where: str) -> None:
-    try:
-        column.validate(full=True)
-    except pa.ArrowException:  # says values
-        raise DocumentError(
-            f"column {label!r} holds what is not of its type {value_type(column.type)}",
-            where=where,
-            hint="the file is damaged: write it anew",
-        ) from None

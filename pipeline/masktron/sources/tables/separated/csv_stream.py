@@ -38,6 +38,7 @@ from masktron.sources.tables.separated.csv_notes import (
     undeclared_comma,
 )
 from masktron.sources.tables.separated.csv_outline import names_of_columns, numbered_columns
+from masktron.sources.tables.stamped_stream import StampedStream
 from masktron.sources.tables.string_cells import octets_of, placed_cells
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_stream import TableStream, places_of_values
@@ -72,7 +73,7 @@ class _Surveyed:
     segments: tuple[_Segment, ...]
 
 
-class _CsvStream(TableStream):
+class _CsvStream(StampedStream):
     def __init__(self, path: Path, found: _Surveyed, columns: tuple[str, ...], stamp: Stamp, *, comma: bool) -> None:
         self.path, self._dialect, self._stamp = path, found.dialect, stamp
         self._columns, self._segments = columns, found.segments
@@ -97,16 +98,6 @@ class _CsvStream(TableStream):
                 doubts.look(block)
                 yield block, None
         doubts.end()
-
-    def require_unchanged(self) -> None:
-        """Refuse a file that has changed."""
-        with self.path.open("rb") as stream:
-            if stamp_of(stream) != self._stamp:
-                raise DocumentError(
-                    "the file changed while it was being read",
-                    where=str(self.path),
-                    hint="leave the input alone during a run, and start again",
-                )
 
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines in which records begin."""
