@@ -30,7 +30,9 @@ $(STAMP): pyproject.toml
 	@echo "Installing into $(VENV) with $(PYTHON) ..."
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable . --group dev
+	@# on all cores and without the tests of packages; a file of another Python is no error here, nor to pip
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV) || true
 	@touch $@
 
 $(WARM): $(STAMP)
