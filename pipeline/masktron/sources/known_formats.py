@@ -73,7 +73,9 @@ _FORMATS: dict[str, Format] = {
 }
 
 _SERVERS: dict[str, Format] = {
-    "postgresql": Format("postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql", "PostgresFormat")
+    "postgresql": Format(
+        "postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql.postgres_format", "PostgresFormat"
+    )
 }
 """What no file has: a table of a server is named by its address."""
 

@@ -24,6 +24,7 @@ from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_files import released_values, table_of, typed_values
 from masktron.sources.tables.arrow_lexemes import is_text, plain
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
@@ -59,11 +60,6 @@ class DatabaseCarried:
     types: Mapping[str, str]
     values: pa.Table | None = None
     kinds: Mapping[str, NDArray[np.str_]] | None = None
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def chosen(options: Options, tables: Sequence[str], where: str) -> tuple[str, str]:
@@ -292,11 +288,7 @@ def _declared_again(kind: str, values: pa.ChunkedArray) -> str:
     if not kind.startswith("ENUM("):
         return kind
     texts = dict.fromkeys(text for chunk in values.chunks for text in chunk.dictionary.to_pylist())
-    return f"ENUM({', '.join(_literal(text) for text in texts)})" if texts else "VARCHAR"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return f"ENUM({', '.join(literal(text) for text in texts)})" if texts else "VARCHAR"
 
 
 def _uri(path: Path) -> str:
