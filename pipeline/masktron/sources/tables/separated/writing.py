@@ -16,7 +16,7 @@ from masktron.errors import UsageError
 from masktron.kernels.separated import join_records
 from masktron.sources.tables.separated.content import Content, sink
 from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
-from masktron.sources.tables.separated.csv_outline import CsvOutline, record_places
+from masktron.sources.tables.separated.csv_outline import CsvOutline, record_starts
 from masktron.sources.tables.separated.number_spellings import from_lexemes, to_lexemes
 from masktron.sources.tables.table_model import Table, TableRelease
 
@@ -69,7 +69,7 @@ def write_like(
     """
     dialect, header = outline.dialect, int(outline.dialect.has_names)
     octets = np.frombuffer(content.data, dtype=np.uint8)
-    starts, _ = record_places(octets, dialect, outline.records + header)
+    starts = record_starts(content.data, dialect, outline.records + header)
     sizes = np.diff(starts, append=len(octets))
     replaced = _replaced(release, dialect, groups)
     ending = np.frombuffer(dialect.ending.encode(), dtype=np.uint8)
