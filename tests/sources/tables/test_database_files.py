@@ -13,7 +13,8 @@ import pytest
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import UNTYPED, Typed
-from masktron.sources.tables.database_files import DuckdbFormat, SqliteFormat
+from masktron.sources.tables.duckdb_files import DuckdbFormat
+from masktron.sources.tables.sqlite_files import SqliteFormat
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource
