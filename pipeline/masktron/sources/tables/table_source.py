@@ -38,8 +38,9 @@ from masktron.sources.tables.document import (
     twin_layout,
     twin_names,
 )
+from masktron.sources.tables.table_digest import record_digest
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease, record_digest
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import Compared

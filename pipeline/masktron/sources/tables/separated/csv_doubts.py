@@ -22,7 +22,7 @@ _WITH_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
 _NOT_NAMES = "if it is a record, say --format-option header=no; if it has names, header=yes"
 
-type Blocks = Generator[Sequence[pa.Array]]
+type CellBlocks = Generator[Sequence[pa.Array]]
 """Records as columns of strings."""
 
 
@@ -70,7 +70,7 @@ class CsvDoubts:
             elif (octets == _COMMA).any():
                 self._commas.add(at)
 
-    def settle(self, again: Callable[[], Blocks]) -> None:
+    def settle(self, again: Callable[[], CellBlocks]) -> None:
         """Refuse the file where a doubt is left.
 
         Parameters

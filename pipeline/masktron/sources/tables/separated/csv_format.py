@@ -19,7 +19,7 @@ from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import content_of
 from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
-from masktron.sources.tables.separated.csv_doubts import Blocks, CsvDoubts, only_numbers, refuse_ambiguous
+from masktron.sources.tables.separated.csv_doubts import CellBlocks, CsvDoubts, only_numbers, refuse_ambiguous
 from masktron.sources.tables.separated.csv_notes import notes_of
 from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_in
 from masktron.sources.tables.separated.csv_problems import refuse_excel_line, refuse_unsound
@@ -150,6 +150,6 @@ class CsvFormat(TableFormat):
         return outline.line(record)
 
 
-def _blocks(table: pa.Table) -> Blocks:
+def _blocks(table: pa.Table) -> CellBlocks:
     for batch in table.to_batches():
         yield batch.columns

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.kernels.separated import unlike_cell
+from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import beginning_of
@@ -120,7 +121,7 @@ class _CsvStream(StampedStream):
         """Return the records of a segment, on which pyarrow and a kernel agree."""
         data, where = self._bytes.part(segment.begin, segment.size), str(self.path)
         table = records_of(data, segment.records, self._outline, where)
-        block = [_one(column) for column in table.columns]
+        block = [one_array(column) for column in table.columns]
         at = self._unlike(data, block)
         if at >= 0:
             record, column = divmod(at, len(block))
@@ -180,7 +181,3 @@ def csv_stream(path: Path, options: Options) -> TableStream | None:
     if outline.dialect.has_names and second_reading(path, outline.dialect, outline.begin).columns != outline.columns:
         raise unlike_names(where)
     return _CsvStream(path, text, outline, stamp, said="decimal" in options)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
