@@ -139,6 +139,13 @@ def test_types_without_a_text_form_are_refused(place: str) -> None:
             asked(place, f"SELECT {value} AS a")
 
 
+@pytest.mark.parametrize("value", ["1e60", "-100", "10.0e44", "1.5e-50", "0.05", "123456789e40"])
+def test_numbers_that_nobody_gave_a_precision_are_read_alike_twice(place: str, value: str) -> None:
+    query = f"query=SELECT {value}::numeric AS a"
+    (lexeme,) = fetch(parse_address(place.format(what=query))).cells["a"].to_pylist()
+    assert Decimal(lexeme) == Decimal(value)
+
+
 @pytest.mark.parametrize("value", ["'infinity'::timestamp", "'0044-03-15 BC'::date", "'Infinity'::float8"])
 def test_what_has_no_lexeme_is_refused(place: str, value: str) -> None:
     with pytest.raises(DocumentError, match="column 'a'"):

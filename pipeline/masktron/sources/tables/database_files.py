@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.sources.tables.arrow_objects import decimal_text
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -102,10 +103,7 @@ def object_text(value: Any) -> str | None:
     if isinstance(value, bytes):
         raise TypeError("bytes are refused by the first reading")
     if isinstance(value, float | np.floating | Decimal):
-        exact = value if isinstance(value, Decimal) else Decimal(str(value))
-        text = f"{exact:f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
-        return text if len(text) <= 40 else str(exact)
+        return decimal_text(value if isinstance(value, Decimal) else Decimal(str(value)))
     if isinstance(value, datetime.datetime | datetime.time):
         head, point, fraction = value.isoformat().partition(".")
         return f"{head}.{fraction.rstrip('0')}" if point else head

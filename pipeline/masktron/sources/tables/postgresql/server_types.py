@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.tables.arrow_objects import decimal_text
 
 DRIVER_TYPES = {
     "int2": pa.int16(),
@@ -87,7 +88,7 @@ def exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) -> 
         precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
     else:
         scale = max((-int(number.as_tuple().exponent) for number in there), default=0)
-        precision = scale + max((number.adjusted() + 1 for number in there), default=1)
+        precision = scale + max((max(0, number.adjusted() + 1) for number in there), default=1)
     if not 0 <= scale <= precision <= _MOST_DIGITS:
         raise DocumentError(
             f"column {field.name!r} has numbers of more than {_MOST_DIGITS} digits, or more digits after the point "
@@ -100,7 +101,7 @@ def exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) -> 
 
 
 def text_of_server(text: str | None, kind: str) -> str | None:
-    """Write what the server says by rules of its own: what the columns are is compared with this."""
+    """Write what the server says by the rules of second readings: what the columns are is compared with this."""
     if text is None or (kind in {"float4", "float8"} and text == "NaN"):
         return None
     if kind == "bool":
@@ -110,9 +111,7 @@ def text_of_server(text: str | None, kind: str) -> str | None:
             number = Decimal(text)
         except InvalidOperation:
             return text
-        shown = f"{number:f}"
-        shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
-        return shown if len(shown) <= 40 else str(number)
+        return decimal_text(number) if number.is_finite() else text
     if kind in {"timestamp", "timestamptz", "time"}:
         return text.replace(" ", "T", 1).replace("+00", "Z", 1)
     return text

@@ -33,15 +33,7 @@ def refuse_excel_line(head: bytes, where: str) -> None:
 
 
 def refuse_unsound(text: CsvText, found: CsvSurvey, where: str) -> None:
-    """Refuse a file that two readers could take differently.
-
-    Parameters
-    ----------
-    text : CsvText
-    found : CsvSurvey
-        Of this file.
-    where : str
-        The file.
+    """Refuse a file that two readers could take differently, given its survey and its name.
 
     Raises
     ------
