@@ -61,10 +61,10 @@ _FORMATS: dict[str, Format] = {
             "sqlite",
             (".sqlite", ".sqlite3", ".db"),
             "an SQLite database",
-            f"{_TABLES}.database_files",
+            f"{_TABLES}.sqlite_files",
             "SqliteFormat",
         ),
-        Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.database_files", "DuckdbFormat"),
+        Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.duckdb_files", "DuckdbFormat"),
         Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat"),
         Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat"),
         Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat"),
@@ -73,7 +73,9 @@ _FORMATS: dict[str, Format] = {
 }
 
 _SERVERS: dict[str, Format] = {
-    "postgresql": Format("postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql", "PostgresFormat")
+    "postgresql": Format(
+        "postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql.postgres_format", "PostgresFormat"
+    )
 }
 """What no file has: a table of a server is named by its address."""
 

@@ -115,20 +115,15 @@ def _opened(
 ) -> Source:
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
+        from masktron.sources.tables.table_source import TableRequest  # noqa: PLC0415 -- loads pyarrow
 
-        return FrameSource(path, record=reading.record, contexts=contexts, progress=progress)
+        return FrameSource(path, TableRequest(record=reading.record, contexts=contexts, progress=progress))
     name = format_of(path, reading)
     if not isinstance(path, AddressPath):
         require_options(path, name, reading.options)
     if name == XML:
         return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
-    from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.table_source import TableRequest, TableSource  # noqa: PLC0415 -- loads pyarrow
 
-    return TableSource(
-        path,
-        table_format(name),
-        options=path.options if isinstance(path, AddressPath) else reading.options,
-        record=reading.record,
-        contexts=contexts,
-        progress=progress,
-    )
+    options = path.options if isinstance(path, AddressPath) else reading.options
+    return TableSource(path, table_format(name), TableRequest(options, reading.record, contexts, progress))

@@ -15,16 +15,10 @@ from hypothesis import strategies as st
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Typed
-from masktron.sources.tables.arrow_lexemes import (
-    UnfitError,
-    lexemes_of,
-    one_dictionary,
-    replaced,
-    taken,
-    typed_of,
-    values_of,
-)
+from masktron.sources.tables.arrow_columns import one_dictionary, replaced, taken, values_of
+from masktron.sources.tables.arrow_lexemes import lexemes_of, typed_of
 from masktron.sources.tables.arrow_objects import object_columns
+from masktron.sources.tables.arrow_values import UnfitError
 
 D = Decimal
 LONG = "a text that is too long for the view itself"

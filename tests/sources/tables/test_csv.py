@@ -357,6 +357,13 @@ def test_a_name_decides_where_several_delimiters_would_do(tmp_path: Path) -> Non
             assert both(path)[1] == [cells]
 
 
+def test_a_name_that_stands_for_the_quote_decides_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.psv"
+    path.write_bytes(b"A;B\n1;2;3\n")
+    with pytest.raises(DocumentError, match="cells: 3, columns: 2, separated by semicolon"):
+        CSV.read(path, {"quote": "|"})
+
+
 @pytest.mark.parametrize(
     ("data", "out"), [("d.csv", "m.csv.gz"), ("d.csv.gz", "m.csv"), ("d.csv", "m.tsv"), ("d.tsv", "m.psv")]
 )

@@ -13,10 +13,11 @@ import pytest
 
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import UNTYPED, Typed
-from masktron.sources.tables.database_files import DuckdbFormat, SqliteFormat
+from masktron.sources.tables.duckdb_files import DuckdbFormat
+from masktron.sources.tables.sqlite_files import SqliteFormat
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.table_source import TableRequest, TableSource
 from masktron.sources.variables import Variable
 from sample_tables import require_masked_as_xml
 
@@ -42,7 +43,7 @@ def duck(path: Path, *statements: str) -> Path:
 def read(path: Path, **options: str) -> Table:
     """Read a file; the two readers are compared."""
     made = next(one for one in FORMATS if path.suffix == f".{one.name}")
-    source = TableSource(path, made, options=options)
+    source = TableSource(path, made, TableRequest(options))
     assert source.layout.fields
     return source.table
 

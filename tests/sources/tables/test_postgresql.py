@@ -25,9 +25,11 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
-from masktron.sources.tables import postgresql
 from masktron.sources.tables.new_tables import require_new_table
-from masktron.sources.tables.postgresql import PostgresColumn, PostgresFormat, fetch
+from masktron.sources.tables.postgresql import catalogue, transaction
+from masktron.sources.tables.postgresql.postgres_format import PostgresFormat
+from masktron.sources.tables.postgresql.server_types import PostgresColumn, declared_type
+from masktron.sources.tables.postgresql.snapshot import fetch
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
@@ -71,7 +73,7 @@ def tables(place: str) -> list[str]:
 
 
 def write(place: str, table: str, values: pa.Table, *, replaces: bool = False) -> None:
-    names = {field.name: PostgresColumn(postgresql._declared(field)) for field in values.schema}
+    names = {field.name: PostgresColumn(declared_type(field)) for field in values.schema}
     with publication(at(place, table), replaces=replaces) as target:
         assert isinstance(target, AddressPath)
         target.writing.fill(values, names, "")
@@ -137,6 +139,13 @@ def test_types_without_a_text_form_are_refused(place: str) -> None:
             asked(place, f"SELECT {value} AS a")
 
 
+@pytest.mark.parametrize("value", ["1e60", "-100", "10.0e44", "1.5e-50", "0.05", "123456789e40"])
+def test_numbers_that_nobody_gave_a_precision_are_read_alike_twice(place: str, value: str) -> None:
+    query = f"query=SELECT {value}::numeric AS a"
+    (lexeme,) = fetch(parse_address(place.format(what=query))).cells["a"].to_pylist()
+    assert Decimal(lexeme) == Decimal(value)
+
+
 @pytest.mark.parametrize("value", ["'infinity'::timestamp", "'0044-03-15 BC'::date", "'Infinity'::float8"])
 def test_what_has_no_lexeme_is_refused(place: str, value: str) -> None:
     with pytest.raises(DocumentError, match="column 'a'"):
@@ -163,8 +172,8 @@ def test_a_table_comes_in_the_order_of_its_key_and_of_one_moment(place: str, mon
         execute(place, "UPDATE keyed SET v = 10 WHERE v = 9")
         return beside(cursor, oid)
 
-    beside = postgresql._beside
-    monkeypatch.setattr(postgresql, "_beside", meddled)
+    beside = catalogue._beside
+    monkeypatch.setattr(catalogue, "_beside", meddled)
     assert read(place, "keyed").cells["v"].to_pylist() == ["4", "2", "9"]
 
 
@@ -351,7 +360,7 @@ def test_an_interrupted_write_leaves_no_table(place: str, monkeypatch: pytest.Mo
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(postgresql, "_require_same", interrupted)
+    monkeypatch.setattr(transaction, "_require_same", interrupted)
     before = tables(place)
     for name in ("cut_off", "kept"):
         with pytest.raises(KeyboardInterrupt):
@@ -369,13 +378,13 @@ from pathlib import Path
 from masktron.addresses import path_of
 from masktron.jobs.convert import run_convert
 from masktron.sources.records import Coded
-from masktron.sources.tables import postgresql
+from masktron.sources.tables.postgresql import transaction
 
 def slow(*arguments):
     print("written", flush=True)
     time.sleep(60)
 
-postgresql._require_same = slow
+transaction._require_same = slow
 run_convert(Path(sys.argv[1]), path_of(sys.argv[2]))
 """
 
@@ -410,14 +419,14 @@ def test_a_connection_that_is_cut_leaves_no_table(
         "WHERE pid <> pg_backend_pid() AND datname = 'postgres'"
     )
     for name in ("ready", "commit"):
-        proper = getattr(postgresql.PostgresWriting, name)
+        proper = getattr(transaction.PostgresWriting, name)
 
-        def cutting(self: postgresql.PostgresWriting, proper: object = proper) -> None:
+        def cutting(self: transaction.PostgresWriting, proper: object = proper) -> None:
             execute(place, cut)
             proper(self)  # type: ignore[operator]
 
         with monkeypatch.context() as patched:
-            patched.setattr(postgresql.PostgresWriting, name, cutting)
+            patched.setattr(transaction.PostgresWriting, name, cutting)
             with pytest.raises(DocumentError, match="PostgreSQL"):
                 run_convert(data, at(place, "cut"))
         assert tables(place) == before
@@ -436,7 +445,7 @@ def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monke
         stack.__exit__(None, None, None)
 
     try:
-        monkeypatch.setattr(postgresql, "_require_same", stopping)
+        monkeypatch.setattr(transaction, "_require_same", stopping)
         with pytest.raises(DocumentError, match="PostgreSQL"):
             run_convert(data, at(own, "stopped"))
     finally:
@@ -447,13 +456,13 @@ def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monke
 def test_who_was_faster_keeps_his_table(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tmp_path / "a.csv"
     data.write_text("a,b\n1,2\n")
-    proper = postgresql._require_same
+    proper = transaction._require_same
 
     def meanwhile(*arguments: object) -> None:
         execute(place, "CREATE TABLE raced(mine int)")
         proper(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(postgresql, "_require_same", meanwhile)
+    monkeypatch.setattr(transaction, "_require_same", meanwhile)
     with pytest.raises(UsageError, match="there is a table of this name"):
         run_convert(data, at(place, "raced"))
     assert fetch(parse_address(place.format(what="table=raced"))).cells.column_names == ["mine"]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.sources.tables.arrow_lexemes import UnfitError
+from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.read_statistical import rows_again
 from masktron.sources.tables.stored_values import Clock, StoredColumn, stored_column
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import decimal
 import os
+import re
 import tempfile
+from collections.abc import Callable, Generator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,12 +27,12 @@ from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
 from masktron.sources.tables import parquet_stream, table_source
 from masktron.sources.tables.arrow_files import ParquetFormat
-from masktron.sources.tables.separated import csv_stream
+from masktron.sources.tables.separated import csv_outline, csv_stream
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_format import CsvFormat
+from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_stream import TableStream
-
-NONE = np.zeros(0, dtype=np.int64)
 
 
 @pytest.fixture(autouse=True)
@@ -99,33 +100,30 @@ def test_csv_in_blocks_is_the_whole_file(made: tuple[bytes, dict[str, str]]) -> 
         require_same(CsvFormat(), path, **made[1], header="yes")
 
 
+class Cut(HeldText):
+    """Bytes in blocks of a size."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        super().__init__(data)
+        self._blocks = [data[at : at + size] for at in range(0, len(data), size)] or [b""]
+
+    def blocks(self) -> Generator[tuple[bytes, bool]]:
+        for at, block in enumerate(self._blocks, start=1):
+            yield block, at == len(self._blocks)
+
+
 @given(files(), st.integers(1, 40))
 def test_a_survey_in_blocks_is_that_of_the_whole(made: tuple[bytes, dict[str, str]], size: int) -> None:
+    dialect = CsvDialect(delimiter=",")
     for data in (made[0], made[0].replace(b'"', b"", 1), made[0].replace(b"\n", b"\n\n", 1)):
-        whole = facts_of(data, len(data))
-        cut = facts_of(data, size)
-        assert cut == whole
-
-
-def facts_of(data: bytes, size: int) -> list[int]:
-    facts, rest, done, ends = np.zeros(kernel.FACTS, dtype=np.int64), b"", 0, 0
-    for start in range(0, len(data) + size, size):
-        block = rest + data[start : start + size]
-        last = start + size >= len(data)
-        records = facts[kernel.RECORDS]
-        kernel.survey(np.frombuffer(block, dtype=np.uint8), 44, 34, -1, facts, NONE, NONE, last)
-        if facts[kernel.RECORDS] > records:
-            ends = done + int(facts[kernel.STOP])
-        if last or facts[kernel.ERROR] != kernel.SOUND:
-            break
-        done += int(facts[kernel.AT])
-        rest = block[int(facts[kernel.AT]) :]
-    known = facts.tolist()
-    known[kernel.AT] += done
-    known[kernel.STOP] = ends
-    if not facts[kernel.RECORDS]:
-        known[kernel.BODY] = 0
-    return [int(one) for one in known]
+        whole, cut = (survey_of(text, dialect, "", "d") for text in (HeldText(data), Cut(data, size)))
+        assert cut.facts.tolist() == whole.facts.tolist()
+        assert cut.dialect == whole.dialect
+        ends = [one.begin + one.size for one in cut.segments]
+        assert [one.begin for one in cut.segments] == [0, *ends][: len(ends)]
+        assert sum(one.records for one in cut.segments) == whole[kernel.RECORDS]
+        lines = [1 + len(re.findall(rb"\r\n|\r|\n", data[: one.begin])) for one in cut.segments]
+        assert [one.line for one in cut.segments] == lines
 
 
 @settings(max_examples=50)
@@ -140,7 +138,7 @@ def test_the_kernel_sees_every_other_cell(made: tuple[bytes, dict[str, str]], da
         record = data.draw(st.integers(0, stream.count - 1))
         column = data.draw(st.integers(0, len(stream.names) - 1))
         other = data.draw(CELLS | st.none())
-        read, before = csv_stream.cells_of, [0]
+        read, before = csv_outline.cells_of, [0]
 
         def spoilt(*args: object, **named: object) -> pa.Table:
             table = read(*args, **named)  # type: ignore[arg-type]
@@ -153,13 +151,82 @@ def test_the_kernel_sees_every_other_cell(made: tuple[bytes, dict[str, str]], da
             return table
 
         expected = CsvFormat().read(path, {**made[1], "header": "yes"}).cells.column(column)[record].as_py()
-        patched.setattr(csv_stream, "cells_of", spoilt)
+        patched.setattr(csv_outline, "cells_of", spoilt)
         if other == expected:
             list(stream.blocks())
             return
         name = stream.names[column]
         with pytest.raises(DocumentError, match=f"do not agree on column '{name}' of record {record + 1}\\b"):
             list(stream.blocks())
+
+
+@settings(max_examples=50)
+@given(files(), st.integers(0, 60), st.sampled_from([b"", b"", b'"', b"\n", b";", b"\0", b"\xff", b",", b"\r", b"1"]))
+def test_what_is_told_of_a_file_does_not_depend_on_blocks(
+    made: tuple[bytes, dict[str, str]], at: int, put: bytes
+) -> None:
+    """A stream has nothing to say, and leaves it to reading; or it says what reading does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "d.csv"
+        path.write_bytes(made[0][:at] + put + made[0][at:])
+        for options in ({}, made[1], {"delimiter": ";"}):
+            require_alike(path, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("A;B,C\n1;2,3\n", "cells could be separated by comma or semicolon"),
+        ("1,2\n3,4\n", "the first line holds numbers, not names"),
+        ("A,\n1,2\n", "column 2 has no name"),
+        ("A,A\n1,2\n", "columns 1 and 2 are both named 'A'"),
+        ("7,x\n" + "1,y\n" * 20 + "2,x\n", "the first line seems to be a record"),
+        ("A;B\n" + "1;2\n" * 20 + "1;2,5\n", "all values of column 'B' are numbers, some with a comma"),
+        ("A;B\n" + "1;2,5\n" * 9 + "1;\n" * 20, "all values of column 'B' are numbers, some with a comma"),
+    ],
+)
+def test_a_stream_refuses_what_reading_refuses(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.dat"
+    path.write_text(text)
+    assert says in str(require_alike(path, {}))
+    with pytest.raises(DocumentError, match=says):
+        list(streamed(CsvFormat(), path).blocks())
+
+
+def test_a_stream_knows_the_lines_of_a_single_column_with_empty_ones(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('"A\nB"\n' + "\n1\n" * 12 + '"2\n2"\n\n')
+    require_alike(path, {"delimiter": ";"})
+    stream = streamed(CsvFormat(), path, delimiter=";")
+    assert stream.lines(0, stream.count).tolist() == [*range(3, 28), 29]
+
+
+def require_alike(path: Path, options: dict[str, str]) -> object:
+    """See that a stream, where there is one, gives cells and lines of the whole file, or its error; return them."""
+
+    def whole() -> object:
+        table = CsvFormat().read(path, options)
+        return table.cells.to_pydict(), CsvFormat().lines_of(table).tolist()
+
+    def blocks() -> object:
+        stream = CsvFormat().stream(path, options)
+        if stream is None:
+            return None
+        cells = [pa.table(block, names=stream.names) for block in stream.blocks()]
+        lines = stream.lines(0, stream.count).tolist()
+        return pa.concat_tables(cells).to_pydict() if cells else {name: [] for name in stream.names}, lines
+
+    expected, found = outcome(whole), outcome(blocks)
+    assert found is None or found == expected
+    return expected
+
+
+def outcome(asked: Callable[[], object]) -> object:
+    """What is returned, or the text of the error."""
+    try:
+        return asked()
+    except DocumentError as error:
+        return str(error)
 
 
 TYPED = pa.table(
@@ -221,8 +288,6 @@ def test_other_files_are_read_as_a_whole(tmp_path: Path) -> None:
         (b"A;B\n1;2\n", {"decimal": "comma"}),
         (b"A\n1\n", {}),
         (b"A,B\n1\n", {}),
-        (b"A;B,C\n1;2,3\n", {}),
-        (b"1,2\n3,4\n", {}),
         (b"", {}),
     ):
         data.write_bytes(text)

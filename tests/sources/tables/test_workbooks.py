@@ -22,7 +22,7 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.ods_writer import write_ods
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.table_source import TableRequest, TableSource
 from masktron.sources.tables.workbooks import OdsFormat, XlsxFormat
 from masktron.sources.variables import Variable
 from sample_tables import require_masked_as_xml
@@ -60,7 +60,7 @@ def fill(book: Any, sheet: Any, rows: Cells, top: int = 0, left: int = 0) -> Non
 def read(path: Path, **options: str) -> Table:
     """Read a file; the two readers are compared."""
     made = next(one for one in FORMATS if path.suffix == f".{one.name}")
-    source = TableSource(path, made, options=options)
+    source = TableSource(path, made, TableRequest(options))
     assert source.layout.fields
     return source.table
 

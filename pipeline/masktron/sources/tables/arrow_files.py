@@ -17,20 +17,10 @@ import pyarrow.parquet as pq
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.arrow_blocks import compression_of
-from masktron.sources.tables.arrow_lexemes import (
-    UnfitError,
-    categories_of,
-    is_text,
-    lexemes_of,
-    replaced,
-    require_sound,
-    taken,
-    value_type,
-    values_of,
-    variable_of,
-    without_categories,
-)
+from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
+from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
+from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.parquet_stream import parquet_stream
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat

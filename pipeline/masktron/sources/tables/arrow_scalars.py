@@ -20,6 +20,13 @@ def positions(rows: NDArray[np.int64]) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(own), [None, pa.py_buffer(own)])
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece; a piece that is one already is not copied."""
+    if not column.num_chunks:
+        return pa.nulls(0, column.type)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
 def truths_of(array: pa.Array) -> NDArray[np.bool_]:
     """Return an array of truths without nulls as one of numpy."""
     bits = np.unpackbits(np.frombuffer(array.buffers()[1], dtype=np.uint8), bitorder="little")

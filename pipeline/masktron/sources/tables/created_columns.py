@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import UsageError
-from masktron.sources.tables.arrow_lexemes import UnfitError, is_text
+from masktron.sources.tables.arrow_lexemes import is_text
+from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
 from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import Variable

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from masktron.errors import UsageError, ViolationError
-from masktron.progress import Progress, Told, untold
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
-from masktron.sources.names import NO_CONTEXTS, ContextNames
-from masktron.sources.records import Coded, Records
+from masktron.sources.records import Records
 from masktron.sources.tables.conversion import with_types
 from masktron.sources.tables.frames import categories_kept, frame_format
 from masktron.sources.tables.table_format import described_by
-from masktron.sources.tables.table_source import TableSource, opened_place
+from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.table_source import TableRequest, TableSource, opened_place
 from masktron.sources.xml.xml_source import XmlSource
 
 
@@ -31,23 +28,11 @@ class FrameSource(TableSource):
     Parameters
     ----------
     path : FramePath
-    record : str, optional
-        What the record element of the twin is called.
-    contexts : ContextNames
-        Of the rules: they say what the elements of the twin are called.
-    progress : callable, optional
-        Told of what takes long.
+    asked : TableRequest
     """
 
-    def __init__(
-        self,
-        path: FramePath,
-        *,
-        record: str | None = None,
-        contexts: ContextNames = NO_CONTEXTS,
-        progress: Progress | None = None,
-    ) -> None:
-        super().__init__(path, frame_format(path), record=record, contexts=contexts, progress=progress)
+    def __init__(self, path: FramePath, asked: TableRequest = TableRequest()) -> None:  # noqa: B008 -- frozen
+        super().__init__(path, frame_format(path), asked)
         # copies share what is written
         self._made = FramePath.of(path.frame)
         self._lost: list[str] = []
@@ -59,25 +44,15 @@ class FrameSource(TableSource):
         found._file_format = None if isinstance(out, FramePath) else format_of_name(out) or XML
         return found
 
-    def write(
-        self,
-        target: Path,
-        replacements: Mapping[str, Coded],
-        *,
-        removed: Collection[str] = (),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def _save(self, target: Path, release: TableRelease) -> None:
         """Make a frame of the same kind, with the same types and labels, and write what it holds to the file."""
         self._made.frame = self.path.frame  # type: ignore[attr-defined]
-        count = super().write(self._made, replacements, removed=removed, keep=keep, order=order, told=told)
+        super()._save(self._made, release)
         if self._file_format is not None:
             self._write_file(target, self._again())
-        return count
 
     def _again(self) -> FrameSource:
-        return FrameSource(self._made, record=self._record, contexts=self._contexts, progress=self._progress)
+        return FrameSource(self._made, self._asked)
 
     def _write_file(self, target: Path, written: FrameSource) -> None:
         table, name = written.table, self._file_format or XML
@@ -101,14 +76,8 @@ class FrameSource(TableSource):
         if self._file_format is None:
             return self._again()
         if self._file_format == XML:
-            return XmlSource(path, record=self.twin.record, progress=self._progress)
-        return TableSource(
-            path,
-            table_format(self._file_format),
-            record=self._record,
-            contexts=self._contexts,
-            progress=self._progress,
-        )
+            return XmlSource(path, record=self.twin.record, progress=self._asked.progress)
+        return TableSource(path, table_format(self._file_format), self._asked)
 
     def handed_back(self, released: Records) -> Any:
         """Return the frame that `write` has made.

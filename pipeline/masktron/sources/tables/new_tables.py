@@ -20,8 +20,10 @@ from masktron.errors import DocumentError, UsageError
 from masktron.files import refuse_special, same_file
 from masktron.scratch import private_folder
 from masktron.sources.tables.arrow_files import table_of
-from masktron.sources.tables.database_files import quoted
-from masktron.sources.tables.postgresql import postgres_writing, taken
+from masktron.sources.tables.duckdb_files import duckdb_connection
+from masktron.sources.tables.postgresql.connection import taken
+from masktron.sources.tables.postgresql.transaction import postgres_writing
+from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import library
 
 _STAGED = "masktron_staged"
@@ -83,7 +85,7 @@ class FileWriting(ABC):
         with self._errors():
             self._new = not self.path.exists()  # by now
             self._connection = connection = self._connect()
-            connection.execute(f"ATTACH '{str(self.staged).replace("'", "''")}' AS {_STAGED}")
+            connection.execute(f"ATTACH {literal(str(self.staged))} AS {_STAGED}")
             connection.execute(self._begin)
             if self.replaces:
                 connection.execute(f"DROP TABLE IF EXISTS {quoted(self.address.table)}")
@@ -187,9 +189,7 @@ class _DuckdbWriting(FileWriting):
     _any_table = "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database()"
 
     def _connect(self) -> Any:
-        duckdb = library("duckdb", "sql", "a DuckDB database")
-        closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        return duckdb.connect(str(self.path), config=closed)
+        return duckdb_connection(self.path, read_only=False)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

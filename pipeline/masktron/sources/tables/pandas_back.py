@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.sources.lexical import parse_number
-from masktron.sources.tables.arrow_lexemes import categories_of, without_categories
+from masktron.sources.tables.arrow_columns import categories_of, without_categories
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
 from masktron.sources.tables.table_model import TableRelease
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.records import Typed
-from masktron.sources.tables.arrow_lexemes import UnfitError, lexemes_of, values_of
+from masktron.sources.tables.arrow_columns import values_of
+from masktron.sources.tables.arrow_lexemes import lexemes_of
+from masktron.sources.tables.arrow_values import UnfitError
 
 _DAY = 86_400
 _DIGITS = 15

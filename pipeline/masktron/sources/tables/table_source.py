@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import weakref
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +24,6 @@ from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
-from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format
@@ -37,13 +35,13 @@ from masktron.sources.tables.document import (
     FIRST_LINE,
     TwinNames,
     TwinWriter,
-    twin_frame,
     twin_layout,
     twin_names,
 )
-from masktron.sources.tables.table_batches import ROWS, TableBatch
+from masktron.sources.tables.table_digest import record_digest
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import Compared
 from masktron.sources.variables import Variable
@@ -53,7 +51,28 @@ from masktron.sources.xml.wellformed import SMALLEST
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
-_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class TableRequest:
+    """What is asked of a table beside its file.
+
+    Attributes
+    ----------
+    options : mapping of str to str
+        What the user says of the file.
+    record : str, optional
+        What the record element of the twin is called.
+    contexts : ContextNames
+        Of the rules: they say what the elements of the twin are called.
+    progress : callable, optional
+        Told of what takes long.
+    """
+
+    options: Options = MappingProxyType({})
+    record: str | None = None
+    contexts: ContextNames = NO_CONTEXTS
+    progress: Progress | None = None
 
 
 class TableSource(Source):
@@ -65,31 +84,19 @@ class TableSource(Source):
     ----------
     path : Path
     format : TableFormat
-    options : mapping of str to str
-        What the user says of the file.
-    record : str, optional
-        What the record element of the twin is called.
-    contexts : ContextNames
-        Of the rules: they say what the elements of the twin are called.
-    progress : callable, optional
-        Told of what takes long.
+    asked : TableRequest
     """
 
     def __init__(
         self,
         path: Path,
         format: TableFormat,  # noqa: A002 -- what it is called everywhere
-        *,
-        options: Options = MappingProxyType({}),
-        record: str | None = None,
-        contexts: ContextNames = NO_CONTEXTS,
-        progress: Progress | None = None,
+        asked: TableRequest = TableRequest(),
     ) -> None:
         super().__init__(path)
         self._file = opened_place(path)
-        self.format, self._options, self._record = format, options, record
+        self.format, self._asked = format, asked
         self._written: TableFormat | None = None
-        self._contexts, self._progress = contexts, progress
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
 
@@ -97,7 +104,7 @@ class TableSource(Source):
     def table(self) -> Table:
         """The records, and what the file says of them."""
         _require_file(self._file, str(self.path))
-        return self.format.read(self._file, self._options)
+        return self.format.read(self._file, self._asked.options)
 
     @property
     def size(self) -> int:
@@ -127,7 +134,7 @@ class TableSource(Source):
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
         _require_file(self._file, str(self.path))
-        found = self.format.stream(self._file, self._options)
+        found = self.format.stream(self._file, self._asked.options)
         if found is None or self._size_of_twin(found) < SMALLEST:
             return None
         # where a name stands twice, the survey of the twin has to say what that means
@@ -139,7 +146,7 @@ class TableSource(Source):
         return stream.text + stream.count * sum(len(f"<{name}></{name}>") for name in names)
 
     def _twin_of(self, columns: Sequence[str]) -> TwinNames:
-        return twin_names(columns, self._record, self._contexts)
+        return twin_names(columns, self._asked.record, self._asked.contexts)
 
     @cached_property
     def twin(self) -> TwinNames:
@@ -170,17 +177,17 @@ class TableSource(Source):
         """What a survey of the twin would say: its layout, and its number of records where it is a large file."""
         stream = self._stream
         if stream is not None and (layout := twin_layout(self.twin, stream.names, stream.first)) is not None:
-            compile_first(self._progress)
+            compile_first(self._asked.progress)
             return layout, stream.count
         document, cells = self._document, self.table.cells
         names = cells.column_names
         layout = twin_layout(self.twin, names, [_first_value(column) for column in cells.columns])
         if layout is None:
             with self.blamed():
-                return XmlSource(document, record=self.twin.record, progress=self._progress).layout, None
+                return XmlSource(document, record=self.twin.record, progress=self._asked.progress).layout, None
         if document.stat().st_size < SMALLEST:
             return layout, None
-        compile_first(self._progress)
+        compile_first(self._asked.progress)
         return layout, len(self.table)
 
     @property
@@ -249,8 +256,12 @@ class TableSource(Source):
         flat: FlatRecords | None = None
         if self.count is not None:
             # what is in memory has been compared by then
-            known = self._stream is None or "_document" in vars(self)
-            flat = _TableRecords(self) if known or self._stream is None else _StreamedRecords(self, self._stream)
+            held: RecordBlocks
+            if self._stream is None or "_document" in vars(self):
+                held = HeldRecords(self.table, self.format.lines_of(self.table))
+            else:
+                held = self._stream
+            flat = TableRecords(self.path, self.layout, self.twin, held)
         return EngineDocument(self.path, self.layout, flat, lambda: self.document_path)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
@@ -301,14 +312,17 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        release = TableRelease(self.table, pa.table(cells), rows, frozenset(replacements))
+        self._save(target, TableRelease(self.table, pa.table(cells), rows, frozenset(replacements)))
+        told(size, size)
+        return len(rows)
+
+    def _save(self, target: Path, release: TableRelease) -> None:
+        """Write what is released."""
         if self._written is None:
             self.format.write(opened_place(target), release)
         else:
             whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
             self._written.create(opened_place(target), whole, {})
-        told(size, size)
-        return len(rows)
 
     def written_as(self, out: Path) -> Self:
         """Return a source that writes the format for which the name stands, where its own can only be read."""
@@ -321,14 +335,9 @@ class TableSource(Source):
 
     def alike(self, path: Path) -> Self:
         """Return another file of the format that `write` writes."""
-        return type(self)(
-            path,
-            self._written or self.format,
-            options=self._options if self._written is None else {},
-            record=self._record,
-            contexts=self._contexts,
-            progress=self._progress,
-        )
+        if self._written is None:
+            return type(self)(path, self.format, self._asked)
+        return type(self)(path, self._written, replace(self._asked, options={}))
 
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether the fields are those that the original releases."""
@@ -347,58 +356,6 @@ def _require_file(path: Path, where: str) -> None:
         raise DocumentError("the file does not exist", where=where, hint="check the path")
 
 
-class _TableRecords(FlatRecords):
-    """The records of a table that is in memory."""
-
-    def __init__(self, source: TableSource) -> None:
-        self.path, self.layout = source.path, source.layout
-        self._table, self._twin, self._lines = source.table, source.twin, source.format.lines_of(source.table)
-
-    @property
-    def around(self) -> tuple[str, str]:
-        """Tags of the twin."""
-        return twin_frame(self._twin)
-
-    def batches(self) -> Generator[Batch]:
-        """Yield the records."""
-        tags, first = self._table.cells.column_names, 0
-        for block in self._table.cells.to_batches(max_chunksize=ROWS):
-            lines = self._lines[first : first + len(block)]
-            yield TableBatch.of(self.layout, self._twin.record, tags, block.columns, first, lines)
-            first += len(block)
-
-    def require_unchanged(self) -> None:
-        """What is in memory does not change."""
-
-
-class _StreamedRecords(FlatRecords):
-    """The records of a table that is read block by block."""
-
-    def __init__(self, source: TableSource, stream: TableStream) -> None:
-        self.path, self.layout = source.path, source.layout
-        self._stream, self._twin = stream, source.twin
-
-    @property
-    def around(self) -> tuple[str, str]:
-        """Tags of the twin."""
-        return twin_frame(self._twin)
-
-    def batches(self) -> Generator[Batch]:
-        """Yield the records, of which two readers say the same."""
-        tags, first = self._stream.names, 0
-        with closing(self._stream.blocks()) as blocks:
-            for block in blocks:
-                for start in range(0, len(block[0]), ROWS):
-                    columns = [column.slice(start, ROWS) for column in block]
-                    lines = self._stream.lines(first, len(columns[0]))
-                    yield TableBatch.of(self.layout, self._twin.record, tags, columns, first, lines)
-                    first += len(lines)
-
-    def require_unchanged(self) -> None:
-        """Refuse a file that is not the one that was surveyed."""
-        self._stream.require_unchanged()
-
-
 def _first_value(column: pa.ChunkedArray) -> int:
     """Return the first record that has a value; -1 where none has."""
     return int(pc.index(pc.is_valid(column), True).as_py())
@@ -407,28 +364,3 @@ def _first_value(column: pa.ChunkedArray) -> int:
 def opened_place(path: Path) -> Path:
     """Return what a format opens: the file of a database where an address names a table of it; else the path."""
     return path.opened if isinstance(path, AddressPath) else path
-
-
-def record_digest(table: Table) -> str:
-    """Return the SHA-256 of the records of a table, which says what its file or its server is no part of.
-
-    It is that of UTF-8 text: the names of the columns, and then the lexemes of each record in the order of the table,
-    each on a line as a JSON array without blanks, in ASCII, with ``null`` for what is missing; every line ends with a
-    line feed.
-
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    str
-        In hexadecimal.
-    """
-    found = hashlib.sha256()
-    write = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
-    found.update(f"{write([variable.column for variable in table.variables])}\n".encode())
-    for batch in table.cells.to_batches(_ROWS):
-        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        found.update("".join(f"{write(row)}\n" for row in rows).encode())
-    return found.hexdigest()

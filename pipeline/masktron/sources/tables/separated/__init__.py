@@ -1,6 +1,8 @@
 """CSV and its kin: text in which delimiters separate cells.
 
-Begin with `csv_format.CsvFormat`. `dialect` says how a file is written, `content` how its bytes become UTF-8 and
-back, `outline` finds its records and refuses what two readers could take differently. `cells` reads it with pyarrow,
-`again` with the standard library; `writing` puts it together again. May import the kernels.
+Begin with `csv_format.CsvFormat`; `csv_stream` has what is larger than memory. Both use the same parts, a file in
+memory as one block: `csv_survey` finds records, and the delimiter of the `csv_dialect`; `csv_problems` says what two
+readers could take differently; `csv_outline` knows names, lines and cells of what is sound; `csv_doubts` refuses and
+`csv_notes` tells what may be meant otherwise. `content` has bytes, packed or in any encoding. `cell_texts` reads with
+pyarrow, `again` with the standard library; `writing` puts a file together again. May import the kernels.
 """

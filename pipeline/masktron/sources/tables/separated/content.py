@@ -52,6 +52,43 @@ class Content:
     digest: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What the first bytes of a file that is not packed say of the rest.
+
+    Attributes
+    ----------
+    other : str
+        What it is, where it is something else than text with delimiters; else empty.
+    mark : bytes
+        The byte order mark.
+    codec : str
+        The encoding of the rest, as Python calls it.
+    """
+
+    other: str
+    mark: bytes
+    codec: str
+
+
+def beginning_of(head: bytes, path: Path, said: CsvDialect) -> Beginning:
+    """Return what a file says by its first bytes, 64 of them or all.
+
+    Parameters
+    ----------
+    head : bytes
+    path : Path
+        Its name may say something, too.
+    said : CsvDialect
+        What the user says.
+    """
+    other = magic_of(head, path) or ("XML" if head.startswith(b"<?xml") else "")
+    for mark, codec in _MARKS:
+        if head.startswith(mark) and said.codec in ("", codec, codec[:6]):
+            return Beginning(other, mark, codec)
+    return Beginning(other, b"", _LITTLE.get(said.codec, said.codec) or "utf-8")
+
+
 def content_of(path: Path, said: CsvDialect) -> Content:
     """Read a file.
 
@@ -64,12 +101,12 @@ def content_of(path: Path, said: CsvDialect) -> Content:
     """
     raw, compression = _unpacked(path)
     where = str(path)
-    other = magic_of(raw[:64], path)
-    if other is not None or raw.startswith(b"<?xml"):
+    begin = beginning_of(raw[:64], path, said)
+    if begin.other:
         raise DocumentError(
-            f"this is {other or 'XML'}, not CSV", where=where, hint="give the file the end of a name that says so"
+            f"this is {begin.other}, not CSV", where=where, hint="give the file the end of a name that says so"
         )
-    mark, codec = encoding_of(raw, said.codec)
+    mark, codec = begin.mark, begin.codec
     body = raw[len(mark) :] if mark else raw
     if not body:
         raise DocumentError("the file is empty", where=where, hint="it needs a first line with the names of columns")
@@ -142,7 +179,7 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
         code = getattr(problem, "errno", None)
         reason = os.strerror(code) if code else str(problem)
         raise DocumentError(f"the file cannot be read: {reason}", where=str(path), hint="check the path") from None
-    compression = compression_of(raw)
+    compression = next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
     if not compression:
         return raw, ""
     if compression == "zstd":
@@ -154,19 +191,6 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
             f"the file cannot be unpacked with {compression}: {error}", where=str(path), hint="it is damaged"
         ) from None
     return unpacked, compression
-
-
-def compression_of(raw: bytes) -> str:
-    """Return how a file is packed, as its first bytes say; empty for not at all."""
-    return next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
-
-
-def encoding_of(raw: bytes, said: str) -> tuple[bytes, str]:
-    """Return the byte order mark and the encoding of the rest."""
-    for mark, codec in _MARKS:
-        if raw.startswith(mark) and said in ("", codec, codec[:6]):
-            return mark, codec
-    return b"", _LITTLE.get(said, said) or "utf-8"
 
 
 def _undecodable(body: bytes, codec: str, start: int, said: CsvDialect, where: str) -> DocumentError:

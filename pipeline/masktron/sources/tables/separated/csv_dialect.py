@@ -26,6 +26,8 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
 )
 CANDIDATES = ",;\t|"
 """What may be found to stand between cells."""
+SAY_DELIMITER = "--format-option delimiter=CHARACTER"
+"""For hints."""
 ENDINGS = {1: "\n", 2: "\r\n", 3: "\r"}
 _SPELLED = {
     "tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|", "space": " ", "point": ".",

@@ -17,18 +17,14 @@ from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
-from masktron.sources.tables.separated.cell_texts import cells_of
 from masktron.sources.tables.separated.content import content_of
 from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
-from masktron.sources.tables.separated.csv_notes import (
-    notes_of,
-    only_numbers,
-    refuse_a_record,
-    refuse_ambiguous,
-    refuse_decimal_comma,
-)
-from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of
+from masktron.sources.tables.separated.csv_doubts import CellBlocks, CsvDoubts, only_numbers, refuse_ambiguous
+from masktron.sources.tables.separated.csv_notes import notes_of
+from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_in
+from masktron.sources.tables.separated.csv_problems import refuse_excel_line, refuse_unsound
 from masktron.sources.tables.separated.csv_stream import csv_stream
+from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
@@ -66,21 +62,18 @@ class CsvFormat(TableFormat):
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
-        content = content_of(path, said_dialect(options))
-        outline = outline_of(content.data, content.dialect, said.suffix_delimiter(path), str(path))
-        dialect, where = outline.dialect, str(path)
-        names = xml_names(outline.columns, f"{where}:1")
-        body = memoryview(content.data)[outline.begin : outline.stop]
-        try:
-            table = cells_of(
-                body, dialect, len(names), outline.longest, breaks=outline.breaks, null=dialect.null
-            ).rename_columns(names)
-        except pa.ArrowException as error:
-            raise DocumentError("pyarrow cannot read this as CSV", where=where, hint="convert it to UTF-8") from error
-        if len(table) != outline.records:
-            raise DocumentError("two readers count different numbers of records", where=where)
-        refuse_a_record(table, outline, where)
-        refuse_decimal_comma(table, outline, where, said="decimal" in options)
+        content, where = content_of(path, said_dialect(options)), str(path)
+        text = HeldText(content.data)
+        refuse_excel_line(content.data, where)
+        found = survey_of(text, content.dialect, said.suffix_delimiter(path), where)
+        refuse_unsound(text, found, where)
+        outline = outline_of(text, found, where)
+        dialect, names = outline.dialect, xml_names(outline.columns, f"{where}:1")
+        table = records_in(text, outline, where).rename_columns(names)
+        doubts = CsvDoubts(outline, where, said="decimal" in options)
+        for block in _blocks(table):
+            doubts.look(block)
+        doubts.settle(lambda: _blocks(table))
         notes = tuple(notes_of(table, outline.columns, dialect))
         groups: frozenset[str] = frozenset()
         if dialect.own_numbers:
@@ -149,11 +142,14 @@ class CsvFormat(TableFormat):
     def lines_of(self, table: Table) -> NDArray[np.int64]:
         """Return the line in which each record begins."""
         outline: CsvOutline = table.carried.outline
-        if outline.lines is not None:
-            return outline.lines
-        return np.arange(outline.records, dtype=np.int64) + outline.line(0)
+        return outline.lines(0, outline.records)
 
     def line_of(self, table: Table, record: int) -> int:
         """Return the line in which a record begins."""
         outline: CsvOutline = table.carried.outline
         return outline.line(record)
+
+
+def _blocks(table: pa.Table) -> CellBlocks:
+    for batch in table.to_batches():
+        yield batch.columns

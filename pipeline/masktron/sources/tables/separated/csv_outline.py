@@ -1,22 +1,23 @@
-"""The records of a file in CSV: where they are, what separates their cells, and what is wrong with them."""
+"""The records of a file in CSV that is sound: the names of their columns, their cells and their lines."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
-from masktron.kernels.separated import Places, survey
+from masktron.kernels.separated import survey
 from masktron.sources.tables.separated.cell_texts import cells_of
-from masktron.sources.tables.separated.csv_dialect import CANDIDATES, ENDINGS, CsvDialect, named
+from masktron.sources.tables.separated.csv_dialect import CsvDialect
+from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText, Segment
+from masktron.sources.tables.two_readings import unlike_counts
 
 _NONE = np.zeros(0, dtype=np.int64)
-_QUOTES_ARE_PLAIN = "or, if quotes are plain characters in this file, say --format-option quote=none"
-_DELIMITER = "--format-option delimiter=CHARACTER"
-_LINES = {1: "LF", 2: "CRLF", 3: "CR"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +30,8 @@ class CsvOutline:
         With what was found.
     columns : tuple of str
         Names, as the file has them, or V1, V2, ...
-    records : int
-        Without the line of names.
+    segments : tuple of Segment
+        Of the records, without the line of names; one for a file in memory that has any.
     longest : int
         Bytes of the longest record.
     begin, stop : int
@@ -39,124 +40,128 @@ class CsvOutline:
         Whether the last line ends.
     breaks : bool
         Whether a cell goes over several lines.
-    lines : ndarray of int64, shape (records,), or None
-        The line of each, from 1; None where each record is one line.
+    own_lines : ndarray of int64, shape (records,), or None
+        The line of each record, from 1; None where each is one line.
     """
 
     dialect: CsvDialect
     columns: tuple[str, ...]
-    records: int
+    segments: tuple[Segment, ...]
     longest: int
     begin: int
     stop: int
     closed: bool
     breaks: bool
-    lines: NDArray[np.int64] | None
+    own_lines: NDArray[np.int64] | None
+
+    @property
+    def records(self) -> int:
+        """How many there are, without the line of names."""
+        return sum(segment.records for segment in self.segments)
+
+    def lines(self, first: int, size: int) -> NDArray[np.int64]:
+        """Return the lines, from 1, in which some records in a row begin; shape (size,)."""
+        if self.own_lines is not None:
+            return self.own_lines[first : first + size]
+        begin = first + 1 + self.dialect.has_names
+        return np.arange(begin, begin + size, dtype=np.int64)
 
     def line(self, record: int) -> int:
         """Return the line of a record, from 1."""
-        return record + 1 + self.dialect.has_names if self.lines is None else int(self.lines[record])
+        return int(self.lines(record, 1)[0])
 
 
-def outline_of(data: bytes, dialect: CsvDialect, suffix: str, where: str) -> CsvOutline:
-    """Find the records of a file.
+def outline_of(text: CsvText, found: CsvSurvey, where: str) -> CsvOutline:
+    """Return where the records are in a file that is sound.
+
+    Parameters
+    ----------
+    text : CsvText
+    found : CsvSurvey
+        Of this file.
+    where : str
+        The file.
+
+    Raises
+    ------
+    DocumentError
+        A column has no name.
+    """
+    dialect, breaks = found.dialect, bool(found[kernel.BREAKS])
+    body = found[kernel.BODY] if dialect.has_names else 0
+    segments = tuple(_without_names(text, found)) if dialect.has_names else found.segments
+    return CsvOutline(
+        dialect,
+        _names(text, found, where) if dialect.has_names else tuple(f"V{at + 1}" for at in range(found.columns)),
+        segments,
+        found[kernel.LONGEST],
+        body,
+        found[kernel.STOP],
+        bool(found[kernel.CLOSED]),
+        breaks,
+        np.concatenate([_NONE, *(_lines(text, one, found) for one in segments)]) if breaks else None,
+    )
+
+
+def names_of(text: CsvText, found: CsvSurvey) -> tuple[str, ...]:
+    """Return the cells of the first record of a file that has any."""
+    body, count = found[kernel.BODY], found.columns
+    head = text.part(0, body)
+    columns = cells_of(head, found.dialect, count, body, breaks=True, null=None).columns
+    return tuple(column[0].as_py() for column in columns)
+
+
+def record_starts(data: bytes, dialect: CsvDialect, records: int) -> NDArray[np.int64]:
+    """Return where each record begins in the bytes of a file that is sound; that with names is one of them."""
+    starts = np.zeros(records, dtype=np.int64)
+    facts = np.zeros(kernel.FACTS, dtype=np.int64)
+    survey(np.frombuffer(data, dtype=np.uint8), *dialect.codes, facts, starts, _NONE, True)
+    return starts
+
+
+def records_in(text: CsvText, outline: CsvOutline, where: str) -> pa.Table:
+    """Read all records with pyarrow; as `records_of`."""
+    parts = [(text.part(one.begin, one.size), one.records) for one in outline.segments] or [(b"", 0)]
+    return pa.concat_tables([records_of(data, records, outline, where) for data, records in parts])
+
+
+def records_of(data: bytes | memoryview, records: int, outline: CsvOutline, where: str) -> pa.Table:
+    """Read some records with pyarrow.
 
     Parameters
     ----------
     data : bytes
-        UTF-8, without a byte order mark.
-    dialect : CsvDialect
-        What is known. Where that has no delimiter, it is found: the one that cuts all records into as many cells.
-    suffix : str
-        The delimiter that the name of the file stands for; empty for any.
+        Of these records.
+    records : int
+        How many there are.
+    outline : CsvOutline
+        Of their file.
     where : str
+        The file.
+
+    Returns
+    -------
+    pyarrow.Table
+        As `cells_of`.
 
     Raises
     ------
     DocumentError
-        Two readers could take the file differently, or several delimiters would do.
+        pyarrow does not read them, or counts others.
     """
-    if data[:4].lower() == b"sep=":
-        raise DocumentError(
-            "the first line is Excel's, and no line of names",
-            where=f"{where}:1",
-            hint=f"remove it, and say what stands between cells: {_DELIMITER}",
-        )
-    octets = np.frombuffer(data, dtype=np.uint8)
-    dialect, facts = _with_delimiter(octets, dialect, suffix, where)
-    if facts[kernel.ERROR] != kernel.SOUND:
-        raise _problem(data, dialect, facts, where)
-    dialect = replace(dialect, ending=ENDINGS.get(int(facts[kernel.ENDING]), "\n"))
-    records, header, breaks = int(facts[kernel.RECORDS]), dialect.has_names, bool(facts[kernel.BREAKS])
-    columns = int(facts[kernel.COLUMNS])
-    body = int(facts[kernel.BODY]) if header else 0
-    return CsvOutline(
-        dialect,
-        names_of_columns(data[:body], dialect, columns, where) if header else numbered_columns(columns),
-        records - header,
-        int(facts[kernel.LONGEST]),
-        body,
-        int(facts[kernel.STOP]),
-        bool(facts[kernel.CLOSED]),
-        breaks,
-        record_places(octets, dialect, records)[1][int(header) :] if breaks else None,
-    )
+    dialect, columns = outline.dialect, len(outline.columns)
+    try:
+        table = cells_of(data, dialect, columns, outline.longest, breaks=outline.breaks, null=dialect.null)
+    except pa.ArrowException as error:
+        raise DocumentError("pyarrow cannot read this as CSV", where=where, hint="convert it to UTF-8") from error
+    if len(table) != records:
+        raise unlike_counts(where)
+    return table
 
 
-def record_places(octets: NDArray[np.uint8], dialect: CsvDialect, records: int) -> tuple[Places, Places]:
-    """Return where each record begins, and in which line; that with names is one of them."""
-    starts, lines = np.zeros(records, dtype=np.int64), np.zeros(records, dtype=np.int64)
-    survey(octets, *dialect.codes, np.zeros(kernel.FACTS, dtype=np.int64), starts, lines, True)
-    return starts, lines
-
-
-def _surveyed(octets: NDArray[np.uint8], dialect: CsvDialect) -> Places:
-    facts = np.zeros(kernel.FACTS, dtype=np.int64)
-    survey(octets, *dialect.codes, facts, _NONE, _NONE, True)
-    return facts
-
-
-def _with_delimiter(
-    octets: NDArray[np.uint8], dialect: CsvDialect, suffix: str, where: str
-) -> tuple[CsvDialect, Places]:
-    """Return the dialect with a delimiter, and what it makes of the file."""
-    if dialect.delimiter:
-        return dialect, _surveyed(octets, dialect)
-    taken = {dialect.quote, dialect.escape}
-    tried = [replace(dialect, delimiter=mark) for mark in CANDIDATES if mark not in taken]
-    found = {one.delimiter: (one, _surveyed(octets, one)) for one in tried}
-    several = {mark: one for mark, one in found.items() if one[1][kernel.COLUMNS] > 1}
-    sound = [mark for mark, (_, facts) in several.items() if facts[kernel.ERROR] == kernel.SOUND]
-    if suffix:
-        if suffix not in several and sound:
-            raise DocumentError(
-                f"by its name there is a {named(suffix)} between cells, but it seems to be a {named(sound[0])}",
-                where=where,
-                hint=f"rename the file, or say what stands there: {_DELIMITER}",
-            )
-        return found[suffix]
-    if len(sound) > 1:
-        raise DocumentError(
-            f"cells could be separated by {' or '.join(map(named, sound))}: each cuts all records alike",
-            where=where,
-            hint=f"say which it is: {_DELIMITER}",
-        )
-    if sound:
-        return several[sound[0]]
-    # none does: what is wrong is told of the one that comes farthest
-    mark = max(several, key=lambda mark: int(several[mark][1][kernel.AT]), default="")
-    return found[mark or next(iter(found))]
-
-
-def names_of_columns(head: bytes, dialect: CsvDialect, count: int, where: str) -> tuple[str, ...]:
-    """Return the names in the first line.
-
-    Raises
-    ------
-    DocumentError
-        A column has none.
-    """
-    names = _first_cells(head, dialect, count)
+def _names(text: CsvText, found: CsvSurvey, where: str) -> tuple[str, ...]:
+    """Return the names in the first line, and refuse a column that has none."""
+    names = names_of(text, found)
     for at, name in enumerate(names, start=1):
         if not name:
             raise DocumentError(
@@ -167,52 +172,21 @@ def names_of_columns(head: bytes, dialect: CsvDialect, count: int, where: str) -
     return names
 
 
-def _first_cells(head: bytes, dialect: CsvDialect, count: int) -> tuple[str, ...]:
-    """Return the cells of the only record in some bytes."""
-    columns = cells_of(head, dialect, count, len(head), breaks=True, null=None).columns
-    return tuple(column[0].as_py() for column in columns)
+def _without_names(text: CsvText, found: CsvSurvey) -> Iterator[Segment]:
+    """Yield the segments without the first record."""
+    first, body = found.segments[0], found[kernel.BODY]
+    if first.records > 1:
+        facts = np.zeros(kernel.FACTS, dtype=np.int64)
+        head = np.frombuffer(text.part(0, body), dtype=np.uint8)
+        survey(head, *found.dialect.codes, facts, _NONE, _NONE, True)
+        yield Segment(body, first.begin + first.size - body, first.records - 1, int(facts[kernel.LINE]))
+    yield from found.segments[1:]
 
 
-def numbered_columns(columns: int) -> tuple[str, ...]:
-    """Return the names of columns where the first line has none."""
-    return tuple(f"V{at}" for at in range(1, columns + 1))
-
-
-def _problem(data: bytes, dialect: CsvDialect, facts: Places, where: str) -> DocumentError:
-    """Return what is wrong, with its line and column."""
-    what, at, cell = (int(facts[place]) for place in (kernel.ERROR, kernel.AT, kernel.CELL))
-    columns, body = int(facts[kernel.COLUMNS]), int(facts[kernel.BODY])
-    place = f"column {cell}"
-    if facts[kernel.RECORDS] and dialect.has_names and cell <= columns:
-        place = f"column {_first_cells(data[:body], dialect, columns)[cell - 1]!r}"
-    hint = ""
-    match what:
-        case kernel.RAGGED:
-            text = f"cells: {cell}, columns: {columns}, separated by {named(dialect.delimiter)}"
-            hint = f"cells that hold it (a decimal comma?) have to be quoted; for another delimiter, {_DELIMITER}"
-            if cell == columns + 1 and facts[kernel.RECORDS] == 1:
-                hint += "; R's write.table gives row names no column name: use row.names = FALSE"
-        case kernel.OPEN:
-            text, hint = f"a quote in {place} is never closed", f"close it {_QUOTES_ARE_PLAIN}"
-        case kernel.INSIDE:
-            text = f"a quote in {place} stands behind the beginning of the cell"
-            hint = f"quote the whole cell and double the quotes in it {_QUOTES_ARE_PLAIN}"
-            if data[at - 1 : at] in (b" ", b"\t"):
-                hint = f"remove the blank before it {_QUOTES_ARE_PLAIN}"
-        case kernel.AFTER:
-            text = f"text stands behind the closing quote of {place}"
-            hint = f"double the quotes in a quoted cell {_QUOTES_ARE_PLAIN}"
-        case kernel.CONTROL:
-            text = f"{place} holds a {'NUL byte' if data[at] == 0 else 'control character'}"
-            hint = "remove it"
-            if data[at] == 0 and dialect.codec == "utf-8":
-                hint += "; if every second byte is one, say --format-option encoding=utf-16-le or utf-16-be"
-        case kernel.MIXED:
-            first = _LINES[int(facts[kernel.ENDING])]
-            text, hint = f"this line does not end with {first}, as the first one does", "let all lines end alike"
-        case kernel.BLANK:
-            text = f"the line is empty, and {'others follow' if facts[kernel.RECORDS] else 'has no names of columns'}"
-            hint = "remove it"
-        case _:
-            text, hint = f"the escape character in {place} stands before the end of a line", "remove it"
-    return DocumentError(text, where=f"{where}:{int(facts[kernel.LINE])}", hint=hint)
+def _lines(text: CsvText, segment: Segment, found: CsvSurvey) -> NDArray[np.int64]:
+    """Return the lines of the records of a segment."""
+    facts, lines = np.zeros(kernel.FACTS, dtype=np.int64), np.zeros(segment.records, dtype=np.int64)
+    facts[kernel.LINE], facts[kernel.COLUMNS] = segment.line, found.columns
+    octets = np.frombuffer(text.part(segment.begin, segment.size), dtype=np.uint8)
+    survey(octets, *found.dialect.codes, facts, _NONE, lines, True)
+    return lines

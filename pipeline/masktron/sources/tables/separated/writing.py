@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.separated import join_records
+from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.separated.content import Content, sink
 from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
-from masktron.sources.tables.separated.csv_outline import CsvOutline, record_places
+from masktron.sources.tables.separated.csv_outline import CsvOutline, record_starts
 from masktron.sources.tables.separated.number_spellings import from_lexemes, to_lexemes
 from masktron.sources.tables.table_model import Table, TableRelease
 
@@ -69,7 +70,7 @@ def write_like(
     """
     dialect, header = outline.dialect, int(outline.dialect.has_names)
     octets = np.frombuffer(content.data, dtype=np.uint8)
-    starts, _ = record_places(octets, dialect, outline.records + header)
+    starts = record_starts(content.data, dialect, outline.records + header)
     sizes = np.diff(starts, append=len(octets))
     replaced = _replaced(release, dialect, groups)
     ending = np.frombuffer(dialect.ending.encode(), dtype=np.uint8)
@@ -117,7 +118,7 @@ def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
                 block = table.cells.slice(at, _ROWS)
                 columns = [
                     _file_texts(
-                        _one(block[v.name]),
+                        one_array(block[v.name]),
                         dialect,
                         v.column,
                         groups=bool(dialect.grouping),
@@ -163,7 +164,7 @@ def _replaced(release: TableRelease, dialect: CsvDialect, groups: frozenset[str]
         if not changed.any():
             continue
         slots[position] = len(codes)
-        new = _one(release.cells[variable.name].filter(pa.array(changed)))
+        new = one_array(release.cells[variable.name].filter(pa.array(changed)))
         encoded = pc.dictionary_encode(new, null_encoding="encode")
         own = _file_texts(
             encoded.dictionary, dialect, variable.column, groups=variable.name in groups, single=len(released) == 1
@@ -243,7 +244,3 @@ def _bytes_of(texts: pa.Array) -> memoryview:
     _, places, octets = whole.buffers()
     offsets = np.frombuffer(places, dtype=np.int64)
     return memoryview(octets or b"")[offsets[whole.offset] : offsets[whole.offset + len(whole)]]
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=pa.string())

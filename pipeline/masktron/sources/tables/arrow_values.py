@@ -1,0 +1,154 @@
+"""Lexemes as values of a type. Nothing exact passes through a double."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from masktron.sources.lexical import XML_SPACE, parse_number
+from masktron.sources.tables.arrow_lexemes import is_text
+
+_MOST_DIGITS = 80
+"""Before the point: no integer or decimal type holds as many."""
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_DAY = 86400
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d+))?", re.ASCII)
+_ZONE = re.compile(r"(Z|[+-]\d\d:\d\d)$", re.ASCII)
+
+
+class UnfitError(Exception):
+    """Why a type cannot hold a value, in words that show none."""
+
+
+def array_of(texts: list[str], kind: pa.DataType) -> pa.Array:
+    """Return an array of a type with the values of some lexemes.
+
+    Raises
+    ------
+    UnfitError
+        The type cannot hold one.
+    """
+    try:
+        if pa.types.is_temporal(kind):
+            return _array_of_counts([_count(text.strip(XML_SPACE), kind) for text in texts], kind)
+        return pa.array(_parsed([text.strip(XML_SPACE) for text in texts], kind, texts), type=kind)
+    except (pa.ArrowInvalid, OverflowError):
+        raise UnfitError("it is out of range") from None
+
+
+def _array_of_counts(counts: list[int], kind: pa.DataType) -> pa.Array:
+    width = pa.int32() if kind.bit_width == 32 else pa.int64()
+    return pa.array(counts, width).view(kind)
+
+
+def _parsed(stripped: list[str], kind: pa.DataType, texts: list[str]) -> list[Any]:
+    if is_text(kind):
+        return list(texts)
+    if pa.types.is_boolean(kind):
+        if not set(stripped) <= _TRUTHS.keys():
+            raise UnfitError("it is neither true nor false")
+        return [_TRUTHS[text] for text in stripped]
+    if pa.types.is_integer(kind):
+        return [_whole(text) for text in stripped]
+    if pa.types.is_floating(kind):
+        return [_fraction(text, kind) for text in stripped]
+    if pa.types.is_decimal(kind):
+        return [_scaled(text, kind.scale) for text in stripped]
+    if texts:
+        raise UnfitError("the column had no value")
+    return []
+
+
+def _number(text: str) -> Decimal:
+    if np.isnan(parse_number(text)):
+        raise UnfitError("it is no number")
+    return Decimal(text)
+
+
+def _whole(text: str) -> int:
+    number = _number(text)
+    if number.adjusted() > _MOST_DIGITS:
+        raise UnfitError("it is out of range")
+    if number != number.to_integral_value():
+        raise UnfitError("it has a fraction")
+    return int(number)
+
+
+def _fraction(text: str, kind: pa.DataType) -> Any:
+    number = _number(text)
+    with np.errstate(over="ignore"):
+        value: np.floating[Any] = np.dtype(f"f{kind.bit_width // 8}").type(text)
+    if not np.isfinite(value):
+        raise UnfitError("it is out of range")
+    if Decimal(str(value)) != number:
+        raise UnfitError("it would be another number")
+    return value
+
+
+def _scaled(text: str, scale: int) -> Decimal:
+    number = _number(text)
+    sign, digits, exponent = number.as_tuple()
+    shift = int(exponent) + scale
+    if not any(digits):
+        return Decimal((sign, (0,), -scale))
+    if number.adjusted() > _MOST_DIGITS:
+        raise UnfitError("it is out of range")
+    whole = int("".join(map(str, digits)))
+    if shift < 0:
+        kept, cut = ("".join(map(str, digits[:shift])) or "0"), digits[shift:]
+        if any(cut) or -shift > len(digits):
+            raise UnfitError("it has more fraction digits than the type")
+        whole = int(kept)
+    else:
+        whole *= 10**shift
+    return Decimal((sign, tuple(map(int, str(whole))), -scale))
+
+
+def _count(text: str, kind: pa.DataType) -> int:
+    """Return a date or a time as its type counts it: in days, or in units since the start of 1970 or of the day."""
+    if pa.types.is_date(kind):
+        return _days(text) * (1 if pa.types.is_date32(kind) else _DAY * 1000)
+    scale = _PER_SECOND[kind.unit]
+    if pa.types.is_time(kind):
+        return _units(text, scale)
+    zone = _ZONE.search(text)
+    if (zone is None) == bool(kind.tz):
+        raise UnfitError("it has no time zone" if zone is None else "it has a time zone")
+    text, offset = (text, 0) if zone is None else (text[: zone.start()], _seconds(zone[1]))
+    date, _, time = text.partition("T")
+    return (_days(date) * _DAY - offset) * scale + _units(time, scale)
+
+
+def _days(text: str) -> int:
+    try:
+        if _DATE.fullmatch(text):
+            return datetime.date.fromisoformat(text).toordinal() - _EPOCH
+    except ValueError:
+        pass  # no day of the calendar
+    raise UnfitError("it is no date")
+
+
+def _units(text: str, scale: int) -> int:
+    found = _TIME.fullmatch(text)
+    if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3]) > 59:
+        raise UnfitError("it is no time of a day")
+    fraction, places = found[4] or "", len(str(scale)) - 1
+    if fraction[places:].strip("0"):
+        raise UnfitError("it has more fraction digits than the type")
+    seconds = (int(found[1]) * 60 + int(found[2])) * 60 + int(found[3])
+    return seconds * scale + int(fraction[:places].ljust(places, "0") or "0")
+
+
+def _seconds(offset: str) -> int:
+    if offset == "Z":
+        return 0
+    seconds = (int(offset[1:3]) * 60 + int(offset[4:6])) * 60
+    return -seconds if offset[0] == "-" else seconds

@@ -1,0 +1,77 @@
+"""PostgreSQL as a format of tables, which have addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from masktron.addresses import AddressPath
+from masktron.errors import UsageError
+from masktron.sources.tables.arrow_files import released_values, typed_values
+from masktron.sources.tables.postgresql.server_types import PostgresColumn, declared_type
+from masktron.sources.tables.postgresql.snapshot import PostgresCarried, fetch
+from masktron.sources.tables.postgresql.transaction import PostgresWriting
+from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, described_by
+from masktron.sources.tables.table_model import Table, TableRelease
+
+
+class PostgresFormat(TableFormat):
+    """PostgreSQL. What is read and written is an `AddressPath`, and no file."""
+
+    name: ClassVar[str] = "postgresql"
+    tells_empty: ClassVar[bool] = True
+
+    def read(self, path: Path, options: Options) -> Table:
+        """Read a table, or what a query returns, in one snapshot."""
+        del options
+        place = _address_path(path)
+        if isinstance(place.writing, PostgresWriting):
+            return place.writing.read()
+        return fetch(place.address)
+
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        """Give the rows as the texts that the server made of them in the same snapshot."""
+        del path
+        carried: PostgresCarried = table.carried
+        return SecondReading(tuple(carried.texts), iter(zip(*carried.texts.values(), strict=True)))
+
+    def write(self, target: Path, release: TableRelease) -> None:
+        """Write a new table whose columns are declared as those of the original, with their comments."""
+        carried: PostgresCarried = release.original.carried
+        writing = _writing(target)
+        writing.refuse_original(carried.identity)
+        values = released_values(release, carried.values)
+        columns = {variable.column: carried.columns[variable.column] for variable in release.variables}
+        writing.fill(values, columns, carried.comment)
+
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        """Write a new table; labels of variables and the title become comments."""
+        del options
+        values = typed_values(table)
+        labels = {variable.column: variable.label for variable in table.variables}
+        columns = {one.name: PostgresColumn(declared_type(one), comment=labels[one.name]) for one in values.schema}
+        _writing(target).fill(values, columns, table.title)
+
+    def losses(self, table: Table) -> Iterator[str]:
+        """Name what comments do not hold."""
+        bare = tuple(replace(variable, label="") for variable in table.variables)
+        yield from described_by(replace(table, title="", variables=bare))
+
+
+def _address_path(path: Path) -> AddressPath:
+    if not isinstance(path, AddressPath):
+        raise UsageError(
+            "a table of PostgreSQL has an address",
+            where=str(path),
+            hint="postgresql://USER@HOST/DB?table=SCHEMA.NAME",
+        )
+    return path
+
+
+def _writing(target: Path) -> PostgresWriting:
+    found = _address_path(target).writing
+    if not isinstance(found, PostgresWriting):
+        raise TypeError(f"{target} was not opened to be written")
+    return found

@@ -1,0 +1,252 @@
+"""SQLite databases, where each cell has a type of its own. One table, or what a query returns, is the table."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError, UsageError
+from masktron.files import refuse_special
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import UNTYPED, Typed
+from masktron.sources.tables.arrow_lexemes import is_text, plain
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.database_files import (
+    OPTIONS,
+    DatabaseCarried,
+    become_text,
+    chosen,
+    object_text,
+    require_table,
+)
+from masktron.sources.tables.sql_texts import quoted
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
+from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import Variable
+
+_LARGE = 1 << 63
+
+
+class SqliteFormat(TableFormat):
+    """SQLite, where each cell has a type of its own."""
+
+    name: ClassVar[str] = "sqlite"
+    options: ClassVar[Mapping[str, str]] = OPTIONS
+    tells_empty: ClassVar[bool] = True
+    exact_digits: ClassVar[int | None] = 0
+
+    def read(self, path: Path, options: Options) -> Table:
+        """Read a table with ADBC, each cell as text beside its type."""
+        adbc = library("adbc_driver_sqlite.dbapi", "sql", "an SQLite database")
+        where = str(path)
+        with _sqlite(path) as plain_reader:
+            tables = [
+                name
+                for (name,) in plain_reader.execute(
+                    "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
+                    "ESCAPE '\\' ORDER BY name"
+                )
+            ]
+            table, query = chosen(options, tables, where)
+            columns = [one[0] for one in plain_reader.execute(f"SELECT * FROM ({query}) LIMIT 0").description]  # noqa: S608
+            types = {}
+            if not options.get("query"):
+                types = {row[1]: row[2] for row in plain_reader.execute(f"PRAGMA table_info({quoted(table)})")}
+        names = xml_names(columns, where)
+        listed = ", ".join(
+            f"typeof({one}), CASE typeof({one}) WHEN 'real' THEN quote({one}) ELSE CAST({one} AS TEXT) END"
+            for one in map(quoted, columns)
+        )
+        with closing(adbc.connect(_uri(path))) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(f"SELECT {listed} FROM ({query})")  # noqa: S608 -- quoted
+            found = cursor.fetch_arrow_table()
+        variables, cells, kinds = [], {}, {}
+        for at, (name, column) in enumerate(zip(names, columns, strict=True)):
+            these = np.array(found.column(2 * at).to_pylist(), dtype="U7")
+            if (these == "blob").any():
+                raise DocumentError(
+                    f"column {column!r} of row {int(np.argmax(these == 'blob')) + 1} holds bytes, which are no value",
+                    where=f"{where}, table {table!r}",
+                    hint="leave it out, with --format-option query='SELECT ...'",
+                )
+            texts = found.column(2 * at + 1).to_pylist()
+            lexemes = [
+                _of_double(text, column, where) if kind == "real" else text
+                for text, kind in zip(texts, these.tolist(), strict=True)
+            ]
+            cells[name], kinds[name] = pa.array(lexemes, type=pa.string()), these
+            variables.append(Variable(name, column, typed=_typed(these), stored=_stored(these)))
+        return Table(tuple(variables), pa.table(cells), carried=DatabaseCarried(table, query, types, kinds=kinds))
+
+    def read_again(self, path: Path, table: Table) -> SecondReading:
+        """Read the rows with the library of Python."""
+        carried: DatabaseCarried = table.carried
+        with _sqlite(path) as connection:
+            cursor = connection.execute(carried.query)
+            columns = tuple(one[0] for one in cursor.description)
+
+        def rows() -> Iterator[LexemeRow]:
+            with _sqlite(path) as again:
+                for row in again.execute(carried.query):
+                    yield [object_text(value) for value in row]
+
+        return SecondReading(columns, rows())
+
+    def write(self, target: Path, release: TableRelease) -> None:
+        """Write a database with this table alone; cells that have not changed have the type that they had."""
+        require_table(release)
+        carried: DatabaseCarried = release.original.carried
+        columns = []
+        for variable in release.variables:
+            before = (carried.kinds or {})[variable.name]
+            there = set(before.tolist()) - {"null"}
+            kinds, changed = before[release.rows], release.changed(variable.name)
+            texts = release.cells[variable.name].to_pylist()
+            columns.append(
+                [
+                    _masked(text, there, variable.column) if other else _value(text, kind)
+                    for text, kind, other in zip(texts, kinds.tolist(), changed.tolist(), strict=True)
+                ]
+            )
+        declared = [(variable.column, carried.types.get(variable.column, "")) for variable in release.variables]
+        _write_sqlite(target, carried.table, declared, columns)
+
+    def create(self, target: Path, table: Table, options: Options) -> None:
+        """Write a new database with one table."""
+        columns, declared = [], []
+        for variable in table.variables:
+            texts = table.cells[variable.name].to_pylist()
+            kind, values = _new_column(texts, variable)
+            columns.append(values)
+            declared.append((variable.column, kind))
+        _write_sqlite(target, options.get("table", "data"), declared, columns)
+
+    def losses(self, table: Table) -> Iterator[str]:
+        """Say what of a table a database does not hold: SQLite has integers, doubles and texts."""
+        yield from super().losses(table)
+        yield from become_text(
+            table,
+            lambda one: not is_text(one.stored) and _new_column(table.cells[one.name].to_pylist(), one)[0] == "TEXT",
+        )
+
+
+def _uri(path: Path) -> str:
+    return f"file:{quote(str(path.resolve()))}?mode=ro"
+
+
+@contextmanager
+def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
+    refuse_special(path, DocumentError)
+    try:
+        with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        if path.is_file() and not isinstance(error, sqlite3.DatabaseError):
+            raise
+        raise DocumentError(f"cannot read this as an SQLite database: {error}", where=str(path)) from error
+
+
+def _of_double(text: str, column: str, where: str) -> str:
+    number = float(text)
+    if not np.isfinite(number):
+        raise DocumentError(f"column {column!r} holds an infinite number", where=where)
+    return plain(Decimal(repr(number))) if number or text[0] != "-" else "-0"
+
+
+def _typed(kinds: NDArray[np.str_]) -> Typed:
+    there = set(kinds.tolist()) - {"null"}
+    if there == {"text"}:
+        return Typed(text=True)
+    return Typed(bits=53) if there and there <= {"real", "integer"} and "real" in there else UNTYPED
+
+
+def _stored(kinds: NDArray[np.str_]) -> pa.DataType | None:
+    there = set(kinds.tolist()) - {"null"}
+    known = {("integer",): pa.int64(), ("real",): pa.float64(), ("text",): pa.string()}
+    return known.get(tuple(sorted(there)))
+
+
+def _value(text: str | None, kind: str) -> object:
+    if text is None:
+        return None
+    return int(text) if kind == "integer" else float(text) if kind == "real" else text
+
+
+def _masked(text: str | None, there: set[str], column: str) -> object:
+    """Return a masked value in a type that its column has."""
+    if text is None:
+        return None
+    number = parse_number(text.strip())
+    if there <= {"integer", "real"} and np.isfinite(number):
+        exact = Decimal(text.strip())
+        if "integer" in there and exact == exact.to_integral_value() and abs(exact) < _LARGE:
+            return int(exact)
+        if ("real" in there or not there) and Decimal(repr(float(number))) == exact:
+            return float(number)
+    if "text" in there or not there:
+        return text
+    raise UsageError(
+        f"column {column!r} cannot hold a masked value: it has {' and '.join(sorted(there))} values alone",
+        hint="give the column a wider type before it is masked",
+    )
+
+
+def _new_column(texts: list[str | None], variable: Variable) -> tuple[str, list[object]]:
+    """Return the declared type and the values of a new column: numbers where they come back the same, else text."""
+    stored = variable.stored
+    there = [text for text in texts if text is not None]
+    if stored is not None and pa.types.is_integer(stored) and all(abs(int(text)) < _LARGE for text in there):
+        return "INTEGER", [None if text is None else int(text) for text in texts]
+    if stored is not None and pa.types.is_floating(stored):
+        same = all(_of_double(repr(float(text)), "", "") == text for text in there)
+        # a whole number that is a double would come back as one, and so is written as it is
+        if same:
+            return "REAL", [None if text is None else float(text) for text in texts]
+    return "TEXT", list(texts)
+
+
+def _write_sqlite(
+    target: Path, table: str, declared: Sequence[tuple[str, str]], columns: Sequence[list[object]]
+) -> None:
+    """Write in one transaction; what is there is an empty file."""
+    with closing(sqlite3.connect(target)) as connection:
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        with connection:
+            connection.execute("BEGIN")
+            _fill(connection, table, declared, columns)
+
+
+def _fill(
+    connection: sqlite3.Connection, table: str, declared: Sequence[tuple[str, str]], columns: Sequence[list[object]]
+) -> None:
+    """Create a table with these rows, in the transaction that is open.
+
+    Raises
+    ------
+    UsageError
+        SQLite cannot hold it.
+    """
+    listed = ", ".join(f"{quoted(name)} {_declared(kind)}".strip() for name, kind in declared)
+    try:
+        connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
+        marks = ", ".join("?" * len(declared))
+        connection.executemany(
+            f"INSERT INTO {quoted(table)} VALUES ({marks})",  # noqa: S608 -- quoted
+            zip(*columns, strict=True),
+        )
+    except sqlite3.OperationalError as error:
+        raise UsageError(f"SQLite cannot hold this table: {error}", hint="choose another format") from error
+
+
+def _declared(kind: str) -> str:
+    """Return a declared type without anything that would be SQL of its own."""
+    return kind if all(letter.isalnum() or letter in " _(),." for letter in kind) else ""

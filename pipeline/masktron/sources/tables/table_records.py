@@ -1,0 +1,109 @@
+"""The records of a table in batches: out of memory, or out of a file that is read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from masktron.sources.columns import Batch
+from masktron.sources.flat_records import FlatRecords
+from masktron.sources.records import Layout
+from masktron.sources.tables.document import TwinNames, twin_frame
+from masktron.sources.tables.table_batches import ROWS, TableBatch
+from masktron.sources.tables.table_model import Table
+
+
+class RecordBlocks(Protocol):
+    """What gives the records of a table, as often as wanted: a `TableStream` is one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns, as XML has them."""
+
+    def blocks(self) -> Generator[Sequence[pa.Array]]:
+        """Yield blocks of records, as columns of strings."""
+
+    def lines(self, first: int, size: int) -> NDArray[np.int64]:
+        """Return the lines or rows, from 1, of some records in a row; shape (size,)."""
+
+    def require_unchanged(self) -> None:
+        """Refuse records that are not those that were surveyed.
+
+        Raises
+        ------
+        DocumentError
+        """
+
+
+class HeldRecords:
+    """The records of a table that is in memory.
+
+    Parameters
+    ----------
+    table : Table
+    lines : ndarray of int64, shape (n,)
+        Line or row of each in the file.
+    """
+
+    def __init__(self, table: Table, lines: NDArray[np.int64]) -> None:
+        self._cells, self._lines = table.cells, lines
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._cells.column_names)
+
+    def blocks(self) -> Generator[Sequence[pa.Array]]:
+        """Yield the records as they are in memory."""
+        for block in self._cells.to_batches():
+            yield block.columns
+
+    def lines(self, first: int, size: int) -> NDArray[np.int64]:
+        """Return the lines or rows of some records."""
+        return self._lines[first : first + size]
+
+    def require_unchanged(self) -> None:
+        """What is in memory does not change."""
+
+
+class TableRecords(FlatRecords):
+    """The records of a table, which has a twin.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    layout : Layout
+    twin : TwinNames
+    held : RecordBlocks
+    """
+
+    def __init__(self, path: Path, layout: Layout, twin: TwinNames, held: RecordBlocks) -> None:
+        self.path, self.layout = path, layout
+        self._twin, self._held = twin, held
+
+    @property
+    def around(self) -> tuple[str, str]:
+        """Tags of the twin."""
+        return twin_frame(self._twin)
+
+    def batches(self) -> Generator[Batch]:
+        """Yield the records, of which two readers say the same."""
+        tags, first = self._held.names, 0
+        with closing(self._held.blocks()) as blocks:
+            for block in blocks:
+                for start in range(0, len(block[0]), ROWS):
+                    columns = [column.slice(start, ROWS) for column in block]
+                    lines = self._held.lines(first, len(columns[0]))
+                    yield TableBatch.of(self.layout, self._twin.record, tags, columns, first, lines)
+                    first += len(lines)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that is not the one that was surveyed."""
+        self._held.require_unchanged()
