@@ -285,8 +285,9 @@ def test_readings_that_differ_in_a_late_block_stop_the_run(
     pq.write_table(pa.table({"A": list(range(20))}), data)
     true = parquet_stream.object_columns
 
-    def spoilt(batch: pa.RecordBatch) -> list[pa.Array]:
-        return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in true(batch)]
+    def spoilt(batch: pa.RecordBatch, **named: bool) -> list[pa.Array]:
+        columns = true(batch, **named)
+        return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in columns]
 
     monkeypatch.setattr(parquet_stream, "object_columns", spoilt)
     report = tmp_path / "report.svrl"
@@ -294,7 +295,7 @@ def test_readings_that_differ_in_a_late_block_stop_the_run(
     assert done.code == 4
     assert f"{data}: two readers do not agree on column 'A' of record 18" in done.err
     assert not report.exists()
-    monkeypatch.setattr(parquet_stream, "object_columns", lambda batch: true(batch.slice(0, 2)))
+    monkeypatch.setattr(parquet_stream, "object_columns", lambda batch, **named: true(batch.slice(0, 2), **named))
     with pytest.raises(DocumentError, match="different numbers of records"):
         evaluate(EvaluationRequest.of(open_source(data), read_rules(rules)))
 
