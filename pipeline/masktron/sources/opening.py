@@ -85,6 +85,7 @@ def open_source(
     contexts: ContextNames = NO_CONTEXTS,
     progress: Progress | None = None,
     judge: EarlyReader | None = None,
+    whole: bool = False,
 ) -> Source:
     """Return the source of a file. Nothing is read before it is asked for something.
 
@@ -99,19 +100,28 @@ def open_source(
         Told of what takes long.
     judge : EarlyReader, optional
         Of this file.
+    whole : bool
+        Whether all records will be asked for: then a large table is read into memory at once. Else it is first
+        surveyed for being read block by block.
 
     Raises
     ------
     UsageError
         There is no such format, or it has no such option.
     """
-    source = _opened(path, reading, contexts, progress, judge)
+    source = _opened(path, reading, contexts, progress, judge, whole=whole)
     source.metadata = reading.metadata
     return source
 
 
 def _opened(
-    path: Path, reading: ReadOptions, contexts: ContextNames, progress: Progress | None, judge: EarlyReader | None
+    path: Path,
+    reading: ReadOptions,
+    contexts: ContextNames,
+    progress: Progress | None,
+    judge: EarlyReader | None,
+    *,
+    whole: bool,
 ) -> Source:
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
@@ -131,4 +141,5 @@ def _opened(
         record=reading.record,
         contexts=contexts,
         progress=progress,
+        whole=whole,
     )

@@ -73,6 +73,8 @@ class TableSource(Source):
         Of the rules: they say what the elements of the twin are called.
     progress : callable, optional
         Told of what takes long.
+    whole : bool
+        Whether all records will be asked for, so that a large file is not read block by block.
     """
 
     def __init__(
@@ -84,12 +86,13 @@ class TableSource(Source):
         record: str | None = None,
         contexts: ContextNames = NO_CONTEXTS,
         progress: Progress | None = None,
+        whole: bool = False,
     ) -> None:
         super().__init__(path)
         self._file = opened_place(path)
         self.format, self._options, self._record = format, options, record
         self._written: TableFormat | None = None
-        self._contexts, self._progress = contexts, progress
+        self._contexts, self._progress, self._whole = contexts, progress, whole
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
 
@@ -127,6 +130,8 @@ class TableSource(Source):
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
         _require_file(self._file, str(self.path))
+        if self._whole:
+            return None
         found = self.format.stream(self._file, self._options)
         if found is None or self._size_of_twin(found) < SMALLEST:
             return None
@@ -150,6 +155,8 @@ class TableSource(Source):
     def _document(self) -> Path:
         """Where the twin is, written from a second reading that agrees with the first one."""
         table, path, where = self.table, self._twin_path, str(self.path)
+        if table.large:
+            compile_first(self._progress)
         reading = self.format.read_again(self._file, table)
         path.unlink(missing_ok=True)  # of an attempt that was refused
         os.close(create_private(path))
@@ -328,6 +335,7 @@ class TableSource(Source):
             record=self._record,
             contexts=self._contexts,
             progress=self._progress,
+            whole=self._whole,
         )
 
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
