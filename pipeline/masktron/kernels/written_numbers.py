@@ -33,7 +33,7 @@ _PAIRS = np.frombuffer("".join(f"{number:02d}" for number in range(100)).encode(
 
 
 @part
-def _seventeen(value: float) -> tuple[int, int]:
+def _seventeen(value: float) -> tuple[np.int64, int]:
     """Return the digits of the shortest decimal of a double, and its scale; `OTHER` where that is not certain here.
 
     Theorem: let x = value * 10**s with 10**16 + 100 < x < 10**17 - 100, and h half the distance of `value` to both
@@ -52,11 +52,11 @@ def _seventeen(value: float) -> tuple[int, int]:
         power *= 10.0
         scale += 1
     if scale > _EXACT_POWER or mantissa == 0.5:  # the neighbours of a power of two are not equally near
-        return 0, OTHER
+        return np.int64(0), OTHER
     product = value * power
     whole = np.int64(product)
     if whole < _LEAST + 100 or whole > _MOST - 100:
-        return 0, OTHER
+        return np.int64(0), OTHER
     v_high = value * _SPLIT - (value * _SPLIT - value)
     p_high = power * _SPLIT - (power * _SPLIT - power)
     v_low, p_low = value - v_high, power - p_high
@@ -77,7 +77,7 @@ def _seventeen(value: float) -> tuple[int, int]:
                 digits //= 10
                 scale -= 1
             return digits, scale
-    return 0, OTHER
+    return np.int64(0), OTHER
 
 
 @kernel
