@@ -235,7 +235,8 @@ class TableSource(Source):
             if only is not None and field.name not in only:
                 continue
             codes = missing.get(field.name, _NO_CODES) | everywhere
-            columns[field.name] = column_of(field, self.table.cells[field.name], codes, variables[field.name].typed)
+            cells, typed = self.table.cells[field.name], variables[field.name].typed
+            columns[field.name] = column_of(field, cells, codes, typed, compiled=self.table.large)
         size = len(self.table)
         told(size, size)
         return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
