@@ -60,11 +60,12 @@ def run_assess(
     described = None if manifest is None else read_manifest(manifest)
     reading = config.reading if described is None else config.reading.or_as(described.reading)
     names, lacking = _chosen(measures, described, class_field)
-    released = open_source(masked, reading=reading, progress=progress)
+    released = open_source(masked, reading=reading, progress=progress, whole=True)
     if described is not None:
         require_described(released, open_source(original, reading=reading), described)
     progress(f"surveying {masked.name}", 0)
-    beside = open_source(original, reading=replace(reading, record=released.layout.record_tag), progress=progress)
+    named = replace(reading, record=released.layout.record_tag)
+    beside = open_source(original, reading=named, progress=progress, whole=True)
     files, notes = compare(
         released,
         beside,

@@ -88,7 +88,7 @@ def run_check(
     reading = reading if described is None else reading.or_as(described.reading)
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
-    job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given)
+    job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given, whole=True)
     beside = job.beside(original, reading, progress)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)

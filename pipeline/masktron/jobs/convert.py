@@ -75,7 +75,7 @@ def run_convert(
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
     require_new(out, [data], replaces=replaces)
     progress(f"reading {data.name}", 0)
-    source = open_source(data, reading=reading, progress=progress)
+    source = open_source(data, reading=reading, progress=progress, whole=True)
     table = table_of_source(source)
     losses, notes = [*form_of_source(source)], tuple(notes_of_source(source))
     if not table.variables:
@@ -108,7 +108,7 @@ def run_convert(
         if len(table) or target != XML:  # without records, a document has no fields
             named = None if isinstance(place, AddressPath) else target
             how = ReadOptions(writing.record, named, writing.options)
-            again = table_of_source(open_source(place, reading=how, progress=progress))
+            again = table_of_source(open_source(place, reading=how, progress=progress, whole=True))
             if len(again) != len(table):
                 raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
             names = [[one.column for one in read.variables] for read in (table, again)]

@@ -77,7 +77,9 @@ def run_explain(
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
-    job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
+    job = open_job(
+        data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given, whole=True
+    )
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
     config, declared = completed(config, job.source)

@@ -81,7 +81,8 @@ class Job:
         if original is None:
             return None
         named = replace(reading, record=self.source.layout.record_tag)
-        return open_source(original, reading=named, contexts=context_names(self.rulebook), progress=progress)
+        contexts = context_names(self.rulebook)
+        return open_source(original, reading=named, contexts=contexts, progress=progress, whole=True)
 
     def evaluate(self, original: Source | None, progress: Progress, **kept: Unpack[Kept]) -> Evaluation:
         """Evaluate every rule on every record; see `masktron.evaluation.tiered`. Places are those of the file.
@@ -160,6 +161,7 @@ def open_job(
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
     given: Given = NOT_GIVEN,
+    whole: bool = False,
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
@@ -171,6 +173,8 @@ def open_job(
         Of the file, where libxml2 has begun to read it.
     given : Given
         The documents that rules read.
+    whole : bool
+        Whether the job needs all records: see `masktron.sources.opening.open_source`.
 
     Raises
     ------
@@ -179,7 +183,8 @@ def open_job(
     """
     progress(f"reading {rules.name}", 0)
     rulebook = open_rulebook(rules, phase)
-    source = open_source(data, reading=reading, contexts=context_names(rulebook), progress=progress, judge=judge)
+    contexts = context_names(rulebook)
+    source = open_source(data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole)
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)

@@ -96,7 +96,9 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
         What is given cannot be masked.
     """
     given = Given(config.documents, data, spare=config.spare_documents)
-    job = open_job(data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given)
+    job = open_job(
+        data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given, whole=True
+    )
     require_flat(job)
     config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")

@@ -85,6 +85,7 @@ def open_source(
     contexts: ContextNames = NO_CONTEXTS,
     progress: Progress | None = None,
     judge: EarlyReader | None = None,
+    whole: bool = False,
 ) -> Source:
     """Return the source of a file. Nothing is read before it is asked for something.
 
@@ -99,19 +100,28 @@ def open_source(
         Told of what takes long.
     judge : EarlyReader, optional
         Of this file.
+    whole : bool
+        Whether all records will be asked for: then a large table is read into memory at once. Else it is first
+        surveyed for being read block by block.
 
     Raises
     ------
     UsageError
         There is no such format, or it has no such option.
     """
-    source = _opened(path, reading, contexts, progress, judge)
+    source = _opened(path, reading, contexts, progress, judge, whole=whole)
     source.metadata = reading.metadata
     return source
 
 
 def _opened(
-    path: Path, reading: ReadOptions, contexts: ContextNames, progress: Progress | None, judge: EarlyReader | None
+    path: Path,
+    reading: ReadOptions,
+    contexts: ContextNames,
+    progress: Progress | None,
+    judge: EarlyReader | None,
+    *,
+    whole: bool,
 ) -> Source:
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
@@ -126,4 +136,5 @@ def _opened(
     from masktron.sources.tables.table_source import TableRequest, TableSource  # noqa: PLC0415 -- loads pyarrow
 
     options = path.options if isinstance(path, AddressPath) else reading.options
-    return TableSource(path, table_format(name), TableRequest(options, reading.record, contexts, progress))
+    asked = TableRequest(options, reading.record, contexts, progress, whole=whole)
+    return TableSource(path, table_format(name), asked)

@@ -58,8 +58,11 @@ WRITTEN: list[tuple[pa.DataType, list[Any], list[str | None]]] = [
 def _both(column: pa.ChunkedArray) -> list[str | None]:
     """The lexemes, on which both ways agree."""
     first = lexemes_of(column, "x", "f").to_pylist()
-    second = [text for batch in pa.table({"x": column}).to_batches() for text in object_columns(batch)[0].to_pylist()]
-    assert first == second
+    for compiled in (False, True):
+        blocks = [
+            object_columns(batch, compiled=compiled)[0].to_pylist() for batch in pa.table({"x": column}).to_batches()
+        ]
+        assert first == [text for block in blocks for text in block]
     return first
 
 

@@ -25,7 +25,7 @@ from masktron.evaluation.tiered import evaluate
 from masktron.kernels import separated as kernel
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
-from masktron.sources.tables import parquet_stream, table_source
+from masktron.sources.tables import arrow_files, parquet_stream, table_model, table_source
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.separated import csv_outline, csv_stream
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
@@ -350,8 +350,9 @@ def test_readings_that_differ_in_a_late_block_stop_the_run(
     pq.write_table(pa.table({"A": list(range(20))}), data)
     true = parquet_stream.object_columns
 
-    def spoilt(batch: pa.RecordBatch) -> list[pa.Array]:
-        return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in true(batch)]
+    def spoilt(batch: pa.RecordBatch, **named: bool) -> list[pa.Array]:
+        columns = true(batch, **named)
+        return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in columns]
 
     monkeypatch.setattr(parquet_stream, "object_columns", spoilt)
     report = tmp_path / "report.svrl"
@@ -359,7 +360,7 @@ def test_readings_that_differ_in_a_late_block_stop_the_run(
     assert done.code == 4
     assert f"{data}: two readers do not agree on column 'A' of record 18" in done.err
     assert not report.exists()
-    monkeypatch.setattr(parquet_stream, "object_columns", lambda batch: true(batch.slice(0, 2)))
+    monkeypatch.setattr(parquet_stream, "object_columns", lambda batch, **named: true(batch.slice(0, 2), **named))
     with pytest.raises(DocumentError, match="different numbers of records"):
         evaluate(EvaluationRequest.of(open_source(data), read_rules(rules)))
 
@@ -389,6 +390,48 @@ def test_a_file_that_changes_is_noticed(suffix: str, tmp_path: Path) -> None:
     os.utime(data, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
     with pytest.raises(DocumentError, match="the file changed while it was being read"):
         list(batches)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_who_needs_all_records_surveys_no_blocks(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"csv": CsvFormat, "parquet": ParquetFormat}[suffix]
+    true, surveyed = form.stream, set[str]()
+
+    def noted(self: TableFormat, path: Path, options: dict[str, str]) -> TableStream | None:
+        surveyed.add(path.name)
+        return true(self, path, options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(form, "stream", noted)
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    frame, data, out = pd.DataFrame(numbers(40)), tmp_path / f"d.{suffix}", tmp_path / f"o.{suffix}"
+    masktron.convert(frame, data)
+    result = masktron.mask(data, rules, out, k=3)
+    assert masktron.check(out, rules, original=data, manifest=result.manifest).complies
+    assert masktron.assess(out, data, manifest=result.manifest).records == 40
+    assert masktron.explain(rules, data).rules
+    masktron.convert(out, tmp_path / f"c.{suffix}")
+    assert surveyed == set()
+    assert masktron.validate(out, rules).valid
+    assert surveyed == {out.name}
+
+
+def test_a_large_table_is_read_again_with_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, rules = tmp_path / "d.parquet", write_rules(tmp_path / "r.sch", "B > 0")
+    pq.write_table(pa.table({"A": [None, *range(300)], "B": [0.5] * 301}), data)
+    true, found = arrow_files.object_columns, list[bool]()
+
+    def noted(batch: pa.RecordBatch, *, compiled: bool) -> list[pa.Array]:
+        found.append(compiled)
+        return true(batch, compiled=compiled)
+
+    monkeypatch.setattr(arrow_files, "object_columns", noted)
+    for least, expected in ((0, True), (1 << 20, False)):
+        monkeypatch.setattr(table_model, "_LARGE", least)
+        assert masktron.check(data, rules).complies
+        assert found == [expected]
+        found.clear()
 
 
 @settings(max_examples=20)

@@ -174,12 +174,12 @@ class ParquetFormat(_ArrowTyped):
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file row group by row group, as values of Python and numpy."""
-        del table
+        compiled = table.large
 
         def blocks() -> Iterator[Sequence[pa.Array]]:
             with pq.ParquetFile(path) as again:
                 for batch in again.iter_batches(_ROWS):
-                    yield object_columns(batch)
+                    yield object_columns(batch, compiled=compiled)
 
         return SecondReading(tuple(pq.read_schema(path).names), blocks=blocks())
 
@@ -227,7 +227,7 @@ class ArrowFormat(_ArrowTyped):
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file batch by batch, as values of Python and numpy."""
-        del table
+        compiled = table.large
         with _opened(path) as reader:
             names = tuple(reader.schema.names)
 
@@ -235,7 +235,7 @@ class ArrowFormat(_ArrowTyped):
             with _opened(path) as again:
                 for batch in _batches(again):
                     for start in range(0, batch.num_rows, _ROWS):
-                        yield object_columns(batch.slice(start, _ROWS))
+                        yield object_columns(batch.slice(start, _ROWS), compiled=compiled)
 
         return SecondReading(names, blocks=blocks())
 

@@ -1,6 +1,7 @@
-"""The second reading of typed columns: every value is made a text by Python, from bits, counts and tuples.
+"""The second reading of typed columns: every value is made a text anew, from bits, counts and tuples.
 
-Nothing here is used by `arrow_lexemes`, and nothing of that here: what both say of a file is compared.
+Nothing here is used by `arrow_lexemes`, and nothing of that here: what both say of a file is compared. Where there
+are many records, kernels write the numbers; `_integers` and `_doubles` are their plain forms.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.kernels.written_numbers import LONGEST, NOTHING, OTHER, scale_doubles, write_decimals
 from masktron.sources.tables.arrow_scalars import positions, text_scalar, truths_of
 
 _LONGEST = 40
@@ -29,15 +31,24 @@ _FORMATS = {16: ("e", 5), 32: ("f", 9)}
 """How `struct` packs a binary fraction, and the most digits that tell it from any other, by its bits."""
 
 
-def object_columns(batch: pa.RecordBatch) -> list[pa.Array]:
-    """Write the values of a batch as columns of strings; null where one is missing."""
-    return [_strings(column) for column in batch.columns]
+def object_columns(batch: pa.RecordBatch, *, compiled: bool = False) -> list[pa.Array]:
+    """Write the values of a batch as columns of strings; null where one is missing.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+    compiled : bool
+        Whether integers and doubles are written by kernels, for which whoever has many records waits once.
+    """
+    return [_strings(column, compiled=compiled) for column in batch.columns]
 
 
-def _strings(column: pa.Array) -> pa.Array:
+def _strings(column: pa.Array, *, compiled: bool) -> pa.Array:
     kind = column.type
     if pa.types.is_string(kind):
         return column
+    if compiled and (pa.types.is_integer(kind) or pa.types.is_float64(kind)) and len(column):
+        return _by_kernels(column)
     if pa.types.is_integer(kind) and len(column):
         return _integers(*_values(column))
     if pa.types.is_float64(kind) and len(column):
@@ -55,6 +66,34 @@ def _values(column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         return values, None
     there = truths_of(column.is_valid())
     return np.where(there, values, values.dtype.type(0)), there
+
+
+def _by_kernels(column: pa.Array) -> pa.Array:
+    """Write integers or doubles as `_integers` and `_doubles` do, which say why that is right."""
+    values, there = _values(column)
+    size, signed = len(values), values.dtype.kind != "u"
+    scales, numbers = np.zeros(size, dtype=np.int8), _room(size, np.int64)
+    if there is not None:
+        scales[~there] = NOTHING
+    given: list[str] = []
+    if values.dtype.kind != "f":
+        numbers.view(np.int64 if signed else np.uint64)[:] = values
+    elif scale_doubles(values.copy(), scales, numbers):
+        alone = np.flatnonzero(scales == OTHER)
+        texts = list(map(double_text, values[alone].tolist()))
+        scales[alone[[text is None for text in texts]]] = NOTHING
+        given = [text for text in texts if text is not None]
+        there = scales != NOTHING
+    octets, stops = _room(size * LONGEST + sum(map(len, given)), np.uint8), _room(size + 1, np.int32)
+    own = np.array(bytearray("".join(given).encode()), dtype=np.uint8)
+    ends = np.cumsum(list(map(len, given)), dtype=np.int32)
+    write_decimals(scales, numbers, signed, own, ends, octets, stops)
+    return _strings_at(octets, stops, there)
+
+
+def _room(size: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return an array in memory that pyarrow keeps for the next one: new pages take as long as what is done here."""
+    return np.frombuffer(pa.allocate_buffer(size * np.dtype(kind).itemsize), dtype=kind)
 
 
 def _integers(values: NDArray[Any], there: NDArray[np.bool_] | None = None) -> pa.Array:

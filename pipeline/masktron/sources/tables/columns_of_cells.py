@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from masktron.sources.columns import Cell, Cells, numbers_of
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.records import Column, Field, Status, Typed
+from masktron.sources.tables.string_cells import placed_cells
 
 
-def column_of(field: Field, lexemes: pa.ChunkedArray, codes: frozenset[str], typed: Typed) -> Column:
+def column_of(
+    field: Field, lexemes: pa.ChunkedArray, codes: frozenset[str], typed: Typed, *, compiled: bool = False
+) -> Column:
     """Return a column with its lexemes, statuses and numbers.
 
     Parameters
@@ -21,6 +28,8 @@ def column_of(field: Field, lexemes: pa.ChunkedArray, codes: frozenset[str], typ
     codes : frozenset of str
         Lexemes that mean 'missing'.
     typed : Typed
+    compiled : bool
+        Whether a kernel reads the numbers, for which whoever has many records waits once.
     """
     encoded = pc.dictionary_encode(lexemes).combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of no chunk
@@ -32,8 +41,12 @@ def column_of(field: Field, lexemes: pa.ChunkedArray, codes: frozenset[str], typ
     status = np.full(len(texts), Status.PRESENT, dtype=np.uint8)
     values = np.full(len(texts), np.nan, dtype=np.float64)
     status[-1], decimals = Status.ABSENT, 0
-    for at, lexeme in enumerate(distinct):
-        text = lexeme.strip(XML_SPACE)
+    left: Sequence[int] = range(len(distinct))
+    if compiled:
+        known, decimals = _plain_numbers(encoded.dictionary, codes, values[:-1])
+        left = np.flatnonzero(~known).tolist()
+    for at in left:
+        text = distinct[at].strip(XML_SPACE)
         if text in codes:
             status[at] = Status.CODE
         elif not text:
@@ -43,3 +56,17 @@ def column_of(field: Field, lexemes: pa.ChunkedArray, codes: frozenset[str], typ
             if not np.isnan(values[at]):
                 decimals = max(decimals, fraction_digits(text))
     return Column(field, texts[which], status[which], values[which], decimals, typed)
+
+
+def _plain_numbers(
+    texts: pa.Array, codes: frozenset[str], values: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], int]:
+    """Read texts that are plain numbers and no codes; return which ones are, and their most fraction digits."""
+    buffer, starts, stops, _ = placed_cells([texts])
+    status = np.where(starts[0] == stops[0], np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
+    numbers = numbers_of(buffer, Cells(starts[0], stops[0], status))
+    known = numbers.scale >= 0
+    if codes:
+        known &= np.array([text.strip(XML_SPACE) not in codes for text in texts.to_pylist()], dtype=np.bool_)
+    values[known] = numbers.double[known]
+    return known, int(numbers.scale[known].max(initial=0))

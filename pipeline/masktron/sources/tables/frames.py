@@ -157,14 +157,13 @@ class ArrowFrameFormat(FrameFormat):
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read what the library gives to Python."""
-        del table
         frame = _frame(path)
         library = _library(frame)
         if library == "polars":
             return SecondReading(tuple(frame.columns), _polars_rows(frame))
         if library == "duckdb":
             return SecondReading(tuple(frame.columns), _duckdb_rows(frame))
-        blocks = (object_columns(batch) for batch in frame.to_batches(_ROWS))
+        blocks = (object_columns(batch, compiled=table.large) for batch in frame.to_batches(_ROWS))
         return SecondReading(tuple(frame.column_names), blocks=blocks)
 
     def write(self, target: Path, release: TableRelease) -> None:

@@ -74,7 +74,7 @@ class _ParquetStream(StampedStream):
 
     def _other(self) -> Generator[Sequence[pa.Array]]:
         for batch in self._batches():
-            yield object_columns(batch)
+            yield object_columns(batch, compiled=True)
 
     def _batches(self) -> Generator[pa.RecordBatch]:
         try:

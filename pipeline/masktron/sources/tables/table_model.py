@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from masktron.sources.variables import Variable
 
+_LARGE = 4_000_000
+"""Bytes of cells: their twin is evaluated over columns, with kernels."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
@@ -39,6 +42,11 @@ class Table:
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
+
+    @property
+    def large(self) -> bool:
+        """Whether kernels, for which a run may have to wait once, are worth it."""
+        return bool(self.cells.nbytes >= _LARGE)
 
     def variable(self, name: str) -> Variable:
         """Return the variable with this name.

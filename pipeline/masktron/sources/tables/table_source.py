@@ -67,12 +67,15 @@ class TableRequest:
         Of the rules: they say what the elements of the twin are called.
     progress : callable, optional
         Told of what takes long.
+    whole : bool
+        Whether all records will be asked for, so that a large file is not read block by block.
     """
 
     options: Options = MappingProxyType({})
     record: str | None = None
     contexts: ContextNames = NO_CONTEXTS
     progress: Progress | None = None
+    whole: bool = False
 
 
 class TableSource(Source):
@@ -134,6 +137,8 @@ class TableSource(Source):
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
         _require_file(self._file, str(self.path))
+        if self._asked.whole:
+            return None
         found = self.format.stream(self._file, self._asked.options)
         if found is None or self._size_of_twin(found) < SMALLEST:
             return None
@@ -157,6 +162,8 @@ class TableSource(Source):
     def _document(self) -> Path:
         """Where the twin is, written from a second reading that agrees with the first one."""
         table, path, where = self.table, self._twin_path, str(self.path)
+        if table.large:
+            compile_first(self._asked.progress)
         reading = self.format.read_again(self._file, table)
         path.unlink(missing_ok=True)  # of an attempt that was refused
         os.close(create_private(path))
@@ -235,7 +242,8 @@ class TableSource(Source):
             if only is not None and field.name not in only:
                 continue
             codes = missing.get(field.name, _NO_CODES) | everywhere
-            columns[field.name] = column_of(field, self.table.cells[field.name], codes, variables[field.name].typed)
+            cells, typed = self.table.cells[field.name], variables[field.name].typed
+            columns[field.name] = column_of(field, cells, codes, typed, compiled=self.table.large)
         size = len(self.table)
         told(size, size)
         return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
