@@ -460,7 +460,7 @@ def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[st
 
     So what is kept depends on released cells alone, and tells nothing of those that the original had.
     """
-    if len(release.rows) == len(release.original) and not release.changed(name).any():
+    if release.as_it_was(name):
         return set()
     return set(categories_of(column)).difference(pc.unique(release.cells[name]).to_pylist())
 

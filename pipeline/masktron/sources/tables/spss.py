@@ -131,6 +131,12 @@ class SpssFormat(TableFormat):
         meta, dictionary = carried.meta, carried.dictionary
         at = {column: place for place, column in enumerate(meta.column_names)}
         released = [v.column for v in release.variables]
+        anew = [v.column for v in release.variables if not release.as_it_was(v.name)]
+        widths = {name: width for name, width in meta.variable_storage_width.items() if name not in anew}
+        texts = {column.name for column in columns if column.text}
+        shown = {
+            name: width for name, width in meta.variable_display_width.items() if name in widths or name not in texts
+        }
         weight = None if dictionary.weight is None else meta.column_names[dictionary.weight]
         _save(
             target,
@@ -141,8 +147,8 @@ class SpssFormat(TableFormat):
                 labels={k: v for k, v in meta.column_names_to_labels.items() if v},
                 values=meta.variable_value_labels,
                 missing=meta.missing_ranges,
-                widths=meta.variable_storage_width,
-                shown=meta.variable_display_width,
+                widths=widths,
+                shown=shown,
                 measures=meta.variable_measure,
                 formats=dict(meta.original_variable_types),
             ),
@@ -296,6 +302,14 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
         described.formats[name] = f"F{max(8, one.width)}.{min(one.decimals, 16)}"
 
 
+def _bytes_of_codes(described: _Described, name: str) -> Iterator[int]:
+    """Yield the lengths of the texts of which something is said: labels, and what is missing."""
+    yield from (len(str(code).encode()) for code in described.values.get(name, ()))
+    for code in described.missing.get(name, ()):
+        low = code["lo"] if isinstance(code, dict) else code
+        yield len(str(low).encode())
+
+
 def _save(target: Path, columns: list[StoredColumn], described: _Described, compression: int) -> None:
     pyreadstat = pyreadstat_library()
     series = {}
@@ -305,7 +319,7 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             widest = max((len(text.encode()) for text in texts), default=0)
             if widest > _LONGEST:
                 raise UsageError(f"column {column.name!r} holds a text of more than {_LONGEST:,} bytes")
-            width = max(1, widest, described.widths.get(column.name, 0))
+            width = max(1, widest, described.widths.get(column.name, 0), *_bytes_of_codes(described, column.name))
             if texts:
                 # the writer makes a column as wide as its longest text; SPSS fills texts with blanks anyway
                 texts[0] += " " * (width - len(texts[0].encode()))

@@ -93,6 +93,14 @@ class TableRelease:
             self._changed[name] = _differ(before, self.cells[name])
         return self._changed[name]
 
+    def as_it_was(self, name: str) -> bool:
+        """Whether a variable is released with all of its cells as they were.
+
+        What the original says of the values of any other variable, such as its categories or the length of its
+        longest text, may tell of values that are not released: it is made anew from those that are.
+        """
+        return len(self.rows) == len(self.original) and not self.changed(name).any()
+
 
 def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:
     apart = pc.not_equal(before, after)
