@@ -19,7 +19,7 @@ from masktron.sources.source import Source
 
 _READS = re.compile("the rule '[^']*' reads '([^']*)'")
 _NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
-MAY_BE_EMPTY = "where a file may be empty: --allow-empty (allow_empty=True in Python)"
+MAY_BE_EMPTY = "where a file may be empty: --allow-empty"
 """What to do about a file without records in `validate` and `check`."""
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
