@@ -215,7 +215,8 @@ def mask(
     that were left out. A masked value that its type cannot hold stops the run, as rounding could break a rule. Its
     index links each row to the original: drop it before a release. Columns whose labels are no XML names have others
     in rules and settings, as in files: ``annual income`` is ``annual_x0020_income``, 2024 is ``_x0032_024``.
-    Booleans, and categorical columns of numbers, are masked as categories, those of texts when they have a role.
+    Booleans, and categorical columns of numbers, are masked as categories, those of texts when they are ordered or
+    have a role.
     A frame of polars or pyarrow, or a relation of DuckDB, comes back as one of the same kind, with the types of its
     columns; one of another library as a `pyarrow.Table`. Categories that no released record has any more are gone.
 

@@ -311,10 +311,20 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
         yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
 
 
-def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
+def table_of(values: pa.Table, where: str, carried: object = None, *, listing: bool = False) -> Table:
     """Return typed columns as a table.
 
     Columns of truths and of categories are nominal, those of ordered categories ordinal in that order.
+
+    Parameters
+    ----------
+    values : pyarrow.Table
+    where : str
+        The file, for messages.
+    carried : object
+        What the format needs to write the table again.
+    listing : bool
+        Whether categories are an enumeration that somebody has declared, and no way to store texts.
 
     Raises
     ------
@@ -329,7 +339,8 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
         if pa.types.is_dictionary(column.type):
             order = categories_of(column) if column.type.ordered else ()
             kind = Kind.ORDINAL if column.type.ordered else Kind.NOMINAL
-            variable = replace(variable, kind=kind, order=order, observed=frozenset(order))
+            listed = listing or column.type.ordered
+            variable = replace(variable, kind=kind, order=order, observed=frozenset(order), listed=listed)
             coded.append(label)
         variables.append(variable)
     return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(category_notes(coded)))

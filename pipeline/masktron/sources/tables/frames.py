@@ -244,7 +244,7 @@ def _variable(name: str, label: str, column: pd.Series[Any]) -> Variable:
         nominal = not (kind.ordered and lexemes)
         order = () if nominal else tuple(lexemes)
         level = Kind.NOMINAL if nominal else Kind.ORDINAL
-        return Variable(name, label, kind=level, order=order, typed=typed, stored=stored)
+        return Variable(name, label, kind=level, order=order, typed=typed, stored=stored, listed=not nominal)
     if pd.api.types.is_bool_dtype(kind):
         return Variable(name, label, kind=Kind.NOMINAL, stored=stored)
     if pd.api.types.is_float_dtype(kind):

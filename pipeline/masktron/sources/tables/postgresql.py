@@ -447,7 +447,7 @@ def _read(cursor: Any, address: Address, oid: int | None) -> Table:
         )
     values = pa.table(typed)
     carried = PostgresCarried(values, server, declared, about.comment, about.identity)
-    read = table_of(values, address.shown, carried)
+    read = table_of(values, address.shown, carried, listing=True)
     _require_agreement(read, server, address)
     variables = tuple(replace(own, label=declared[own.column].comment) for own in read.variables)
     return replace(read, variables=variables, title=about.comment, notes=(*read.notes, *about.notes))
