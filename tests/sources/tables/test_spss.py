@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
+import masktron
 from cli_runner import Runner, write_rules
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
@@ -257,6 +258,26 @@ def test_names_that_spss_does_not_have_are_refused(
     with pytest.raises(UsageError, match=why):
         table_format("spss").create(tmp_path / "new.sav", table_of_texts(columns), {})
     assert not (tmp_path / "new.sav").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "lost"), [("not answered", True), ("-999999999", True), ("ÄÖÜß", False), ("refuseds", False)]
+)
+def test_a_long_text_that_means_missing_stays_a_text(tmp_path: Path, code: str, *, lost: bool) -> None:
+    data, told, out = tmp_path / "a.csv", tmp_path / "a.json", tmp_path / "a.sav"
+    data.write_text(f"c,n\nx,{10**11}\n{code},5\n")
+    fields = [
+        {"name": "c", "type": "string", "missingValues": [{"value": code, "label": "why"}]},
+        {"name": "n", "missingValues": ["100000000000"]},
+    ]
+    told.write_text(json.dumps({"fields": fields}))
+    done = masktron.convert(data, out, metadata=told)
+    assert ("which codes mean 'missing', as one is longer than 8 bytes: c" in done.losses) is lost
+    found = table_format("spss").read(out, {})
+    assert found.cells["c"].to_pylist() == ["x", code]
+    assert found.variable("c").missing == ({} if lost else {code: "why"})
+    assert found.variable("c").labels == ({code: "why"} if lost else {})
+    assert list(found.variable("n").missing) == ["100000000000"]
 
 
 def test_an_integer_that_no_double_holds_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -44,6 +44,8 @@ _NAMES = NamesAllowed(
 )
 _LONGEST = 32_767
 _MOST_DISCRETE = 3
+_LONGEST_CODE = 8
+"""Bytes of a text that may be declared to mean 'missing'."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +163,7 @@ class SpssFormat(TableFormat):
         """Write a new file; a name that ends with .zsav makes it compressed."""
         del options
         _NAMES.require([variable.column for variable in table.variables])
-        made = created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
+        made = _created(table)
         described = _Described(title=table.title, labels={v.column: v.label for v in table.variables if v.label})
         for variable, one in zip(table.variables, made, strict=True):
             _describe(described, variable, one)
@@ -183,6 +185,10 @@ class SpssFormat(TableFormat):
         many = [v.column for v in table.variables if len(v.missing) > _MOST_DISCRETE]
         if many:
             yield f"which codes mean 'missing', as there are more than {_MOST_DISCRETE}: {', '.join(many)}"
+        some = tuple(v for v in table.variables if len(v.missing) <= _MOST_DISCRETE and _too_long(v.missing))
+        part = Table(some, table.cells.select([variable.name for variable in some]))
+        if long := [one.column.name for one in _created(part) if one.column.text]:
+            yield f"which codes mean 'missing', as one is longer than {_LONGEST_CODE} bytes: {', '.join(long)}"
 
 
 @dataclass(slots=True)
@@ -287,7 +293,7 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
     }
     if labels:
         described.values[name] = labels
-    if 0 < len(variable.missing) <= _MOST_DISCRETE:
+    if 0 < len(variable.missing) <= _MOST_DISCRETE and not (column.text and _too_long(variable.missing)):
         described.missing[name] = [one.value(code) for code in variable.missing]
     measures = {kind: measure for measure, kind in _KINDS.items()}
     if variable.kind is not None:
@@ -300,6 +306,16 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
         ]
     else:
         described.formats[name] = f"F{max(8, one.width)}.{min(one.decimals, 16)}"
+
+
+def _too_long(codes: Collection[str]) -> bool:
+    """Whether SPSS cannot have one of these among the missing values of a column of texts."""
+    return any(len(code.encode()) > _LONGEST_CODE for code in codes)
+
+
+def _created(table: Table) -> list[Created]:
+    """Return the columns of a table as a new file stores them."""
+    return created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
 
 
 def _bytes_of_codes(described: _Described, name: str) -> Iterator[int]:
@@ -348,4 +364,8 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             variable_format=of_these(described.formats),
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-        raise UsageError(f"cannot write this as SPSS: {error}", where=str(target)) from error
+        raise UsageError(
+            f"cannot write this as SPSS: {error}",
+            where=str(target),
+            hint="leave the column that it names out, or choose another format",
+        ) from error

@@ -218,7 +218,11 @@ class StataFormat(TableFormat):
                 variable_format=formats,
             )
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-            raise UsageError(f"cannot write this as Stata: {error}", where=str(target)) from error
+            raise UsageError(
+                f"cannot write this as Stata: {error}",
+                where=str(target),
+                hint="leave the column that it names out, or choose another format",
+            ) from error
 
     def form(self, table: Table) -> Iterator[str]:
         """Say that its notes and characteristics stay behind."""
