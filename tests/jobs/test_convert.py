@@ -272,6 +272,10 @@ def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
     done = run_convert(tmp_path / "d.parquet", tmp_path / "o.csv")
     assert done.notes == ()
     assert done.losses[0] == "what the file says of itself under by"
+    # names of columns may have the words of a note
+    (tmp_path / "w.csv").write_text("categories --role ,what is released\n1,NA\n2,7\n")
+    done = run_convert(tmp_path / "w.csv", tmp_path / "w.parquet")
+    assert [note.partition(" has ")[0] for note in done.notes] == ["column 'what is released'"]
     (tmp_path / "d.csv").write_text("A,B\n1,NA\n2,7\n")
     shown = Runner(capsys)("convert", tmp_path / "d.csv", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
     assert "note: column 'B' has 'NA' beside numbers" in " ".join(shown.out.split())

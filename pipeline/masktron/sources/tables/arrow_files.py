@@ -101,7 +101,12 @@ class _ArrowTyped(TableFormat):
         for name, column in zip(values.column_names, values.columns, strict=True):
             require_sound(column, name, where)
         found = table_of(values, where, ArrowCarried(values, way))
-        return replace(found, notes=(*found.notes, *_metadata_notes(values.schema)))
+        return replace(found, of_release=(*found.of_release, *_metadata_notes(values.schema)))
+
+    def form(self, table: Table) -> Iterator[str]:
+        """Say what the file says of itself, which no new file takes over."""
+        if others := _own_metadata(table.carried.values.schema):
+            yield f"what the file says of itself under {', '.join(others)}"
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
@@ -343,7 +348,7 @@ def table_of(values: pa.Table, where: str, carried: object = None, *, listing: b
             variable = replace(variable, kind=kind, order=order, observed=frozenset(order), listed=listed)
             coded.append(label)
         variables.append(variable)
-    return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(category_notes(coded)))
+    return Table(tuple(variables), pa.table(cells), carried=carried, of_release=tuple(category_notes(coded)))
 
 
 def category_notes(columns: list[str]) -> Iterator[str]:
@@ -372,11 +377,14 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
             f"{', '.join(indexes)} is the index of a data frame, stored as a column: untouched it leads every record "
             f"back to its original; leave it out with --role {indexes[0]}=identifier, unless it says nothing"
         )
-    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
-    if _pandas_metadata(schema).get("attributes"):
-        others.append("pandas (attributes)")
-    if others:
+    if others := _own_metadata(schema):
         yield f"what the file says of itself under {', '.join(others)} is copied as it is"
+
+
+def _own_metadata(schema: pa.Schema) -> list[str]:
+    """Return the keys under which a file says something of itself, but for what pandas says of its columns."""
+    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
+    return [*others, "pandas (attributes)"] if _pandas_metadata(schema).get("attributes") else others
 
 
 def _pandas_indexes(schema: pa.Schema) -> set[str]:

@@ -239,13 +239,13 @@ class Sas7bdatFormat(TableFormat):
             variables.append(_variable(name, columns[name], meta.column_names_to_labels.get(column) or ""))
         size = len(next(iter(found.values()), ()))
         encoding = options.get("encoding") or meta.file_encoding or "UTF-8"
-        notes = ["a .sas7bdat cannot be written: what is released is a transport file (.xpt) or CSV"]
+        written = "a .sas7bdat cannot be written: what is released is a transport file (.xpt) or CSV"
         return Table(
             tuple(variables),
             _table_of(cells, size),
             title=meta.file_label or "",
             carried=SasCarried(columns, shown, encoding),
-            notes=tuple(notes),
+            of_release=(written,),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:

@@ -89,7 +89,6 @@ class SpssFormat(TableFormat):
             cells[name] = stored.lexemes(str(path))
             variables.append(_variable(name, stored, cells[name], meta, weight=dictionary.weight == at))
         notes = [f"not written again: {lost}" for lost in dictionary.lost]
-        notes += _documents(list(meta.notes))
         if (meta.file_encoding or "UTF-8").upper() not in ("UTF-8", "UTF8", "US-ASCII"):
             notes.append("texts will be written in UTF-8, and columns of texts are as wide as that needs")
         return Table(
@@ -98,6 +97,7 @@ class SpssFormat(TableFormat):
             title=meta.file_label or "",
             carried=SpssCarried(columns, meta, dictionary),
             notes=tuple(notes),
+            of_release=tuple(_documents(list(meta.notes))),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:

@@ -124,7 +124,7 @@ class StataFormat(TableFormat):
             pa.table(cells),
             title=meta.file_label or "",
             carried=StataCarried(columns, file),
-            notes=tuple(_documents(file)),
+            of_release=tuple(_documents(file)),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:

@@ -29,6 +29,8 @@ class Table:
         What the format needs to write a file like this one, for its own eyes.
     notes : tuple of str
         What a user should know of how the file reads, and what of it is not written again; in sentences.
+    of_release : tuple of str
+        What `mask` carries over into a release, or makes of the file there, that is to be looked at; in sentences.
     """
 
     variables: tuple[Variable, ...]
@@ -36,6 +38,7 @@ class Table:
     title: str = ""
     carried: Any = None
     notes: tuple[str, ...] = ()
+    of_release: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
