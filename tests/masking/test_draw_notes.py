@@ -195,6 +195,7 @@ def test_draws_beyond_what_a_column_can_hold_are_counted(tmp_path: Path, monkeyp
         pq.write_table(pa.table({"A": pa.array(values, kind)}), data)
         result = masktron.mask(data, rules, out, **told)
         assert result.draw is not None
+        jsonschema.validate(result.as_dict(), SCHEMA)
         assert result.as_dict()["draw"]["moments"][0].keys() == set(MOMENT["required"]) == set(MOMENT["properties"])
         (moment,) = result.draw.moments
         beyond = int((drew[-1] > 127).sum() + (drew[-1] < -128).sum())
