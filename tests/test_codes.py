@@ -42,10 +42,10 @@ def test_all_fields_that_look_like_codes_are_refused_at_once(tmp_path: Path, run
         masktron.mask(data, rules, tmp_path / "m.xml")
     text = str(caught.value)
     assert "relat has 9 different values, sex has 2 different values, nace has 30 different values: codes?" in text
-    assert "--nominal relat --nominal sex --nominal nace" in text
-    assert "--numeric relat --numeric sex --numeric nace" in text
-    assert "--role relat=identifier --role sex=identifier --role nace=identifier" in text
-    assert "--role relat=untouched" in text
+    assert 'nominal=["relat", "sex", "nace"]' in text
+    assert 'numeric=["relat", "sex", "nace"]' in text
+    assert 'roles={"relat": "identifier", "sex": "identifier", "nace": "identifier"}' in text
+    assert 'roles={"relat": "untouched", ' in text
     assert not (tmp_path / "m.xml").exists()
     explained = masktron.explain(rules, data)
     assert explained.obstacle == text
@@ -76,13 +76,13 @@ def test_telephone_numbers_are_no_codes_to_publish(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         masktron.mask(data, rules, out)
     # text fields and codes in one message
-    for says in ("'Name' has no role", "Phone has 45 different values, sex has 2", "--role Name=identifier"):
+    for says in ("'Name' has no role", "Phone has 45 different values, sex has 2", 'roles={"Name": "identifier"}'):
         assert says in str(caught.value)
     with pytest.raises(UsageError) as caught:
         masktron.mask(data, rules, out, roles={"Name": "identifier"})
     hint = caught.value.hint
-    assert hint.index("--role Phone=identifier") < hint.index("--nominal sex") < hint.index("--nominal Phone")
-    assert "--role Phone=untouched" in hint
+    assert hint.index('{"Phone": "identifier"}') < hint.index('nominal=["sex"]') < hint.index('nominal=["Phone"]')
+    assert '"Phone": "untouched"}' in hint
     options: dict[str, Any] = {"roles": {"Name": "identifier"}, "numeric": ["sex"], "nominal": ["Phone"]}
     result = masktron.mask(data, rules, out, **options)
     said = "Phone is masked as categories and has 45 different values in 45 records"

@@ -21,7 +21,7 @@ ORDER = [
     {"arrays", "files", "figures", "processes", "progress", "resources", "serialised", "streams", "thresholds"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels", "scratch"},
-    {"settings"},
+    {"settings", "keyword_arguments"},
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},

@@ -25,6 +25,7 @@ from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
 from masktron.jobs.validate import run_validate
+from masktron.keyword_arguments import told_in_python
 from masktron.processes import RULE_SECONDS, rules_within
 from masktron.results import (
     AssessResult,
@@ -52,6 +53,7 @@ INDEX = (
 )
 
 
+@told_in_python
 def validate(
     data: Microdata,
     rules: str | PathLike[str],
@@ -128,7 +130,7 @@ def validate(
     """
     _texts(record=record, phase=phase, key=key)
     if not isinstance(limit, EllipsisType):
-        warnings.warn("limit of validate is called max_findings now", DeprecationWarning, stacklevel=2)
+        warnings.warn("limit of validate is called max_findings now", DeprecationWarning, stacklevel=3)
         max_findings = limit
     if max_findings is not None and (
         not isinstance(max_findings, int) or isinstance(max_findings, bool) or max_findings < 0
@@ -161,6 +163,7 @@ def validate(
 
 
 @takes(Settings)
+@told_in_python
 def explain(
     rules: str | PathLike[str],
     data: Microdata | None = None,
@@ -195,6 +198,7 @@ def explain(
 
 
 @takes(Settings)
+@told_in_python
 def mask(
     data: Microdata,
     rules: str | PathLike[str],
@@ -211,7 +215,8 @@ def mask(
     that were left out. A masked value that its type cannot hold stops the run, as rounding could break a rule. Its
     index links each row to the original: drop it before a release. Columns whose labels are no XML names have others
     in rules and settings, as in files: ``annual income`` is ``annual_x0020_income``, 2024 is ``_x0032_024``.
-    Booleans, and categorical columns of numbers, are masked as categories, those of texts when they have a role.
+    Booleans, and categorical columns of numbers, are masked as categories, those of texts when they are ordered or
+    have a role.
     A frame of polars or pyarrow, or a relation of DuckDB, comes back as one of the same kind, with the types of its
     columns; one of another library as a `pyarrow.Table`. Categories that no released record has any more are gone.
 
@@ -301,6 +306,7 @@ def _renamed(path: Path | None) -> Iterator[str]:
         yield from renamed(frame_format(path).read(path, {}))
 
 
+@told_in_python
 def check(
     masked: Microdata,
     rules: str | PathLike[str],
@@ -380,6 +386,7 @@ def check(
 
 
 @takes(FieldSettings)
+@told_in_python
 def assess(
     masked: Microdata,
     original: Microdata,
@@ -463,6 +470,7 @@ def _stated(masked: Microdata, original: Microdata | None, same_order: object) -
     return Stated(index=rows)
 
 
+@told_in_python
 def convert(
     data: Microdata,
     out: str | PathLike[str],
@@ -526,6 +534,7 @@ def convert(
     )
 
 
+@told_in_python
 def combine(
     estimates: str | PathLike[str] | Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,

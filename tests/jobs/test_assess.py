@@ -43,7 +43,7 @@ from masktron.sources.records import Column, Field
 from paths import SCHEMAS
 
 SCHEMA = SCHEMAS / "assess.schema.json"
-WITHOUT_CLASS = "needs a field that is the class (--class): homogeneous_groups, class_imbalance"
+WITHOUT_CLASS = "needs a field that is the class (class_field=): homogeneous_groups, class_imbalance"
 WITHOUT_MANIFEST = [figure.name for figure in FIGURES if not figure.needs]
 
 
@@ -393,7 +393,7 @@ def test_records_that_were_left_out(tmp_path: Path) -> None:
     assert len(masked.excluded) == 2
     result = masktron.assess(out, data, manifest=tmp_path / "m.manifest.json")
     assert (result.records, figures_of(result) | figures_of(masked)) == (38, figures_of(result))
-    with pytest.raises(UsageError, match=r"38 masked records for 40 of the original\n.*--manifest"):
+    with pytest.raises(UsageError, match=r"38 masked records for 40 of the original\n.*manifest="):
         masktron.assess(out, data)
 
 
@@ -414,7 +414,7 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     said = "\n".join(bare.notes)
     assert "records are put together by Id, which differs in every record" in said
     assert "only the original has them: NAME" in said
-    assert "needs the manifest (--manifest): block_k, medoid_share, dominance, linkage_groups" in said
+    assert "needs the manifest (manifest=): block_k, medoid_share, dominance, linkage_groups" in said
     assert bare["linkage"] > survey.result.linkage, "the key gives people away"
     told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "key", "W": "weight"}})
     known = figures_of(survey.assess())
@@ -483,7 +483,7 @@ def test_chosen_measures(survey: Survey, run: Runner) -> None:
     wrong = run(*arguments, "--measures", "lnkage")
     assert (wrong.code, "did you mean linkage" in wrong.err) == (2, True)
     lacking = run(*arguments, "--measures", "block_k")
-    assert (lacking.code, "block_k needs the manifest (--manifest)" in lacking.err) == (2, True)
+    assert (lacking.code, "block_k needs the manifest (manifest=)" in lacking.err) == (2, True)
 
 
 def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, run: Runner) -> None:
@@ -682,7 +682,7 @@ def test_check_says_which_limits_it_could_not_check(survey: Survey, tmp_path: Pa
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"block_k": 5})
     half = run(*bare, "--original", survey.data)
     assert half.code == 1
-    assert "not checked: the limit block_k: needs the manifest (--manifest)" in half.out
+    assert "not checked: the limit block_k: needs the manifest (manifest=)" in half.out
     assert "problem: linkage is " in half.out
 
 

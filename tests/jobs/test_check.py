@@ -138,8 +138,8 @@ def test_the_original_itself_does_not_pass_as_masked(case: Masked) -> None:
 
 def test_without_manifest_and_original_it_says_so(case: Masked) -> None:
     bare = case.check(original=False, manifest=False)
-    assert has(bare.not_checked, "group sizes", "--manifest")
-    assert has(bare.not_checked, "--original")
+    assert has(bare.not_checked, "group sizes", "manifest=")
+    assert has(bare.not_checked, "original=")
     assert bare.min_group is None
     assert bare.violations == 40, "the rule on the removed name counts, as nothing tells that it was removed"
     half = case.check(manifest=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,10 @@ def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
     done = run_convert(tmp_path / "d.parquet", tmp_path / "o.csv")
     assert done.notes == ()
     assert done.losses[0] == "what the file says of itself under by"
+    # names of columns may have the words of a note
+    (tmp_path / "w.csv").write_text("categories --role ,what is released\n1,NA\n2,7\n")
+    done = run_convert(tmp_path / "w.csv", tmp_path / "w.parquet")
+    assert [note.partition(" has ")[0] for note in done.notes] == ["column 'what is released'"]
     (tmp_path / "d.csv").write_text("A,B\n1,NA\n2,7\n")
     shown = Runner(capsys)("convert", tmp_path / "d.csv", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
     assert "note: column 'B' has 'NA' beside numbers" in " ".join(shown.out.split())
@@ -284,6 +289,27 @@ def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
     done = run_convert(tmp_path / "d.xml", tmp_path / "f.csv")
     assert done.losses == ("the names of the elements around the fields: S/R", "attributes of the root: by")
     assert done.notes == ("left out, since nobody knows what they tell: 1 comment",)
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        (lambda frame: frame.rename_axis(index="household"), ("the name of the index of the data frame: household",)),
+        (lambda frame: frame.rename_axis(columns="wave"), ("the name of the columns of the data frame: wave",)),
+        (lambda frame: frame.set_index(pd.RangeIndex(1, 3, name="x")), ("the index of the data frame",)),
+        (lambda frame: frame, ()),
+    ],
+)
+def test_names_around_a_data_frame_are_no_silent_loss(
+    tmp_path: Path, change: Callable[[pd.DataFrame], pd.DataFrame], lost: tuple[str, ...]
+) -> None:
+    frame = change(pd.DataFrame({"n": [1, 2]}))
+    assert masktron.convert(frame, tmp_path / "o.parquet").losses == lost
+    frame.attrs["made by"] = "me"
+    assert masktron.convert(frame, tmp_path / "o.parquet").losses == (
+        *lost,
+        "the attributes of the data frame: made by",
+    )
 
 
 def test_a_table_without_records_is_read_back_too(

@@ -311,7 +311,7 @@ def test_rare_patterns_of_missing_values_take_over_that_of_their_group(tmp_path:
     assert result.valid
     assert result.blocks[0].copied == 0
     assert out.read_bytes().count(b"<B>") == len(rows)
-    with pytest.raises(masktron.InfeasibleError, match="--keep-missing"):
+    with pytest.raises(masktron.InfeasibleError, match="run without keep_missing=True"):
         masktron.mask(data, rules, tmp_path / "n.xml", k=3, keep_missing=True, manifest=tmp_path / "n.json")
 
 

@@ -323,6 +323,40 @@ def test_records_that_are_not_flat(tmp_path: Path) -> None:
     assert "did you mean Age?" in reason(data, rules, "typo")[1]
 
 
+def test_all_misspelt_names_of_a_rulebook_are_told_at_once(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = rulebook(
+        tmp_path / "r.sch",
+        GOOD,
+        ("both", "Record", "Aa &lt; 0 and Sexx = 1 and A &lt; 9"),
+        ("one", "Record", "Bb &lt; 5"),
+        ("where", "Recrd[@Idd and Sexy]", "Aa = 1"),
+    )
+    told = (
+        "the rule 'both' reads 'Aa' and 'Sexx', fields that the file never has",
+        "Aa: did you mean A? Sexx: did you mean Sex? where it may be so: --allow-unfired both",
+        "the rule 'one' reads 'Bb', a field that the file never has",
+        "did you mean B? where it may be so: --allow-unfired one",
+        "the rule 'where' fires on nothing: the file has no element Recrd; the file has no attribute Idd; "
+        "the file has no element Sexy (context Recrd[@Idd and Sexy]); and it reads 'Aa', a field that",
+        "Recrd: did you mean Record? Idd: did you mean Id? Sexy: did you mean Sex? did you mean A? where it may be",
+    )
+    given = ("--role", "Id=key", "--nominal", "Sex")
+    for code, words in (
+        (3, ("validate", data, "-r", rules)),
+        (3, ("check", data, "-r", rules)),
+        (3, ("mask", data, "-r", rules, "--out", tmp_path / "out.xml", *given)),
+        (0, ("explain", rules, "--data", data, *given)),
+    ):
+        outcome = run(*words)
+        assert outcome.code == code, outcome
+        said = " ".join((outcome.out + outcome.err).split())
+        assert [line for line in told if line not in said] == [], words
+        assert "the file has no field" not in said, "nothing is told twice"
+        places = [said.index(f"the rule '{name}' ") for name in ("both", "one", "where")]
+        assert places == sorted(places)
+    assert not (tmp_path / "out.xml").exists()
+
+
 def test_reports_say_it(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = rulebook(tmp_path / "r.sch", GOOD, ("idle", "record", "true()"))
     junit, result = tmp_path / "j.xml", tmp_path / "r.json"

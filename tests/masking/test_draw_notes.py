@@ -9,6 +9,8 @@ from typing import Any
 
 import jsonschema
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from lxml import etree
 
@@ -17,12 +19,15 @@ from attacks import KEY
 from cli_runner import write_data, write_rules
 from drawing_methods import ALL as DRAWING
 from masktron import methods
+from masktron.masking.draws import perturbing
+from masktron.measures.moment_shift import moment_shift
 from paths import SCHEMAS
 
 type Rows = list[dict[str, object]]
 type Kept = tuple[list[bool], list[tuple[str | None, ...]]]
 
 SCHEMA = json.loads((SCHEMAS / "mask.schema.json").read_text(encoding="utf-8"))
+MOMENT = SCHEMA["properties"]["draw"]["properties"]["moments"]["items"]
 
 
 @pytest.fixture(autouse=True)
@@ -171,3 +176,34 @@ def test_the_worst_variance_and_correlation_are_said_as_drawn_and_as_written(tmp
     assert f"{'ABC'[i]} and {'ABC'[j]}, {now:.2f} for {own:.2f} in the original ({worst.drawn:.2f} as drawn)" in note
     table = repr(result)
     assert f"written for {own:.4f}" in " ".join(table.split())
+
+
+def test_draws_beyond_what_a_column_can_hold_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drew: list[Any] = []
+
+    def noted(original: Any, drawn: Any, written: Any) -> Any:
+        drew.append(drawn)
+        return moment_shift(original, drawn, written)
+
+    monkeypatch.setattr(perturbing, "moment_shift", noted)
+    rng = np.random.default_rng(7)
+    values, rules = rng.integers(60, 128, 60), write_rules(tmp_path / "r.sch", "A >= -100000")
+    told: Any = {"method": "ipso", "numeric": ["A"], "order": "keep", "key": KEY}
+    said = "drawn beyond what the type or the format of the column can hold, and written as values that fit: "
+    for kind, some in ((pa.int8(), True), (pa.int16(), False)):
+        data, out = tmp_path / f"{kind}.parquet", tmp_path / f"{kind}-out.parquet"
+        pq.write_table(pa.table({"A": pa.array(values, kind)}), data)
+        result = masktron.mask(data, rules, out, **told)
+        assert result.draw is not None
+        jsonschema.validate(result.as_dict(), SCHEMA)
+        assert result.as_dict()["draw"]["moments"][0].keys() == set(MOMENT["required"]) == set(MOMENT["properties"])
+        (moment,) = result.draw.moments
+        beyond = int((drew[-1] > 127).sum() + (drew[-1] < -128).sum())
+        notes = [note for note in result.notes if note.startswith("drawn beyond")]
+        if some:
+            assert moment.beyond == beyond > 2
+            assert notes == [f"{said}{beyond} of A; a wider column keeps the draws as they are"]
+            assert (pq.read_table(out)["A"].to_numpy() == 127).sum() >= beyond
+        else:
+            assert beyond > 0
+            assert (moment.beyond, notes) == (0, [])

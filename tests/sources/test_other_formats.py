@@ -99,7 +99,7 @@ def test_a_newcomer_with_csv_under_another_name_is_told_what_to_say_and_it_works
         outcome = run(*command)
         assert outcome.code == 4
         assert f"{data}: this is CSV, not XML" in outcome.err
-        assert 'masktron reads it: --format csv (format="csv" in Python)' in outcome.err
+        assert "masktron reads it: --format csv\n" in outcome.err
     assert not (tmp_path / "m.xml").exists()
     with pytest.raises(RulebookError, match="this is CSV, not XML"):
         parse_tree(data, RulebookError)
@@ -110,8 +110,12 @@ def test_a_newcomer_with_csv_under_another_name_is_told_what_to_say_and_it_works
 @pytest.mark.parametrize(
     ("name", "head", "says"),
     [
-        ("s.gz", gzip.compress(CSV.encode(), mtime=0), "this is a gzip archive, not XML\n.*--format csv .*unpack it"),
-        ("s.zst", b"\x28\xb5\x2f\xfd", "a Zstandard archive, not XML\n.*--format csv .*unpack it"),
+        (
+            "s.gz",
+            gzip.compress(CSV.encode(), mtime=0),
+            "this is a gzip archive, not XML\n.*--format csv; .*unpack it",
+        ),
+        ("s.zst", b"\x28\xb5\x2f\xfd", "a Zstandard archive, not XML\n.*--format csv; .*unpack it"),
         ("s.xz", lzma.compress(b"<D/>"), "this is an xz archive, not XML\n.*unpack it first"),
         ("s.dat", b"PAR1", "this is Parquet, not XML\n.*--format parquet"),
         ("s.dat", b"ARROW1", "this is Feather, not XML\n.*--format arrow"),

@@ -712,7 +712,7 @@ def test_no_real_record_is_published_beyond_the_cap(name: str, tmp_path: Path) -
     try:
         result = run(tmp_path, rows, *tests, k=3, max_observed_share=0, **settings)
     except masktron.InfeasibleError as error:
-        assert "--max-observed-share" in error.hint
+        assert "max_observed_share=" in error.hint
         return
     for block in result.blocks:
         before = {tuple(str(row[n]) for n in block.variables) for row in rows}

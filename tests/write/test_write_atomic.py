@@ -16,7 +16,7 @@ import pytest
 
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import scratch
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, UsageError
 from masktron.scratch import private_folder, remove_abandoned
 from masktron.write import atomic
 from masktron.write.atomic import atomic_path, publishing
@@ -55,6 +55,14 @@ def test_any_exception_leaves_things_as_they_were(problem, old, tmp_path):
         raise problem
     assert _files(tmp_path) == (["out.xml"] if old else [])
     assert not old or target.read_text() == old
+
+
+def test_an_error_names_the_output_and_not_what_it_was_written_to(tmp_path):
+    target = tmp_path / "o.sav"
+    with pytest.raises(UsageError) as caught, atomic_path(target) as part:
+        raise UsageError(f"cannot write {part}", where=f"{part}:3", hint=f"look at {part}")
+    assert str(caught.value) == f"{target}:3: cannot write {target}\n  -> look at {target}"
+    assert caught.value.args == (f"cannot write {target}",)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])

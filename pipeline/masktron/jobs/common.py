@@ -17,9 +17,9 @@ from masktron.results import RuleResult
 from masktron.sources.records import Layout
 from masktron.sources.source import Source
 
-_READS = re.compile("the rule '[^']*' reads '([^']*)'")
+_QUOTED = re.compile("'([^']*)'")
 _NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
-MAY_BE_EMPTY = "where a file may be empty: --allow-empty (allow_empty=True in Python)"
+MAY_BE_EMPTY = "where a file may be empty: --allow-empty"
 """What to do about a file without records in `validate` and `check`."""
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
@@ -49,8 +49,8 @@ def file_notes(*sources: Source | None) -> tuple[str, ...]:
 
 def _on_a_field(lint: str, why: str) -> bool:
     """Whether a lint says of a field what is said of a rule that reads it."""
-    reads, field = _READS.search(why), _NO_FIELD.match(lint)
-    return bool(reads and field and reads[1] == (field[1] or field[2]))
+    field = _NO_FIELD.match(lint)
+    return bool(field and (field[1] or field[2]) in _QUOTED.findall(why.partition(" reads ")[2]))
 
 
 def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -119,7 +120,7 @@ def digests(rulebook: Rulebook, original: str) -> dict[str, str]:
 
 def how_to_give(name: str) -> str:
     """Say how a document is given."""
-    return f"--document {name}=FILE (documents={{{name!r}: path}} in Python)"
+    return f"--document {shlex.quote(f'{name}=FILE')}"
 
 
 def _same(path: Path, original: Path | None) -> bool:
@@ -156,7 +157,7 @@ def _lacking(rulebook: Rulebook, names: list[str], read: Mapping[int, frozenset[
             f"{_rules(rules)} read{'s' if len(rules) == 1 else ''} the original as {first!r}, and nobody said which "
             f"file that is{more}",
             where=str(rules[0].origin),
-            hint="give it: --original FILE (original=path in Python)",
+            hint="give it: --original FILE",
         )
     if given.original is None:
         own = f"where it is the original: --original FILE; {own}"

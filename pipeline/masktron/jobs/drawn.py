@@ -45,6 +45,11 @@ def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int,
         )
         who = ", and ".join(text for text, count in zip(told, (moved, anew), strict=True) if count)
         yield f"{who}; {_effect(draw)}, so that what the method keeps holds only so far"
+    if beyond := [f"{one.beyond} of {one.name}" for one in draw.moments if one.beyond]:
+        yield (
+            f"drawn beyond what the type or the format of the column can hold, and written as values that fit: "
+            f"{', '.join(beyond)}; a wider column keeps the draws as they are"
+        )
     if draw.unmoved:
         yield _unmoved(draw, records, k, grouped=not all(block.drawn for block in blocks))
 

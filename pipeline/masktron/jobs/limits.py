@@ -34,5 +34,5 @@ def refuse_class_limits(limits: Iterable[str]) -> None:
         if "class" in figure_of(name).needs:
             raise UsageError(
                 f"the limit {name} needs a field that is the class, and only assess is told which one",
-                hint="masktron assess --class FIELD shows the figure",
+                hint="assess shows the figure: --class FIELD",
             )

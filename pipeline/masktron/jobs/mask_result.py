@@ -279,6 +279,7 @@ def _draw_result(run: Prepared, perturbed: Perturbed, columns: Mapping[str, Colu
                 shift.means_written,
                 shift.variances_drawn,
                 shift.variances_written,
+                perturbed.beyond.values(),
             )
         ),
         worst_drawn=_correlation_result(shift.worst_drawn, perturbed.numbers),

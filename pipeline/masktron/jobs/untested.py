@@ -99,9 +99,14 @@ def untested(
     found = dict(_silent(job, silent, words, evaluation, original))
     rules = _rules(job) if doubtful else {}
     for edit in doubtful:
-        if edit.check.index not in found and (reason := _unknown_field(edit, rules[edit.check.index], words, known)):
-            found[edit.check.index] = reason
-    return found
+        index = edit.check.index
+        before = found.get(index)
+        if before is not None and not before.misnamed:
+            continue
+        told = known if before is None else {*known, *_asked_where(rules[index], job)}
+        if reason := _unknown_fields(edit, rules[index], words, told):
+            found[index] = reason if before is None else _together([before, reason], edit.check)
+    return {index: found[index] for index in sorted(found)}
 
 
 def written_untested(
@@ -148,12 +153,13 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
     for edit in job.edits:
         if edit.check.soft or edit.check.index in allowed:
             continue
-        reason = _misnamed_context(rules[edit.check.index], edit.check, words, job)
-        if reason is None and _doubtful(edit, job, fields):
-            reason = _unknown_field(edit, rules[edit.check.index], words, ())
-        if reason is not None:
-            found[edit.check.index] = reason
-    refuse(job, found)
+        rule = rules[edit.check.index]
+        doubts = [_misnamed_context(rule, edit.check, words, job)]
+        if _doubtful(edit, job, fields):
+            doubts.append(_unknown_fields(edit, rule, words, _asked_where(rule, job) if doubts[0] else ()))
+        if reasons := [doubt for doubt in doubts if doubt is not None]:
+            found[edit.check.index] = _together(reasons, edit.check)
+    refuse(job, {index: found[index] for index in sorted(found)})
 
 
 def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
@@ -229,20 +235,50 @@ def _rules(job: Job) -> dict[int, Rule]:
     return {check.index: pattern.rules[position] for pattern, position, check in job.rulebook.situated()}
 
 
-def _unknown_field(edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str]) -> Untested | None:
-    """Say which name of a check, in this rule, the file never has."""
+def _unknown_fields(edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str]) -> Untested | None:
+    """Say which names of a check, in this rule, the file never has: all of them, in the order of their letters."""
     own = " ".join((rule.shown, rule.visit_each, edit.check.test, *(let.value for let in rule.lets)))
-    for name in edit.asked:
+    unknown, otherwise, hints = [], [], []
+    for name in sorted(edit.asked, key=lambda one: (one.local, one.attribute, one.space)):
         shown = f"@{name.local}" if name.attribute else name.local
         if shown in known or name.occurs(words):
             continue
         if rule.visit_each and not re.search(rf"(?<![\w.-]){re.escape(name.local)}(?![\w.-])", own):
             continue  # an earlier rule of the pattern asks for it
         what, hint = _lacking(name, words)
-        reads = f"the rule {edit.check.id!r} reads {shown!r}"
-        said = f"{reads}, a field that the file never has" if not what else f"{reads}: {what}"
-        return Untested(said, _or_allow(hint, edit.check), misnamed=True)
-    return None
+        if what:
+            otherwise.append(f"{shown!r}: {what}")
+        else:
+            unknown.append(repr(shown))
+        hints.append((shown, hint))
+    if not hints:
+        return None
+    fields = "a field" if len(unknown) == 1 else "fields"
+    named = " and ".join([", ".join(unknown[:-1]), unknown[-1]] if unknown[1:] else unknown)
+    said = [f"{named}, {fields} that the file never has"] if unknown else []
+    hint = hints[0][1] if len(hints) == 1 else _one_by_one(hints)
+    what = f"the rule {edit.check.id!r} reads {'; and '.join([*said, *otherwise])}"
+    return Untested(what, _or_allow(hint, edit.check), misnamed=True)
+
+
+def _together(reasons: Sequence[Untested], check: Check) -> Untested:
+    """Return one reason out of those for which a check is not tested."""
+    if len(reasons) == 1:
+        return reasons[0]
+    allow = _or_allow("", check)
+    own = [reason.hint.removesuffix(allow).rstrip("; ") for reason in reasons]
+    again = f"the rule {check.id!r} "
+    what = "; and it ".join([reasons[0].what, *(reason.what.removeprefix(again) for reason in reasons[1:])])
+    return Untested(what, _or_allow(_joined(own), check), misnamed=True)
+
+
+def _one_by_one(hints: Iterable[tuple[str, str]]) -> str:
+    """Put hints on several names together, each behind its name."""
+    return _joined([f"{name}: {hint}" for name, hint in hints if hint])
+
+
+def _joined(hints: Iterable[str]) -> str:
+    return re.sub(r"\?; ", "? ", "; ".join(hint for hint in hints if hint))
 
 
 def _lacking(name: NameTest, words: Vocabulary) -> tuple[str, str]:
@@ -326,13 +362,22 @@ def _misnamed_text(text: str, rule: Rule, check: Check, words: Vocabulary, job: 
     return Untested(said, _or_allow(hint, check), misnamed=True)
 
 
+def _asked_where(rule: Rule, job: Job) -> set[str]:
+    """Return the names that the context of a rule asks for, as rules show them."""
+    texts = (rule.shown, rule.visit_each) if rule.visit_each else (rule.context,)
+    paths = [path for text in texts for path in context_paths(text, dict(job.rulebook.namespaces))]
+    return {f"@{name.local}" if name.attribute else name.local for path in paths for name in path.names}
+
+
 def _misnamed(path: NamedPath, words: Vocabulary, job: Job) -> tuple[str, str] | None:
     """Say what a path asks for that the file does not have; None where it has all, or nobody knows."""
-    for name in path.names:
-        if not name.occurs(words):
-            what, hint = _lacking(name, words)
-            kind = "attribute" if name.attribute else "element"
-            return what or f"the file has no {kind} {name.local}", hint
+    lacking = [name for name in path.names if not name.occurs(words)]
+    if lacking:
+        kinds = [f"{'attribute' if name.attribute else 'element'} {name.local}" for name in lacking]
+        told = [_lacking(name, words) for name in lacking]
+        said = [what or f"the file has no {kind}" for kind, (what, _) in zip(kinds, told, strict=True)]
+        hints = [(name.local, hint) for name, (_, hint) in zip(lacking, told, strict=True)]
+        return "; ".join(said), hints[0][1] if len(hints) == 1 else _one_by_one(hints)
     if path.matches(words):
         return None
     records = "/".join(["", *(tag.rpartition("}")[2] for tag in job.source.layout.record_path)])

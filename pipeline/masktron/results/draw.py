@@ -19,15 +19,21 @@ class MomentResult(Serialised):
         Mean less that of the original, in standard deviations of the original.
     variance_drawn, variance_written : float
         Divided by that of the original.
+    beyond : int
+        Values that the first draw had beyond what the type or the format of the column can hold. They are written as
+        values that fit, most of them at that bound. No value of a record follows from it: the bound is that of the
+        column, which the release has too, and the draws are random. Whoever has the release can count the values at
+        the bound anyway.
     """
 
-    KEYS: ClassVar = "field=name mean_drawn mean_written variance_drawn variance_written"
+    KEYS: ClassVar = "field=name mean_drawn mean_written variance_drawn variance_written beyond"
 
     name: str
     mean_drawn: float
     mean_written: float
     variance_drawn: float
     variance_written: float
+    beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True)

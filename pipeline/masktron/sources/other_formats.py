@@ -140,9 +140,9 @@ def _is_separated(text: str, suffix: str) -> bool:
 def _hint(found: str, path: Path) -> str:
     known = _FORMATS.get(found)
     if known in format_names():
-        return f'masktron reads it: --format {known} (format="{known}" in Python)'
+        return f"masktron reads it: --format {known}"
     if found in _PACKED:
-        return 'if CSV is in it, say --format csv (format="csv" in Python); else unpack it first'
+        return "if CSV is in it, say --format csv; else unpack it first"
     if "archive" in found:
         return "unpack it first"
     if found not in _READERS:

@@ -21,7 +21,7 @@ def with_variables(
       those for all fields are added.
     - The weight gets its role where no field has it from the user, nor this one another role.
     - Kinds count for fields without a declared kind that are masked. Texts are categories only where they have
-      labels or the user gives them a role: they may be names.
+      labels, where their values are listed, or where the user gives them a role: they may be names.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _with_kinds(variables: Iterable[Variable], config: Config) -> Iterator[Varia
         if variable.kind is None or role not in _MASKED or config.kind_of(variable.name) is not None:
             continue
         texts = variable.typed.text
-        if texts and (variable.kind is Kind.NUMBER or not (variable.labels or role)):
+        if texts and (variable.kind is Kind.NUMBER or not (variable.labels or variable.listed or role)):
             continue
         yield variable
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, MasktronError
 from masktron.scratch import is_at, locked_file, remove_abandoned
 from masktron.supervisor import tell_folder, tell_output
 
@@ -119,6 +119,12 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
             if problem.errno not in _OUTPUT_TROUBLE:
                 raise
             raise _unwritable(target, problem) from problem
+        except MasktronError as error:
+            # the temporary file is gone by the time that somebody reads its name
+            for part in ("what", "where", "hint"):
+                setattr(error, part, getattr(error, part).replace(str(temporary), str(target)))
+            error.args = (error.what,)
+            raise
         if descriptor is not None:
             _refuse_another(temporary, descriptor, target)
         _publish(temporary, final, target, released=released)

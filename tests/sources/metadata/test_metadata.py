@@ -46,7 +46,7 @@ def read(path: Path, text: str) -> Description:
 
 def test_a_table_schema_says_labels_kinds_orders_and_codes(tmp_path: Path) -> None:
     area, size, income, flag, age = read(tmp_path / "s.json", json.dumps(SCHEMA)).variables
-    assert area == Variable("AREA", "AREA", "Area", {"1": "North"}, {"-9": ""}, Kind.NOMINAL)
+    assert area == Variable("AREA", "AREA", "Area", {"1": "North"}, {"-9": ""}, Kind.NOMINAL, listed=True)
     assert (size.kind, size.order, size.typed) == (Kind.ORDINAL, ("S", "M", "L"), Typed(text=True))
     assert (income.name, income.kind, income.missing) == ("annual_x0020_income", Kind.NUMBER, {"x": "refused"})
     assert flag.kind is Kind.NOMINAL

@@ -200,7 +200,7 @@ def test_the_metadata_of_pandas_follow_what_is_released(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     frame.to_parquet(path)
     table = _read(path)
-    assert any("__index_level_0__ is the index of a data frame" in note for note in table.notes)
+    assert any("__index_level_0__ is the index of a data frame" in note for note in table.of_release)
     pd.testing.assert_frame_equal(pd.read_parquet(_written(path)), frame)
     cells = table.cells.drop_columns(["n", "__index_level_0__"])
     out = _written(path, cells)
@@ -209,22 +209,22 @@ def test_the_metadata_of_pandas_follow_what_is_released(tmp_path: Path) -> None:
     assert [one["name"] for one in described["columns"]] == ["A", "B"]
     assert described["index_columns"] == []
     frame.reset_index(drop=True).to_parquet(path)
-    assert _read(path).notes == ()
+    assert _read(path).of_release == ()
     left = _written(path, rows=[2, 0])
     pd.testing.assert_frame_equal(pd.read_parquet(left), frame.iloc[[2, 0]].reset_index(drop=True))
     named = tmp_path / "named.parquet"
     frame.set_index("n").to_parquet(named)
-    assert any(note.startswith("n is the index of a data frame") for note in _read(named).notes)
+    assert any(note.startswith("n is the index of a data frame") for note in _read(named).of_release)
 
 
 def test_other_metadata_are_copied_and_named(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"author": "me", "sums": "1"}), path)
-    assert _read(path).notes == ("what the file says of itself under author, sums is copied as it is",)
+    assert _read(path).of_release == ("what the file says of itself under author, sums is copied as it is",)
     frame = pd.DataFrame({"a": [1]})
     frame.attrs["source"] = "a register"
     pq.write_table(pa.Table.from_pandas(frame), path)
-    assert _read(path).notes == ("what the file says of itself under pandas (attributes) is copied as it is",)
+    assert _read(path).of_release == ("what the file says of itself under pandas (attributes) is copied as it is",)
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -128,6 +128,9 @@ def test_numbers_without_a_precision_stay_exact(place: str) -> None:
     assert found["c"].to_pylist() == ["a", None]
     with pytest.raises(DocumentError, match="column 'n' holds NaN"):
         asked(place, "SELECT 'NaN'::numeric AS n")
+    for largest, digits in (("9.5", 38), ("1e36", 38), ("1e38", 76)):
+        kind = asked(place, f"SELECT {largest}::numeric AS n UNION ALL SELECT 0.5")["n"].type
+        assert (kind.precision, kind.scale) == (digits, 1), "its digits tell nothing of the largest value"
 
 
 def test_types_without_a_text_form_are_refused(place: str) -> None:

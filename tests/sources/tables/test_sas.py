@@ -21,7 +21,7 @@ from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import refuse_other_names
 from masktron.sources.records import Coded
-from masktron.sources.tables.sas_transport import cells_of, numbers_of
+from masktron.sources.tables.sas_transport import cells_of, numbers_of, sas_file
 from masktron.sources.variables import Variable
 from statistical_files import read_cells, table_of_texts, write_sas7bdat
 
@@ -72,6 +72,34 @@ def test_a_release_keeps_formats_labels_and_special_missing_values(tmp_path: Pat
         assert getattr(second, key) == {name: said for name, said in getattr(first, key).items() if name != "s"}
     if version == 5:
         assert pd.read_sas(out)["n"].tolist() == [4, 2, 1, 3]  # pandas reads version 5 alone
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_text_is_as_long_as_what_is_released(tmp_path: Path, version: int) -> None:
+    path, out = tmp_path / "a.xpt", tmp_path / "b.xpt"
+    pyreadstat.write_xport(
+        pd.DataFrame({"t": ["a" * 20, "b"], "x": [1.0, 2.0], "u": ["a" * 30, "b"]}), str(path),
+        file_format_version=version, variable_format={"t": "$20.", "u": "$SEX6."},
+    )  # fmt: skip
+    source = open_source(path)
+
+    def lengths() -> dict[str, tuple[int, str, int]]:
+        return {one.name: (one.length, one.shown, one.width) for one in sas_file(out.read_bytes()).variables}
+
+    source.write(out, {"t": Coded(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
+    assert lengths() == {"t": (4, "$", 4), "x": (8, "", 0), "u": (30, "$SEX", 6)}
+    assert read_cells(out) == {"t": ["cccc", None], "x": ["1", "2"], "u": ["a" * 30, "b"]}
+    source.write(out, {"t": Coded(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
+    assert lengths()["t"] == (25, "$", 25)
+    assert read_cells(out)["t"] == ["d" * 25] * 2
+    # a record that is left out may have had the longest text
+    source.write(out, {}, keep=np.array([False, True]))
+    assert lengths() == {"t": (1, "$", 1), "x": (8, "", 0), "u": (1, "$SEX", 6)}
+    source.write(out, {}, order=np.array([1, 0]))
+    assert lengths() == {"t": (20, "$", 20), "x": (8, "", 0), "u": (30, "$SEX", 6)}
+    too_long = {"t": Coded(np.array(["d" * 40_000], dtype=object), np.array([0, 0]))}
+    with pytest.raises(UsageError, match="column 't' cannot hold a value: it has more than"):
+        source.write(out, too_long)
 
 
 @hypothesis.given(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
+import masktron
 from cli_runner import Runner, write_rules
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
@@ -156,13 +157,41 @@ def test_a_release_keeps_the_dictionary(tmp_path: Path, how: dict[str, bool]) ->
     assert values["Born"].tolist()[:3] == [161_000 * DAY, 160_000 * DAY, 150_000 * DAY]
 
 
-def test_a_text_stays_as_wide_as_it_was(tmp_path: Path) -> None:
+WIDE = {"t": ["a" + " " * 19, "b"], "u": ["a" + " " * 19, "b"], "c": ["c" * 9, "x"], "x": [1.0, 2.0]}
+"""The writer has no other way to make a column wide."""
+
+
+def widths_of(path: Path) -> dict[str, tuple[str, int]]:
+    meta = pyreadstat.read_sav(str(path))[1]
+    shown = meta.variable_display_width
+    return {name: (kind, shown[name]) for name, kind in meta.original_variable_types.items() if name != "x"}
+
+
+def test_a_text_that_is_released_as_it_was_stays_as_wide(tmp_path: Path) -> None:
     path, out = tmp_path / "a.sav", tmp_path / "b.sav"
-    # the writer has no other way to make a column wide
-    pyreadstat.write_sav(pd.DataFrame({"t": ["a" + " " * 19, "b"], "x": [1.0, 2.0]}), str(path))
-    open_source(path).write(out, {"t": Coded(np.array(["é"], dtype=object), np.array([0, 0]))})
-    assert pyreadstat.read_sav(str(out))[1].original_variable_types["t"] == "A20"
-    assert read_cells(out)["t"] == ["é", "é"]
+    pyreadstat.write_sav(pd.DataFrame(WIDE), str(path), variable_display_width={"t": 30})
+    before = widths_of(path)
+    assert before["t"] == ("A20", 30)
+    open_source(path).write(out, {"x": Coded(np.array(["1"], dtype=object), np.array([0, 0]))})
+    assert widths_of(out) == before
+
+
+def test_a_masked_text_is_as_wide_as_what_is_released_and_the_codes(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.sav", tmp_path / "b.sav"
+    labels = {"c": {"seven 7": "a label"}}
+    pyreadstat.write_sav(
+        pd.DataFrame(WIDE), str(path), variable_display_width={"t": 30}, variable_value_labels=labels
+    )
+    new = {name: Coded(np.array(["é"], dtype=object), np.array([0, 0])) for name in "tuc"}
+    open_source(path).write(out, new)
+    assert widths_of(out) == {"t": ("A2", widths_of(out)["u"][1]), "u": ("A2", widths_of(out)["u"][1]),
+                              "c": ("A7", widths_of(out)["c"][1])}  # fmt: skip
+    assert widths_of(out)["u"][1] <= 8
+    assert read_cells(out) == {"t": ["é", "é"], "u": ["é", "é"], "c": ["é", "é"], "x": ["1", "2"]}
+    assert pyreadstat.read_sav(str(out))[1].variable_value_labels == labels
+    # a record that is left out may have had the longest text
+    open_source(path).write(out, {}, keep=np.array([False, True]))
+    assert {name: kind for name, (kind, _) in widths_of(out).items()} == {"t": "A1", "u": "A1", "c": "A7"}
 
 
 @pytest.mark.parametrize(
@@ -229,6 +258,26 @@ def test_names_that_spss_does_not_have_are_refused(
     with pytest.raises(UsageError, match=why):
         table_format("spss").create(tmp_path / "new.sav", table_of_texts(columns), {})
     assert not (tmp_path / "new.sav").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "lost"), [("not answered", True), ("-999999999", True), ("ÄÖÜß", False), ("refuseds", False)]
+)
+def test_a_long_text_that_means_missing_stays_a_text(tmp_path: Path, code: str, *, lost: bool) -> None:
+    data, told, out = tmp_path / "a.csv", tmp_path / "a.json", tmp_path / "a.sav"
+    data.write_text(f"c,n\nx,{10**11}\n{code},5\n")
+    fields = [
+        {"name": "c", "type": "string", "missingValues": [{"value": code, "label": "why"}]},
+        {"name": "n", "missingValues": ["100000000000"]},
+    ]
+    told.write_text(json.dumps({"fields": fields}))
+    done = masktron.convert(data, out, metadata=told)
+    assert ("which codes mean 'missing', as one is longer than 8 bytes: c" in done.losses) is lost
+    found = table_format("spss").read(out, {})
+    assert found.cells["c"].to_pylist() == ["x", code]
+    assert found.variable("c").missing == ({} if lost else {code: "why"})
+    assert found.variable("c").labels == ({code: "why"} if lost else {})
+    assert list(found.variable("n").missing) == ["100000000000"]
 
 
 def test_an_integer_that_no_double_holds_is_refused(tmp_path: Path) -> None:

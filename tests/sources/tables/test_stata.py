@@ -114,7 +114,7 @@ def test_types_notes_and_the_order_of_bytes_stay(tmp_path: Path) -> None:
         ("b", "101", "out of the range of its type"),
         ("b", "1.5", "it has a fraction"),
         ("f", "0.123456789", "it would be another number"),
-        ("s", "toolong", "it has more than 3 bytes"),
+        ("s", "toolong" * 300, "it has more than 2045 bytes"),
         ("d", "2020-02-30", "it is no date"),
         ("m", "1.125", "more than the 2 fraction digits"),
     ],
@@ -139,6 +139,33 @@ def test_a_masked_value_fits_the_type(tmp_path: Path, field: str, value: str, wh
         open_source(path).write(tmp_path / "out.dta", new)
     assert repr(field) in str(caught.value)
     assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize("version", [8, 12, 13, 14, 15])
+def test_a_text_is_as_wide_as_what_is_released(tmp_path: Path, version: int) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "b.dta"
+    values = pd.DataFrame({"t": ["a" * 20, "b"], "u": ["a" * 30, "b"], "x": [1.0, 2.0]})
+    pyreadstat.write_dta(values, str(path), version=version, variable_format={"t": "%20s", "u": "%-30s"})
+
+    def widths() -> dict[str, str]:
+        kinds: dict[str, str] = pyreadstat.read_dta(str(out))[1].original_variable_types
+        with pd.io.stata.StataReader(out) as reader:
+            reader.variable_labels()
+            return {name: f"{size} {kinds[name]}" for name, size in zip("tu", reader._typlist, strict=False)}
+
+    source = open_source(path)
+    source.write(out, {"t": Coded(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
+    assert widths() == {"t": "4 %9s", "u": "30 %-30s"}
+    assert read_cells(out) == {"t": ["cccc", None], "u": ["a" * 30, "b"], "x": ["1", "2"]}
+    # a masked text may be longer than all that there were
+    source.write(out, {"t": Coded(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
+    assert widths()["t"] == "25 %25s"
+    assert read_cells(out)["t"] == ["d" * 25] * 2
+    # a record that is left out may have had the longest text
+    source.write(out, {}, keep=np.array([False, True]))
+    assert widths() == {"t": "1 %9s", "u": "1 %-9s"}
+    source.write(out, {}, order=np.array([1, 0]))
+    assert widths() == {"t": "20 %20s", "u": "30 %-30s"}
 
 
 def test_long_texts_do_not_tell_where_they_stood(tmp_path: Path) -> None:

@@ -245,6 +245,24 @@ def test_cells_outside_the_table_are_counted(tmp_path: Path, options: dict[str, 
     assert not any("outside" in note for note in read(path).notes)
 
 
+@pytest.mark.parametrize(
+    ("cells", "header", "expected"),
+    [
+        ("B3:D5", "none", {"B": [None, None, None], "C": ["a", "1", "3"], "D": ["b", "2", "4"]}),
+        ("A1:C5", "none", {"A": [None] * 5, "B": [None] * 5, "C": [None, None, "a", "1", "3"]}),
+        ("C1:D5", "3", {"a": ["1", "3"], "b": ["2", "4"]}),
+        ("C1:F9", "3", {"a": ["1", "3"], "b": ["2", "4"]}),
+    ],
+)
+def test_a_range_may_begin_where_nothing_stands(
+    tmp_path: Path, cells: str, header: str, expected: dict[str, list[str | None]]
+) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, 2], [3, 4]], top=2, left=2)
+    assert read(path, range=cells, header=header).cells.to_pydict() == expected
+    with pytest.raises(DocumentError, match="cell B3 is empty: its column has no name"):
+        read(path, range="B3:D5")
+
+
 def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:

@@ -35,6 +35,7 @@ from masktron.plan import Block
 from masktron.progress import Told, untold
 from masktron.settle.lattice import Prototype
 from masktron.settle.prototypes import Settled, settle
+from masktron.sources.records import Typed
 
 REDRAWS = 3
 """Times that records without an admissible value near theirs are drawn anew."""
@@ -70,6 +71,9 @@ class Perturbed:
         Part of the file in which each record was drawn.
     settled : mapping of str to float
         By number: sum of the squared differences between what was drawn and what is written.
+    beyond : mapping of str to int
+        By number: drawn values that the type or the format of the column cannot hold, as they are too small or too
+        large.
     marked : mapping of str to ndarray of intp
         By variable: records whose values were to be replaced, for methods that replace some values alone.
     """
@@ -85,6 +89,7 @@ class Perturbed:
     rare: NDArray[np.bool_]
     parts: NDArray[np.intp]
     settled: Mapping[str, float]
+    beyond: Mapping[str, int]
     marked: Mapping[str, NDArray[np.intp]]
 
     @property
@@ -170,8 +175,16 @@ def perturbed(inputs: MaskingInputs, drawing: Drawing, masked: Sequence[MaskedBl
         touched & rare,
         parts,
         dict(zip(numbers, moved.tolist(), strict=True)),
+        {name: _beyond(drawn[:, place], file.columns[name].typed) for place, name in enumerate(numbers)},
         {} if first.marked is None else _marked(drawing, first.marked),
     )
+
+
+def _beyond(drawn: Floats, typed: Typed) -> int:
+    """Count numbers below the least or above the largest that a column can hold; NaN is neither."""
+    low = -np.inf if typed.lower is None else float(typed.lower)
+    high = np.inf if typed.upper is None else float(typed.upper)
+    return int(((drawn < low) | (drawn > high)).sum())
 
 
 def _marked(drawing: Drawing, marked: NDArray[np.bool_]) -> dict[str, NDArray[np.intp]]:

@@ -26,7 +26,7 @@ def preflight_lines(result: ExplainResult) -> list[RenderableType]:
         *noted("never reached", [_part(each) for each in found.never_tight]),
         *noted("always true", found.always),
         *noted("untested", list(_untested(result))),
-        *noted("held by no record within one step of a bound", _far(result)),
+        *noted("limits that no record comes near", _far(result)),
         *([_allowed(found.allowed)] if found.allowed else []),
         *noted(
             "ties", [f"{t.rule}: {', '.join(t.masked)} to {', '.join(t.unmasked)}, {t.meaning}" for t in result.ties]
@@ -72,7 +72,11 @@ def _untested(result: ExplainResult) -> Iterator[str]:
 def _far(result: ExplainResult) -> list[str]:
     """Rules with bounds that no record comes near which satisfies them."""
     far = [each.rule for each in result.coverage if each.records and each.at_bound == 0]
-    return [", ".join(far)] if far else []
+    if not far:
+        return []
+    return [
+        f"{', '.join(far)}; one more or less in the last digit of a field takes no record that keeps them to a limit"
+    ]
 
 
 def _allowed(found: Sequence[AllowedValues]) -> Table:

@@ -77,6 +77,7 @@ def _variable(var: etree._Element, space: str, where: str) -> Variable:
         order=tuple(labels) if kind is Kind.ORDINAL else (),
         weight=var.get("wgt") == "wgt",
         typed=Typed(text=text),
+        listed=bool(labels),
     )
 
 

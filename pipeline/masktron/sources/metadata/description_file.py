@@ -92,4 +92,5 @@ def _joined(own: Variable, said: Variable) -> Variable:
         weight=said.weight or own.weight,
         typed=replace(own.typed, text=said.typed.text or own.typed.text),
         observed=own.observed.difference(said.labels, said.missing, said.order),
+        listed=said.listed or own.listed,
     )

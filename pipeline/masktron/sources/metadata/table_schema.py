@@ -73,6 +73,7 @@ def _variable(field: Mapping[str, Any], everywhere: Mapping[str, str], where: st
         kind=kind,
         order=tuple(labels) if kind is Kind.ORDINAL else (),
         typed=Typed(text=kind_of == "string"),
+        listed=bool(labels),
     )
 
 

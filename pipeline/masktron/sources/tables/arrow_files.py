@@ -91,7 +91,12 @@ class _ArrowTyped(TableFormat):
         for name, column in zip(values.column_names, values.columns, strict=True):
             require_sound(column, name, where)
         found = table_of(values, where, ArrowCarried(values, way))
-        return replace(found, notes=(*found.notes, *_metadata_notes(values.schema)))
+        return replace(found, of_release=(*found.of_release, *_metadata_notes(values.schema)))
+
+    def form(self, table: Table) -> Iterator[str]:
+        """Say what the file says of itself, which no new file takes over."""
+        if others := _own_metadata(table.carried.values.schema):
+            yield f"what the file says of itself under {', '.join(others)}"
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
@@ -301,10 +306,20 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
         yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
 
 
-def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
+def table_of(values: pa.Table, where: str, carried: object = None, *, listing: bool = False) -> Table:
     """Return typed columns as a table.
 
     Columns of truths and of categories are nominal, those of ordered categories ordinal in that order.
+
+    Parameters
+    ----------
+    values : pyarrow.Table
+    where : str
+        The file, for messages.
+    carried : object
+        What the format needs to write the table again.
+    listing : bool
+        Whether categories are an enumeration that somebody has declared, and no way to store texts.
 
     Raises
     ------
@@ -319,10 +334,11 @@ def table_of(values: pa.Table, where: str, carried: object = None) -> Table:
         if pa.types.is_dictionary(column.type):
             order = categories_of(column) if column.type.ordered else ()
             kind = Kind.ORDINAL if column.type.ordered else Kind.NOMINAL
-            variable = replace(variable, kind=kind, order=order, observed=frozenset(order))
+            listed = listing or column.type.ordered
+            variable = replace(variable, kind=kind, order=order, observed=frozenset(order), listed=listed)
             coded.append(label)
         variables.append(variable)
-    return Table(tuple(variables), pa.table(cells), carried=carried, notes=tuple(category_notes(coded)))
+    return Table(tuple(variables), pa.table(cells), carried=carried, of_release=tuple(category_notes(coded)))
 
 
 def category_notes(columns: list[str]) -> Iterator[str]:
@@ -351,11 +367,14 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
             f"{', '.join(indexes)} is the index of a data frame, stored as a column: untouched it leads every record "
             f"back to its original; leave it out with --role {indexes[0]}=identifier, unless it says nothing"
         )
-    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
-    if _pandas_metadata(schema).get("attributes"):
-        others.append("pandas (attributes)")
-    if others:
+    if others := _own_metadata(schema):
         yield f"what the file says of itself under {', '.join(others)} is copied as it is"
+
+
+def _own_metadata(schema: pa.Schema) -> list[str]:
+    """Return the keys under which a file says something of itself, but for what pandas says of its columns."""
+    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
+    return [*others, "pandas (attributes)"] if _pandas_metadata(schema).get("attributes") else others
 
 
 def _pandas_indexes(schema: pa.Schema) -> set[str]:
@@ -450,7 +469,7 @@ def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[st
 
     So what is kept depends on released cells alone, and tells nothing of those that the original had.
     """
-    if len(release.rows) == len(release.original) and not release.changed(name).any():
+    if release.as_it_was(name):
         return set()
     return set(categories_of(column)).difference(pc.unique(release.cells[name]).to_pylist())
 

@@ -24,6 +24,7 @@ from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
+from masktron.sources.xml.left_out import left_out_notes
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _AMOUNT = r"^(0|-?[1-9][0-9]*|-0)\.[0-9]+$"
@@ -32,11 +33,6 @@ _ROOMY = 18
 """Digits of a new column of decimals, unless it has more."""
 _PLAIN_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_COPIED = re.compile(r"(what the file says of itself under .*) is copied as it is", re.DOTALL)
-_OF_A_RELEASE = re.compile(
-    r"^categories |copied as (?:they are|it is)\b|--role |^released as they are|what is released"
-)
-"""Notes on what `mask` makes of a file."""
 _ANY_CASE = {"duckdb": "DuckDB", "sqlite": "SQLite"}
 """Formats in which ASCII letters of names have no case."""
 _ANY_NAME = re.compile(r".+", re.DOTALL)
@@ -219,9 +215,6 @@ def form_of_source(source: Source) -> Iterator[str]:
     """Say what a file has beside its table, and no new file takes over: its dialect, its documents, its elements."""
     if isinstance(source, TableSource):
         yield from source.format.form(source.table)
-        for note in source.notes:
-            if found := _COPIED.fullmatch(note):
-                yield found[1]
         return
     layout = source.layout
     yield f"the names of the elements around the fields: {'/'.join(map(_local, layout.record_path))}"
@@ -233,8 +226,7 @@ def form_of_source(source: Source) -> Iterator[str]:
 
 def notes_of_source(source: Source) -> Iterator[str]:
     """Say what a user should know of how a file reads, but for what only a masked file has of it."""
-    notes = source.notes if isinstance(source, TableSource) else source.outline_notes(source.left_out())
-    yield from (note for note in notes if _OF_A_RELEASE.search(note) is None)
+    yield from source.table.notes if isinstance(source, TableSource) else left_out_notes(source.left_out())
 
 
 def _local(tag: str) -> str:

@@ -124,10 +124,16 @@ class PandasFormat(FrameFormat):
         _place(target).frame = released_frame(release.original.carried, release)
 
     def form(self, table: Table) -> Iterator[str]:
-        """Say what a data frame has beside its columns: an index that does not just count, and unused categories."""
+        """Say what a data frame has beside its columns: an index, its name, attributes, and unused categories."""
         frame: pd.DataFrame = table.carried
         if not frame.index.equals(pd.RangeIndex(len(frame))):
             yield "the index of the data frame"
+        elif frame.index.name is not None:
+            yield f"the name of the index of the data frame: {frame.index.name}"
+        if any(name is not None for name in frame.columns.names):
+            yield f"the name of the columns of the data frame: {', '.join(map(str, frame.columns.names))}"
+        if frame.attrs:
+            yield f"the attributes of the data frame: {', '.join(map(str, frame.attrs))}"
         unused = [
             label
             for at, label in enumerate(columns_of(frame, FRAME).values())
@@ -243,7 +249,7 @@ def _variable(name: str, label: str, column: pd.Series[Any]) -> Variable:
         nominal = not (kind.ordered and lexemes)
         order = () if nominal else tuple(lexemes)
         level = Kind.NOMINAL if nominal else Kind.ORDINAL
-        return Variable(name, label, kind=level, order=order, typed=typed, stored=stored)
+        return Variable(name, label, kind=level, order=order, typed=typed, stored=stored, listed=not nominal)
     if pd.api.types.is_bool_dtype(kind):
         return Variable(name, label, kind=Kind.NOMINAL, stored=stored)
     if pd.api.types.is_float_dtype(kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -128,20 +128,25 @@ class XportFormat(TableFormat):
             self.create(target, Table(release.variables, release.cells, carried=carried), {})
             return
         position = {variable.name: at for at, variable in enumerate(release.original.variables)}
-        kept, columns = [], []
+        kept, columns, variables = [], [], list(file.variables)
         for variable in release.variables:
             at = position[variable.name]
             one, changed = file.variables[at], release.changed(variable.name)
             column = carried.columns[variable.name].released(
                 release.rows, changed, release.cells[variable.name], _TAGS
             )
-            cells = file.cells(one)[release.rows].copy()
-            if changed.any():
-                cells[changed] = _bytes(column, changed, one.length, carried.encoding)
+            if one.text and not release.as_it_was(variable.name):
+                # a length may be that of the longest text of the original
+                changed, one = np.ones_like(changed), one.of_length(_longest(column, file.version, carried.encoding))
+                cells, variables[at] = _bytes(column, changed, one.length, carried.encoding), one
+            else:
+                cells = file.cells(one)[release.rows].copy()
+                if changed.any():
+                    cells[changed] = _bytes(column, changed, one.length, carried.encoding)
             kept.append(at)
             columns.append(cells)
         with target.open("wb") as stream:
-            stream.writelines(sas_bytes(file, kept, columns))
+            stream.writelines(sas_bytes(replace(file, variables=tuple(variables)), kept, columns))
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file, of version 8 unless an option says 5."""
@@ -234,13 +239,13 @@ class Sas7bdatFormat(TableFormat):
             variables.append(_variable(name, columns[name], meta.column_names_to_labels.get(column) or ""))
         size = len(next(iter(found.values()), ()))
         encoding = options.get("encoding") or meta.file_encoding or "UTF-8"
-        notes = ["a .sas7bdat cannot be written: what is released is a transport file (.xpt) or CSV"]
+        written = "a .sas7bdat cannot be written: what is released is a transport file (.xpt) or CSV"
         return Table(
             tuple(variables),
             _table_of(cells, size),
             title=meta.file_label or "",
             carried=SasCarried(columns, shown, encoding),
-            notes=tuple(notes),
+            of_release=(written,),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
@@ -368,6 +373,13 @@ def _bytes(column: StoredColumn, which: NDArray[np.bool_], length: int, encoding
             f"column {column.name!r} cannot hold a value: {what}",
             hint="make the column longer in SAS, or leave it out",
         ) from None
+
+
+def _longest(column: StoredColumn, version: int, encoding: str) -> int:
+    """Return the bytes of the longest text, but no more than a file of a version can hold."""
+    texts = (text for text, gone in zip(column.values, column.absent, strict=True) if not gone)
+    longest = max((len(text.encode(encoding, "replace")) for text in texts), default=0)
+    return min(max(1, longest), _LONGEST_TEXT[version])
 
 
 def _side_by_side(texts: Sequence[bytes], length: int) -> NDArray[np.uint8]:

@@ -19,6 +19,8 @@ _RECORD = 80
 _VARIABLE = 140
 _HEADER = b"HEADER RECORD*******"
 _COUNT = slice(48, 58)
+_PLAIN = frozenset({"", "$", "$F", "$CHAR", "$VARYING"})
+"""Formats of texts whose width is a length of values."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 
@@ -51,6 +53,22 @@ class SasVariable:
     decimals: int
     start: int
     entry: bytes
+
+    def of_length(self, length: int) -> SasVariable:
+        """Return a variable of texts with another length of its values, and of its plain formats.
+
+        Parameters
+        ----------
+        length : int
+            In bytes, from 1.
+        """
+        entry = bytearray(self.entry)
+        struct.pack_into(">h", entry, 4, length)
+        for name, width in ((56, 64), (72, 80)):  # format, informat
+            if _text(self.entry[name : name + 8]).upper() in _PLAIN and self.entry[width : width + 2] != b"\0\0":
+                struct.pack_into(">h", entry, width, length)
+        (shown,) = struct.unpack_from(">h", entry, 64)
+        return replace(self, length=length, width=shown, entry=bytes(entry))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -44,6 +44,8 @@ _NAMES = NamesAllowed(
 )
 _LONGEST = 32_767
 _MOST_DISCRETE = 3
+_LONGEST_CODE = 8
+"""Bytes of a text that may be declared to mean 'missing'."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +89,6 @@ class SpssFormat(TableFormat):
             cells[name] = stored.lexemes(str(path))
             variables.append(_variable(name, stored, cells[name], meta, weight=dictionary.weight == at))
         notes = [f"not written again: {lost}" for lost in dictionary.lost]
-        notes += _documents(list(meta.notes))
         if (meta.file_encoding or "UTF-8").upper() not in ("UTF-8", "UTF8", "US-ASCII"):
             notes.append("texts will be written in UTF-8, and columns of texts are as wide as that needs")
         return Table(
@@ -96,6 +97,7 @@ class SpssFormat(TableFormat):
             title=meta.file_label or "",
             carried=SpssCarried(columns, meta, dictionary),
             notes=tuple(notes),
+            of_release=tuple(_documents(list(meta.notes))),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
@@ -131,6 +133,12 @@ class SpssFormat(TableFormat):
         meta, dictionary = carried.meta, carried.dictionary
         at = {column: place for place, column in enumerate(meta.column_names)}
         released = [v.column for v in release.variables]
+        anew = [v.column for v in release.variables if not release.as_it_was(v.name)]
+        widths = {name: width for name, width in meta.variable_storage_width.items() if name not in anew}
+        texts = {column.name for column in columns if column.text}
+        shown = {
+            name: width for name, width in meta.variable_display_width.items() if name in widths or name not in texts
+        }
         weight = None if dictionary.weight is None else meta.column_names[dictionary.weight]
         _save(
             target,
@@ -141,8 +149,8 @@ class SpssFormat(TableFormat):
                 labels={k: v for k, v in meta.column_names_to_labels.items() if v},
                 values=meta.variable_value_labels,
                 missing=meta.missing_ranges,
-                widths=meta.variable_storage_width,
-                shown=meta.variable_display_width,
+                widths=widths,
+                shown=shown,
                 measures=meta.variable_measure,
                 formats=dict(meta.original_variable_types),
             ),
@@ -155,7 +163,7 @@ class SpssFormat(TableFormat):
         """Write a new file; a name that ends with .zsav makes it compressed."""
         del options
         _NAMES.require([variable.column for variable in table.variables])
-        made = created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
+        made = _created(table)
         described = _Described(title=table.title, labels={v.column: v.label for v in table.variables if v.label})
         for variable, one in zip(table.variables, made, strict=True):
             _describe(described, variable, one)
@@ -177,6 +185,10 @@ class SpssFormat(TableFormat):
         many = [v.column for v in table.variables if len(v.missing) > _MOST_DISCRETE]
         if many:
             yield f"which codes mean 'missing', as there are more than {_MOST_DISCRETE}: {', '.join(many)}"
+        some = tuple(v for v in table.variables if len(v.missing) <= _MOST_DISCRETE and _too_long(v.missing))
+        part = Table(some, table.cells.select([variable.name for variable in some]))
+        if long := [one.column.name for one in _created(part) if one.column.text]:
+            yield f"which codes mean 'missing', as one is longer than {_LONGEST_CODE} bytes: {', '.join(long)}"
 
 
 @dataclass(slots=True)
@@ -281,7 +293,7 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
     }
     if labels:
         described.values[name] = labels
-    if 0 < len(variable.missing) <= _MOST_DISCRETE:
+    if 0 < len(variable.missing) <= _MOST_DISCRETE and not (column.text and _too_long(variable.missing)):
         described.missing[name] = [one.value(code) for code in variable.missing]
     measures = {kind: measure for measure, kind in _KINDS.items()}
     if variable.kind is not None:
@@ -296,6 +308,24 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
         described.formats[name] = f"F{max(8, one.width)}.{min(one.decimals, 16)}"
 
 
+def _too_long(codes: Collection[str]) -> bool:
+    """Whether SPSS cannot have one of these among the missing values of a column of texts."""
+    return any(len(code.encode()) > _LONGEST_CODE for code in codes)
+
+
+def _created(table: Table) -> list[Created]:
+    """Return the columns of a table as a new file stores them."""
+    return created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
+
+
+def _bytes_of_codes(described: _Described, name: str) -> Iterator[int]:
+    """Yield the lengths of the texts of which something is said: labels, and what is missing."""
+    yield from (len(str(code).encode()) for code in described.values.get(name, ()))
+    for code in described.missing.get(name, ()):
+        low = code["lo"] if isinstance(code, dict) else code
+        yield len(str(low).encode())
+
+
 def _save(target: Path, columns: list[StoredColumn], described: _Described, compression: int) -> None:
     pyreadstat = pyreadstat_library()
     series = {}
@@ -305,7 +335,7 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             widest = max((len(text.encode()) for text in texts), default=0)
             if widest > _LONGEST:
                 raise UsageError(f"column {column.name!r} holds a text of more than {_LONGEST:,} bytes")
-            width = max(1, widest, described.widths.get(column.name, 0))
+            width = max(1, widest, described.widths.get(column.name, 0), *_bytes_of_codes(described, column.name))
             if texts:
                 # the writer makes a column as wide as its longest text; SPSS fills texts with blanks anyway
                 texts[0] += " " * (width - len(texts[0].encode()))
@@ -334,4 +364,8 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             variable_format=of_these(described.formats),
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-        raise UsageError(f"cannot write this as SPSS: {error}", where=str(target)) from error
+        raise UsageError(
+            f"cannot write this as SPSS: {error}",
+            where=str(target),
+            hint="leave the column that it names out, or choose another format",
+        ) from error

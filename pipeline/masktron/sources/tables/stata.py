@@ -24,7 +24,7 @@ from masktron.sources.tables.created_columns import blanks_lost, created_columns
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
-from masktron.sources.tables.stata_sections import StataFile, stata_bytes, stata_file
+from masktron.sources.tables.stata_sections import LONGEST_TEXT, StataFile, stata_bytes, stata_file
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -124,7 +124,7 @@ class StataFormat(TableFormat):
             pa.table(cells),
             title=meta.file_label or "",
             carried=StataCarried(columns, file),
-            notes=tuple(_documents(file)),
+            of_release=tuple(_documents(file)),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
@@ -159,21 +159,28 @@ class StataFormat(TableFormat):
         position = {v.name: at for at, v in enumerate(release.original.variables)}
         kept = [position[v.name] for v in release.variables]
         taken = file.rows[release.rows]
-        rows = np.empty(len(taken), dtype=[(str(at), file.rows.dtype[at]) for at in kept])
-        texts = {}
+        cells, texts, lengths = {}, {}, {}
         for variable, at in zip(release.variables, kept, strict=True):
-            changed = release.changed(variable.name)
-            if file.rows.dtype[at].kind == "S":  # what stands behind the end of a text is not copied
+            kind, changed = file.rows.dtype[at], release.changed(variable.name)
+            if kind.kind == "S":  # what stands behind the end of a text is not copied
                 changed = np.ones(len(taken), dtype=np.bool_)
             column = carried.columns[variable.name].released(
                 release.rows, changed, release.cells[variable.name], _TAGS
             )
-            cells = taken[str(at)].copy()
-            if file.rows.dtype[at].kind == "u":
+            if kind.kind == "S" and not release.as_it_was(variable.name):
+                # a width may be that of the longest text of the original
+                lengths[at] = _longest(column, file.release)
+                kind = np.dtype(f"S{lengths[at]}")
+            found = taken[str(at)].astype(kind)
+            if kind.kind == "u":
                 texts[at] = ["" if gone else text for text, gone in zip(column.values, column.absent, strict=True)]
             elif changed.any():
-                cells[changed] = _raw(column, changed, file.rows.dtype[at], file.release)
-            rows[str(at)] = cells
+                found[changed] = _raw(column, changed, kind, file.release)
+            cells[at] = found
+        rows = np.empty(len(taken), dtype=[(str(at), cells[at].dtype) for at in kept])
+        for at in kept:
+            rows[str(at)] = cells[at]
+        file = file.of_lengths(lengths)
         with target.open("wb") as stream:
             stream.writelines(stata_bytes(file, kept, rows, texts))
 
@@ -211,7 +218,11 @@ class StataFormat(TableFormat):
                 variable_format=formats,
             )
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-            raise UsageError(f"cannot write this as Stata: {error}", where=str(target)) from error
+            raise UsageError(
+                f"cannot write this as Stata: {error}",
+                where=str(target),
+                hint="leave the column that it names out, or choose another format",
+            ) from error
 
     def form(self, table: Table) -> Iterator[str]:
         """Say that its notes and characteristics stay behind."""
@@ -309,6 +320,13 @@ def _typed(stored: StoredColumn) -> Typed:
     return replace(stored.typed, lower=Fraction(-largest - 27), upper=Fraction(largest))
 
 
+def _longest(column: StoredColumn, release: int) -> int:
+    """Return the bytes of the longest text, but no more than a file of a release can hold."""
+    texts = (text for text, gone in zip(column.values, column.absent, strict=True) if not gone)
+    longest = max((len(_encoded(text, release, column.name)) for text in texts), default=0)
+    return min(max(1, longest), LONGEST_TEXT[release])
+
+
 def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], release: int) -> NDArray[Any]:
     """Return changed cells as the file stores them."""
     values, absent = column.values[changed], column.absent[changed]
@@ -318,7 +336,7 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
         if max(map(len, encoded)) > kind.itemsize:
             raise UsageError(
                 f"column {name!r} cannot hold a masked value: it has more than {kind.itemsize} bytes",
-                hint="give the column a wider type before it is masked",
+                hint="make the column a long text (recast strL, Stata 13 and later) before it is masked",
             )
         return np.array(encoded, dtype=kind)
     places = np.zeros(len(values), dtype=np.int64)

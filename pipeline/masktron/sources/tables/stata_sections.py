@@ -7,8 +7,9 @@ documentation, ``help dta``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ _REFERENCE = 32_768
 _AS_TEXT = 130
 """Marks a long text that is text."""
 _BYTES_OF_VARIABLE = {117: 4, 118: 2, 119: 3}
+_SHOWN_TEXT = re.compile(r"%([-~]?)([0-9]+)s")
+_LEAST_SHOWN = 9
+"""Characters of the format that Stata gives to a short text."""
+LONGEST_TEXT = {113: 244, 114: 244, 115: 244, 117: 2045, 118: 2045, 119: 2045}
+"""Bytes of a text that is no long one, by release."""
 _SECTIONS = ("variable_types", "varnames", "sortlist", "formats", "value_label_names", "variable_labels")
 
 
@@ -57,6 +63,25 @@ class StataFile:
     def names(self) -> list[str]:
         """Of variables."""
         return [_text(entry) for entry in self.described["varnames"]]
+
+    def of_lengths(self, lengths: Mapping[int, int]) -> StataFile:
+        """Return what a file says where some of its columns of texts have other widths, and formats as wide.
+
+        Parameters
+        ----------
+        lengths : mapping of int to int
+            Bytes of texts, from 1, by the position of the variable.
+        """
+        if not lengths:
+            return self
+        described = {name: list(entries) for name, entries in self.described.items()}
+        for at, length in lengths.items():
+            kinds, shown = described["variable_types"], described["formats"]
+            kinds[at] = _packed(length, len(kinds[at]), self.order)
+            found = _SHOWN_TEXT.fullmatch(_text(shown[at]))
+            if found is not None and int(found[2]) > _LEAST_SHOWN:
+                shown[at] = f"%{found[1]}{max(length, _LEAST_SHOWN)}s".encode().ljust(len(shown[at]), b"\0")
+        return replace(self, described=described)
 
 
 def _text(entry: bytes) -> str:

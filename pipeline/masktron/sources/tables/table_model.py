@@ -32,6 +32,8 @@ class Table:
         What the format needs to write a file like this one, for its own eyes.
     notes : tuple of str
         What a user should know of how the file reads, and what of it is not written again; in sentences.
+    of_release : tuple of str
+        What `mask` carries over into a release, or makes of the file there, that is to be looked at; in sentences.
     """
 
     variables: tuple[Variable, ...]
@@ -39,6 +41,7 @@ class Table:
     title: str = ""
     carried: Any = None
     notes: tuple[str, ...] = ()
+    of_release: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -100,6 +103,14 @@ class TableRelease:
             before = self.original.cells[name].take(pa.array(self.rows))
             self._changed[name] = _differ(before, self.cells[name])
         return self._changed[name]
+
+    def as_it_was(self, name: str) -> bool:
+        """Whether a variable is released with all of its cells as they were.
+
+        What the original says of the values of any other variable, such as its categories or the length of its
+        longest text, may tell of values that are not released: it is made anew from those that are.
+        """
+        return len(self.rows) == len(self.original) and not self.changed(name).any()
 
 
 def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -130,8 +130,8 @@ class TableSource(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of how the file reads and what of it is not written again."""
-        return self.table.notes if self._stream is None else self._stream.notes
+        """What a user should know of how the file reads, and of what is written of it and what is not."""
+        return (*self.table.notes, *self.table.of_release) if self._stream is None else self._stream.notes
 
     @cached_property
     def _stream(self) -> TableStream | None:

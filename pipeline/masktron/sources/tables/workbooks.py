@@ -82,6 +82,10 @@ class _Workbook(TableFormat):
         texts, kinds, left = values_of_cells(path, book, place, self.what)
         here = f"{where}, sheet {place.sheet.name!r}"
         area = used_area([(row, column + left) for row, column in np.argwhere(kinds != NOTHING)], place, here)
+        if (before := left - area.left) > 0:  # a range may begin with columns in which nothing stands
+            texts = np.hstack([np.full((len(texts), before), None, dtype=np.object_), texts])
+            kinds = np.hstack([np.full((len(kinds), before), NOTHING, dtype=kinds.dtype), kinds])
+            left = area.left
         inside = (slice(area.top, area.bottom + 1), slice(area.left - left, area.right + 1 - left))
         outside = int((kinds != NOTHING).sum() - (kinds[inside] != NOTHING).sum())
         notes = sheet_notes(book, place, beside, formulas, outside)

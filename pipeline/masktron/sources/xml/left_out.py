@@ -107,8 +107,8 @@ class _Counting:
         return self._counts | {"namespace_declarations": declared}
 
 
-def outline_notes(layout: Layout, counts: Mapping[str, int]) -> Iterator[str]:
-    """Say what was left out, and which attributes of the root were not."""
+def left_out_notes(counts: Mapping[str, int]) -> Iterator[str]:
+    """Say what was left out."""
     told = [
         f"{count:,} {_NAMES[what] if count == 1 else _PLURALS.get(what, _NAMES[what] + 's')}"
         for what, count in counts.items()
@@ -116,6 +116,11 @@ def outline_notes(layout: Layout, counts: Mapping[str, int]) -> Iterator[str]:
     ]
     if told:
         yield f"left out, since nobody knows what they tell: {', '.join(told)}"
+
+
+def outline_notes(layout: Layout, counts: Mapping[str, int]) -> Iterator[str]:
+    """Say what was left out, and which attributes of the root were not."""
+    yield from left_out_notes(counts)
     if layout.root_attributes:
         names = (
             tag.rpartition("}")[2] + (" (a path or an address)" if _PLACE.search(value) else "")

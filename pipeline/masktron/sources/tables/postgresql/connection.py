@@ -70,5 +70,5 @@ def taken(address: Address) -> UsageError:
     return UsageError(
         "there is a table of this name",
         where=address.shown,
-        hint="name another, or let it be replaced: --replace (replace=True in Python)",
+        hint="name another, or let it be replaced: --replace",
     )

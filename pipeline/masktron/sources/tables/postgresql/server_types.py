@@ -69,7 +69,10 @@ def type_again(field: pa.Field, values: pa.ChunkedArray) -> str:
 
 
 def exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) -> pa.ChunkedArray:
-    """Return exact numbers, in the precision of the column, or in the one that its values need.
+    """Return exact numbers, in the precision of the column.
+
+    Without one, the column holds as many digits as the type of Arrow does that holds its values: the digits of its
+    largest value must not bound what is drawn for it, as draws that are moved to such a bound would show them.
 
     Raises
     ------
@@ -88,7 +91,8 @@ def exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) -> 
         precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
     else:
         scale = max((-int(number.as_tuple().exponent) for number in there), default=0)
-        precision = scale + max((max(0, number.adjusted() + 1) for number in there), default=1)
+        needed = scale + max((max(0, number.adjusted() + 1) for number in there), default=1)
+        precision = needed if needed > _MOST_DIGITS else 38 if needed <= 38 else _MOST_DIGITS
     if not 0 <= scale <= precision <= _MOST_DIGITS:
         raise DocumentError(
             f"column {field.name!r} has numbers of more than {_MOST_DIGITS} digits, or more digits after the point "

@@ -114,7 +114,7 @@ def read_rows(cursor: Any, address: Address, oid: int | None) -> Table:
         declared[one.name] = about.columns.get(one.name) or PostgresColumn(names.get(kind) or type_again(one, values))
     values = pa.table(typed)
     carried = PostgresCarried(values, server, declared, about.comment, about.identity)
-    read = table_of(values, address.shown, carried)
+    read = table_of(values, address.shown, carried, listing=True)
     _require_agreement(read, server, address)
     variables = tuple(replace(own, label=declared[own.column].comment) for own in read.variables)
     return replace(read, variables=variables, title=about.comment, notes=(*read.notes, *about.notes))

@@ -1,0 +1,94 @@
+"""What names options on the command line names keyword arguments in Python."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import masktron
+from cli_runner import Runner, write_rules
+from masktron.errors import MasktronError
+from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
+
+PACKAGE = Path(masktron.__file__).parent
+NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm"}
+"""Options of commands that have no function, or whose function takes them by place; and a mark in a document."""
+FUNCTIONS = (masktron.validate, masktron.explain, masktron.mask, masktron.check, masktron.assess, masktron.convert)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("name another element with --record; there is A", "name another element with record=; there is A"),
+        ("name it with --record NAME", 'name it with record="NAME"'),
+        ("--record 'a b' names more than one", 'record="a b" names more than one'),
+        ("give it: --original FILE", 'give it: original="FILE"'),
+        ("say --format-option header=no; if", 'say format_options={"header": "no"}; if'),
+        ("--format-option null=NA,x", 'format_options={"null": "NA,x"}'),
+        ("--format-option query='SELECT ...'", 'format_options={"query": "SELECT ..."}'),
+        ("for codes: --nominal A --nominal 'B c' (or --ordinal FIELD, in", 'for codes: nominal=["A", "B c"] '
+         '(or ordinal=["FIELD"], in'),
+        ("with --nominal or --ordinal, quantities", "with nominal= or ordinal=, quantities"),
+        ("--out would overwrite the data", "out= would overwrite the data"),
+        ("--ordinal S=LOW,MID,HIGH; or", 'ordinal={"S": ["LOW", "MID", "HIGH"]}; or'),
+        ("--missing S=9 --missing T=8", 'missing={"S": ["9"], "T": ["8"]}'),
+        ("--role A=identifier --role B=identifier", 'roles={"A": "identifier", "B": "identifier"}'),
+        ("(--role FIELD=key), or", '(roles={"FIELD": "key"}), or'),
+        ("--rename 'annual income=INCOME' --rename x=y", 'rename={"annual income": "INCOME", "x": "y"}'),
+        ("--param c=0.1 or --param smooth=true", 'params={"c": 0.1} or params={"smooth": True}'),
+        ("--limit linkage=20 makes it", 'limits={"linkage": 20} makes it'),
+        ("--invalid exclude or --allow RULE-ID for that", 'invalid="exclude" or allow=["RULE-ID"] for that'),
+        ("let a rule go with --allow, or", "let a rule go with allow=, or"),
+        ("without --key it is", "without key= it is"),
+        ("--shuffle writes a random order; --keep-order", 'order="random" writes a random order; order="keep"'),
+        ("--rule-timeout SECONDS", "rule_timeout=SECONDS"),
+        ("`masktron doctor --warm` compiles it", "`masktron doctor --warm` compiles it"),
+        ("--phase '#ALL' takes all", 'phase="#ALL" takes all'),
+        ("name it in --to, or end it", "name it in to=, or end it"),
+        ("a -- b, and 1--2", "a -- b, and 1--2"),
+    ],
+)  # fmt: skip
+def test_options_become_keyword_arguments(said: str, expected: str) -> None:
+    assert in_python(said) == expected
+
+
+def test_every_option_that_a_message_names_has_its_argument() -> None:
+    named: dict[str, Path] = {}
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in ("cli", "keyword_arguments.py"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= dict.fromkeys(re.findall(r"--([a-z][a-z-]*[a-z])", node.value), path)
+    assert len(named) > 30
+    assert {name: path for name, path in named.items() if name not in {*KEYWORDS, *SWITCHES, *NOT_IN_PYTHON}} == {}
+
+
+def test_every_argument_is_one_of_a_function() -> None:
+    known = {name for function in FUNCTIONS for name in inspect.signature(function).parameters}
+    said = {keyword for keyword, _ in KEYWORDS.values()} | {one.partition("=")[0] for one in SWITCHES.values()}
+    assert said - known == set()
+
+
+def test_each_caller_reads_his_own_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli = Runner(capsys)
+    rules = write_rules(tmp_path / "rules.sch", "A >= 0")
+    data = tmp_path / "data.csv"
+    data.write_text("A,B\n" + "".join(f"{at}.5,{at % 3}\n" for at in range(30)))
+    with pytest.raises(MasktronError) as caught:
+        masktron.mask(data, rules, tmp_path / "out.csv", k=2)
+    assert 'numeric=["B"]' in caught.value.hint
+    assert "--" not in str(caught.value)
+    assert caught.value.args == (caught.value.what,)
+    assert "--numeric B" in cli("mask", data, "-r", rules, "--out", tmp_path / "out.csv", "-k", "2").err
+    text = tmp_path / "text.csv"
+    text.write_text("A,B\n1,5\n2,NA\n3,7\n")
+    notes = masktron.validate(text, rules).notes
+    assert any('format_options={"null": "NA"}' in note for note in notes)
+    assert not any("--" in note for note in notes)
+    assert "--format-option null=NA" in cli("validate", text, "-r", rules).out
