@@ -479,6 +479,11 @@ def test_a_misspelt_minus_is_told_once_and_how_to_write_it(data: Path, tmp_path:
         assert "T-A is one name" not in said
         assert "the rule 'R2' reads 'Aa' and 'Bb', fields that the file never has" in said
         assert "the file has no field" not in said, "and no field is told twice"
+    outcome = run("mask", data, "-r", rules, "-o", tmp_path / "out.xml", "--role", "Id=key", "--nominal", "Sex")
+    assert (outcome.code, text in outcome.err) == (3, True)
+    # every problem that would stop `mask` has a line of its own, and its hint another
+    lines = run("explain", rules, "--data", data).out.split("mask would stop:")[1].strip().split("\n")
+    assert [line.startswith("  ->") for line in lines] == [False, True, False, True]
 
 
 def test_without_records_nothing_is_said_of_fields_and_engines(tmp_path: Path, run: Runner) -> None:
