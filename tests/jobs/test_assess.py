@@ -483,7 +483,7 @@ def test_chosen_measures(survey: Survey, run: Runner) -> None:
     wrong = run(*arguments, "--measures", "lnkage")
     assert (wrong.code, "did you mean linkage" in wrong.err) == (2, True)
     lacking = run(*arguments, "--measures", "block_k")
-    assert (lacking.code, "block_k needs the manifest (manifest=)" in lacking.err) == (2, True)
+    assert (lacking.code, "block_k needs the manifest (--manifest)" in lacking.err) == (2, True)
 
 
 def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, run: Runner) -> None:
@@ -682,7 +682,7 @@ def test_check_says_which_limits_it_could_not_check(survey: Survey, tmp_path: Pa
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"block_k": 5})
     half = run(*bare, "--original", survey.data)
     assert half.code == 1
-    assert "not checked: the limit block_k: needs the manifest (manifest=)" in half.out
+    assert "not checked: the limit block_k: needs the manifest (--manifest)" in half.out
     assert "problem: linkage is " in half.out
 
 
