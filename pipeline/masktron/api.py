@@ -203,6 +203,7 @@ def mask(
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
     replace: bool = False,
+    again: str | None = None,
     **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
@@ -229,6 +230,8 @@ def mask(
         ``released.manifest.json`` beside ``released.xml`` when not given.
     replace : bool
         Let `out` take the place of a table of its name in a database; a file is always replaced.
+    again : str, optional
+        Why records are released again that the register of releases (``register``) has already.
 
     Returns
     -------
@@ -239,6 +242,7 @@ def mask(
     ------
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
     """
+    _texts(again=again)
     settled = _config(config, settings)
     if _is_frame(data):
         _no_format(settled.format, data)
@@ -250,6 +254,7 @@ def mask(
                 settled,
                 manifest,
                 replaces=_switch(replace, "replace"),
+                again=again,
             )
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
@@ -261,6 +266,7 @@ def mask(
             config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
             replaces=_switch(replace, "replace"),
+            again=again,
         )
 
 
@@ -272,6 +278,7 @@ def _mask_frame(
     manifest: str | PathLike[str] | None,
     *,
     replaces: bool,
+    again: str | None,
 ) -> MaskResult:
     """Mask a data frame; without a name for a file, nothing is kept on disk."""
     of_pandas = isinstance(frame.frame, pd.DataFrame)
@@ -286,6 +293,7 @@ def _mask_frame(
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
             replaces=replaces,
+            again=again,
         )
     return replace(
         result,

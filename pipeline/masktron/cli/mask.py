@@ -121,6 +121,8 @@ def mask(
         typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
     ] = None,
     replace: options.Replace = False,
+    register: options.RegisterFile = None,
+    again: options.Again = None,
     json: options.Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
@@ -165,6 +167,7 @@ def mask(
         metadata=metadata,
         phase=phase,
         rule_timeout=rule_timeout,
+        register=register,
     ).choosing(method, parse_params(param or []))
     running.check_outputs({"--out": out, "--manifest": manifest, "--json": json}, documents_of(settings))
     refused: InvalidOriginalError | None = None
@@ -174,7 +177,14 @@ def mask(
 
         try:
             result = run_mask(
-                data, rules, out, config=settings, manifest=manifest, replaces=replace, progress=progress
+                data,
+                rules,
+                out,
+                config=settings,
+                manifest=manifest,
+                replaces=replace,
+                again=again,
+                progress=progress,
             )
         except InvalidOriginalError as error:
             refused = error

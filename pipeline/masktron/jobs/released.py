@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -124,9 +124,14 @@ def declared_of(run: Prepared, made: Masked) -> Declared:
 
 
 def manifest_of(
-    run: Prepared, made: Masked, result: MaskResult, written: WrittenFile, declared: Declared
+    run: Prepared,
+    made: Masked,
+    result: MaskResult,
+    written: WrittenFile,
+    declared: Declared,
+    entry: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the manifest: what leads back to the original and what tests the contract."""
+    """Return the manifest: what leads back to the original and what tests the contract; its entry in a register."""
     plan = run.plan.choosing(masked.block for masked in made.blocks)
     return {
         "manifest_version": MANIFEST_VERSION,
@@ -142,6 +147,7 @@ def manifest_of(
         "result": result.as_dict(),
         "order": None if written.order is None else written.order.tolist(),
         "declared": declared.as_dict(),
+        **({} if entry is None else {"register": dict(entry)}),
     }
 
 
