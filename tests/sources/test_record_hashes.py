@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,9 @@ def test_a_value_a_field_or_another_key_make_another_record(tmp_path: Path) -> N
 
 def test_without_a_field_it_is_the_file_that_lacks_it(tmp_path: Path) -> None:
     one = hashes_of(write_data(tmp_path / "one.xml", ROWS))
-    lacking = hashes_of(write_data(tmp_path / "two.xml", [{k: v for k, v in row.items() if k != "B"} for row in ROWS]))
+    lacking = hashes_of(
+        write_data(tmp_path / "two.xml", [{k: v for k, v in row.items() if k != "B"} for row in ROWS])
+    )
     assert sorted(one.sample(one.without("B"), 0).tolist()) == sorted(lacking.sample(lacking.total, 0).tolist())
 
 
@@ -108,7 +111,7 @@ def test_samples_are_nested_and_as_large_as_asked(tmp_path: Path) -> None:
     level = one.level(one.whole, 300)
     samples = [set(one.sample(one.whole, at).tolist()) for at in range(level + 2)]
     assert len(samples[0]) == 2000
-    assert all(later < earlier for earlier, later in zip(samples, samples[1:], strict=False))
+    assert all(later < earlier for earlier, later in pairwise(samples))
     assert len(samples[level]) <= 300 < len(samples[level - 1])
     assert 2000 / 2**level == pytest.approx(len(samples[level]), rel=0.3)
 

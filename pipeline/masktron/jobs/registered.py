@@ -160,9 +160,7 @@ class Registration:
         try:
             self._add("published")
         except MasktronError as error:
-            return (
-                f"the register could not be told that the file appeared, and counts it all the same: {error.what}",
-            )
+            return (f"the register could not be told that the file appeared; it counts it anyway: {error.what}",)
         return ()
 
     def withdraw(self) -> None:
