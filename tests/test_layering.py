@@ -161,6 +161,7 @@ OPENED = {
     "supervisor": "a channel to another process",
     "write.atomic": "folders of outputs",
     "write.manifest": "manifests",
+    "write.register_file": "the register of releases",
 }
 """Who opens files beside the sources, and which."""
 

@@ -24,6 +24,7 @@ from masktron.jobs.convert import run_convert
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
+from masktron.jobs.twice import Against
 from masktron.jobs.validate import run_validate
 from masktron.processes import RULE_SECONDS, rules_within
 from masktron.results import (
@@ -396,6 +397,9 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     same_order: bool = False,
+    against: str | PathLike[str] | None = None,
+    against_original: str | PathLike[str] | None = None,
+    against_manifest: str | PathLike[str] | None = None,
     config: Config | None = None,
     **settings: Unpack[FieldSettings],
 ) -> AssessResult:
@@ -417,6 +421,13 @@ def assess(
         A field that sorts records into classes, for the figures of classes.
     same_order : bool
         The masked records are in the order of the original.
+    against : path, optional
+        An earlier release of the same respondents, for the figure ``differencing``: how many values both give away
+        together. It needs `manifest`.
+    against_original : path, optional
+        What the earlier release was made of; `original` when not given.
+    against_manifest : path, optional
+        Its manifest; the one beside it when not given.
     config : Config, optional
         Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
         override them, such as ``roles={"Id": "key"}``.
@@ -445,6 +456,21 @@ def assess(
         measures=measures,
         class_field=class_field,
         stated=_stated(masked, original, same_order),
+        against=_against(against, against_original, against_manifest),
+    )
+
+
+def _against(released: object, original: object, manifest: object) -> Against | None:
+    if released is None:
+        if original is not None or manifest is not None:
+            raise UsageError(
+                "an original or a manifest of an earlier release was given, and no release", hint="against="
+            )
+        return None
+    return Against(
+        _place(released, "against"),
+        None if original is None else _place(original, "against_original"),
+        None if manifest is None else _path(manifest, "against_manifest"),
     )
 
 

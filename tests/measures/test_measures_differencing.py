@@ -14,12 +14,12 @@ from masktron.errors import UsageError
 from masktron.measures.differencing import (
     NEAR,
     OUTSIDE,
-    Bounds,
     Differencing,
+    Possible,
     Sums,
     TwiceReleased,
-    bounds_of,
     differencing,
+    possible_values,
     published_sums,
 )
 
@@ -58,7 +58,7 @@ def solvable(rows: list[list[int]], n: int) -> list[bool]:
 
 
 def intervals(first: Sums, second: Sums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds of every unknown by linear programs: unknowns are values, less the true ones."""
+    """Possible of every unknown by linear programs: unknowns are values, less the true ones."""
     rows = np.array(equations(first, second), dtype=float)
     error = np.concatenate([first.error, second.error])
     tolerance = np.concatenate([first.tolerance, second.tolerance])
@@ -106,14 +106,14 @@ def pair(seed: int) -> tuple[Sums, Sums]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bridges_are_what_elimination_over_fractions_solves(seed: int) -> None:
     first, second = pair(seed)
-    found = bounds_of(first, second)
+    found = possible_values(first, second)
     assert found.solvable.tolist() == solvable(equations(first, second), len(first.groups))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_intervals_are_those_of_linear_programs(seed: int) -> None:
     first, second = pair(seed)
-    found = bounds_of(first, second)
+    found = possible_values(first, second)
     low, high = intervals(first, second)
     np.testing.assert_allclose(found.low, low, atol=1e-9)
     np.testing.assert_allclose(found.high, high, atol=1e-9)
@@ -121,7 +121,7 @@ def test_intervals_are_those_of_linear_programs(seed: int) -> None:
 
 def test_the_pairs_have_values_of_both_kinds() -> None:
     """Else the two tests above would say nothing."""
-    found = [bounds_of(*pair(seed)) for seed in range(60)]
+    found = [possible_values(*pair(seed)) for seed in range(60)]
     solved = np.concatenate([one.solvable for one in found])
     assert 0.2 < solved.mean() < 0.8
     told = np.concatenate([one.high - one.low for one in found])
@@ -133,22 +133,22 @@ def test_the_pairs_have_values_of_both_kinds() -> None:
 def test_one_record_more_is_the_difference_of_two_sums() -> None:
     """The classic: two groups of three, and the same with a fourth respondent in one of them."""
     first, second = exact_sums([0, 0, 0, 1, 1, 1, OUTSIDE]), exact_sums([0, 0, 0, 1, 1, 1, 1])
-    assert bounds_of(first, second).solvable.tolist() == [False] * 6 + [True]
+    assert possible_values(first, second).solvable.tolist() == [False] * 6 + [True]
 
 
 def test_one_record_that_changes_its_group_is_told_and_no_other() -> None:
     first, second = exact_sums([0, 0, 0, 1, 1, 1]), exact_sums([0, 0, 0, 0, 1, 1])
-    assert bounds_of(first, second).solvable.tolist() == [False, False, False, True, False, False]
+    assert possible_values(first, second).solvable.tolist() == [False, False, False, True, False, False]
 
 
 def test_two_that_change_hide_each_other() -> None:
     first, second = exact_sums([0, 0, 0, 1, 1, 1]), exact_sums([0, 0, 1, 0, 1, 1])
-    assert not bounds_of(first, second).solvable.any()
+    assert not possible_values(first, second).solvable.any()
 
 
 def test_a_field_that_one_release_leaves_unmasked_is_told() -> None:
     first, second = exact_sums([0, 0, 0]), exact_sums([0, 1, 2])
-    assert bounds_of(first, second).solvable.all()
+    assert possible_values(first, second).solvable.all()
 
 
 def twice(first: Sums, second: Sums, values: list[float], step: float = 1.0) -> TwiceReleased:
@@ -176,7 +176,7 @@ def test_rounding_widens_what_sums_tell() -> None:
 def test_a_tenth_of_a_deviation_is_near_and_not_exact() -> None:
     whole = [release(VALUES, groups, 1.0, 0) for groups in (FIRST, SECOND)]
     deviation = float(np.std(VALUES))
-    found = bounds_of(*whole)
+    found = possible_values(*whole)
     width = float(found.high[3] - found.low[3])
     assert 2 < width <= NEAR * deviation
     assert differencing(twice(whole[0], whole[1], VALUES)) == Differencing(6, 1, 0, 1)
@@ -227,5 +227,5 @@ def test_a_long_chain_is_searched_without_recursion() -> None:
     n = 20_000
     first, second = np.arange(n) // 2, (np.arange(n) + 1) // 2
     ones = [Sums(one.astype(np.intp), np.zeros(n), np.zeros(n)) for one in (first, second)]
-    found: Bounds = bounds_of(ones[0], ones[1])
+    found: Possible = possible_values(ones[0], ones[1])
     assert found.solvable.all()

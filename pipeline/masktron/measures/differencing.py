@@ -36,7 +36,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class Possible:
     """What follows for each value from the sums of two releases.
 
     Attributes
@@ -174,7 +174,7 @@ def differencing(field: TwiceReleased) -> Differencing:
     Notes
     -----
     Source: Adam and Wortmann (1989), Security-control methods for statistical databases, section 3 (overlap of query
-    sets); which values a system of sums determines, see `bounds_of`. One release alone determines no value of a group
+    sets); which values a system of sums determines, see `possible_values`. One release alone determines no value of a group
     of two or more.
     """
     held = ~np.isnan(field.values)
@@ -182,7 +182,7 @@ def differencing(field: TwiceReleased) -> Differencing:
     if not len(values):
         return Differencing(0, 0, 0, 0)
     first, second = (Sums(one.groups[held], one.error, one.tolerance) for one in field.sums)
-    found = bounds_of(first, second)
+    found = possible_values(first, second)
     low, high = found.low / field.scale[held], found.high / field.scale[held]
     # the value itself is possible: no other one of the field is where its neighbours are not
     exact = (low > -field.step) & (high < field.step)
@@ -190,7 +190,7 @@ def differencing(field: TwiceReleased) -> Differencing:
     return Differencing(len(values), int(found.solvable.sum()), int(exact.sum()), int((exact | near).sum()))
 
 
-def bounds_of(first: Sums, second: Sums) -> Bounds:
+def possible_values(first: Sums, second: Sums) -> Possible:
     """Say which values follow from sums over the groups of two partitions, and how exactly.
 
     Groups are the vertices of a graph and values its edges: one joins the groups of both partitions that it is in, or
@@ -212,7 +212,7 @@ def bounds_of(first: Sums, second: Sums) -> Bounds:
 
     Returns
     -------
-    Bounds
+    Possible
     """
     m = len(first.error)
     # 0 is the outside
@@ -221,7 +221,7 @@ def bounds_of(first: Sums, second: Sums) -> Bounds:
     sign = np.concatenate([[0.0], np.ones(m), -np.ones(len(second.error))])
     error = sign * np.concatenate([[0.0], first.error, second.error])
     tolerance = np.concatenate([[np.inf], first.tolerance, second.tolerance])
-    bounds = Bounds(np.zeros(len(one), dtype=np.bool_), np.full(len(one), -np.inf), np.full(len(one), np.inf))
+    bounds = Possible(np.zeros(len(one), dtype=np.bool_), np.full(len(one), -np.inf), np.full(len(one), np.inf))
     size = len(sign)
     pairs, which, copies = np.unique(one * size + other, return_index=True, return_counts=True)
     ends = np.stack([pairs // size, pairs % size], axis=1)
