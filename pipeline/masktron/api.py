@@ -9,13 +9,13 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import EllipsisType
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from masktron.addresses import AddressPath, is_address, path_of
-from masktron.config import Config, Role, config_from, limits_from
+from masktron.config import Config, Role, config_from, did_you_mean, limits_from
 from masktron.errors import UsageError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
@@ -24,6 +24,7 @@ from masktron.jobs.convert import run_convert
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
+from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.twice import Against
 from masktron.jobs.validate import run_validate
 from masktron.processes import RULE_SECONDS, rules_within
@@ -34,6 +35,7 @@ from masktron.results import (
     ConvertResult,
     ExplainResult,
     MaskResult,
+    RerunResult,
     ValidateResult,
 )
 from masktron.scratch import private_folder
@@ -46,6 +48,11 @@ from masktron.thresholds import thresholds
 type Microdata = str | PathLike[str] | pd.DataFrame | ArrowFrame
 """A microdata file, or a frame with one row per record: of pandas, polars, pyarrow, DuckDB, or another library that
 has the Arrow C stream."""
+
+REPEATABLE = frozenset(
+    {"roles", "missing", "nominal", "ordinal", "numeric", "documents", "metadata", "register", "workers"}
+)
+"""Settings that may be otherwise in a repeated run; the others are those of its manifest."""
 
 INDEX = (
     "the index of the data frame is that of the original and leads every record back to it: drop it before a "
@@ -302,6 +309,80 @@ def _mask_frame(
         manifest="" if out is None and manifest is None else result.manifest,
         notes=(*result.notes, *_renamed(frame), *([INDEX] if of_pandas else [])),
     )
+
+
+def rerun(
+    manifest: str | PathLike[str],
+    data: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    rules: str | PathLike[str] | None = None,
+    new_manifest: str | PathLike[str] | None = None,
+    accept: Sequence[str] = (),
+    dry_run: bool = False,
+    again: str | None = None,
+    replace: bool = False,
+    **settings: Any,
+) -> RerunResult:
+    """Do on another file what a run of `mask` has done, and compare both.
+
+    Settings, rules and method are those of the manifest. The same file gives the same bytes, where no version and no
+    setting has changed; another file has a key of its own.
+
+    Parameters
+    ----------
+    manifest : path
+        Of the former run.
+    data : path
+    out : path
+        The masked file.
+    rules : path, optional
+        The rulebook, where it has moved or is another one.
+    new_manifest : path, optional
+        The manifest of this run; ``released.manifest.json`` beside ``released.xml`` when not given.
+    accept : sequence of str
+        Kinds of changes that do not stand in the way, such as ``"new-field"``: `masktron.jobs.changes.KINDS`.
+    dry_run : bool
+        Say what has changed and what would happen, and write nothing.
+    again : str, optional
+        As for `mask`.
+    replace : bool
+        As for `mask`.
+    **settings
+        What is said otherwise: ``roles``, ``missing``, ``nominal``, ``ordinal``, ``numeric``, ``documents``,
+        ``metadata``, ``register`` and ``workers``, as for `mask`. Tables are joined with those of the former run.
+
+    Returns
+    -------
+    RerunResult
+        ``changes``, ``figures``, ``blocks`` and ``failures`` of both runs; ``run`` is the result of `mask`.
+
+    Raises
+    ------
+    ChangedInputError
+        The file or the rules do not fit any more; ``result`` has all changes.
+    UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
+        As for `mask`.
+    """
+    _texts(again=again)
+    if not isinstance(accept, Sequence) or isinstance(accept, str):
+        raise UsageError(f"accept must be a list of kinds of changes, not {accept!r}", hint='accept=["new-field"]')
+    if unknown := sorted({*settings} - REPEATABLE):
+        raise UsageError(
+            f"rerun takes no setting {unknown[0]!r}: all others are those of the manifest",
+            hint=did_you_mean(unknown[0], sorted(REPEATABLE)),
+        )
+    stated = config_from(settings)
+    how = Repeating(
+        rules=None if rules is None else _path(rules, "rules"),
+        manifest=None if new_manifest is None else _path(new_manifest, "new_manifest"),
+        accept=tuple(accept),
+        settings={name: getattr(stated, name) for name in settings},
+        again=again,
+        replaces=_switch(replace, "replace"),
+        dry_run=_switch(dry_run, "dry_run"),
+    )
+    return run_rerun(_path(manifest, "manifest"), _place(data, "data"), _place(out, "out"), how)
 
 
 def _renamed(path: Path | None) -> Iterator[str]:

@@ -174,8 +174,8 @@ def differencing(field: TwiceReleased) -> Differencing:
     Notes
     -----
     Source: Adam and Wortmann (1989), Security-control methods for statistical databases, section 3 (overlap of query
-    sets); which values a system of sums determines, see `possible_values`. One release alone determines no value of a group
-    of two or more.
+    sets); which values a system of sums determines, see `possible_values`. One release alone determines no value of a
+    group of two or more.
     """
     held = ~np.isnan(field.values)
     values = field.values[held]
