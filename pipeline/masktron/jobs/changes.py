@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.config import Config, Kind, Role
 from masktron.jobs.documents import digests
 from masktron.jobs.job import Job
-from masktron.jobs.traits import field_traits, rule_digests
+from masktron.jobs.repeatable import field_traits, rule_digests
 from masktron.results import ChangeResult
 from masktron.roles import ranks
 from masktron.sources.opening import format_of

@@ -19,7 +19,7 @@ from masktron.jobs.limits import over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.protection import check_groups, check_pair, pair_of
-from masktron.jobs.traits import traits_of
+from masktron.jobs.repeatable import traits_of
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
