@@ -28,7 +28,7 @@ def hashes_of(path: Path, secret: bytes = SECRET, missing: dict[str, frozenset[s
 
 
 def sets(hashes: RecordHashes) -> set[int]:
-    return set(hashes.sample(hashes.whole, 0).tolist())
+    return set(hashes.sample(hashes.whole, 0).hashes.tolist())
 
 
 def siphash_of(key: bytes, message: bytes) -> int:
@@ -103,13 +103,20 @@ def test_without_a_field_it_is_the_file_that_lacks_it(tmp_path: Path) -> None:
     lacking = hashes_of(
         write_data(tmp_path / "two.xml", [{k: v for k, v in row.items() if k != "B"} for row in ROWS])
     )
-    assert sorted(one.sample(one.without("B"), 0).tolist()) == sorted(lacking.sample(lacking.total, 0).tolist())
+    found, expected = one.sample(one.without("B"), 0), lacking.sample(lacking.total, 0)
+    assert sorted(found.hashes.tolist()) == sorted(expected.hashes.tolist())
+    assert len(found.single.hashes) == 2, "two records are alike"
 
 
 def test_samples_are_nested_and_as_large_as_asked(tmp_path: Path) -> None:
     one = hashes_of(write_data(tmp_path / "one.xml", [{"A": at, "B": at % 7} for at in range(2000)]))
     level = one.level(one.whole, 300)
-    samples = [set(one.sample(one.whole, at).tolist()) for at in range(level + 2)]
+    found = [one.sample(one.whole, at) for at in range(level + 2)]
+    samples = [set(sample.hashes.tolist()) for sample in found]
+    for sample in found:
+        for above, size in enumerate(sample.sizes[: level + 2 - sample.level]):
+            assert set(sample.hashes[:size].tolist()) == samples[sample.level + above]
+        assert sample.sizes[-1] == 0
     assert len(samples[0]) == 2000
     assert all(later < earlier for earlier, later in pairwise(samples))
     assert len(samples[level]) <= 300 < len(samples[level - 1])

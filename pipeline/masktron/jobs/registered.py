@@ -20,7 +20,7 @@ from masktron.config import Config, Register
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.written import WrittenFile
-from masktron.sources.record_hashes import RecordHashes
+from masktron.sources.record_hashes import RecordHashes, Sample
 from masktron.write.manifest import versions
 from masktron.write.register_file import opened_register
 
@@ -30,6 +30,10 @@ WHOLE = 8192
 """Hashes of whole records that an entry has at most."""
 WITHOUT = 1024
 """Hashes of records without one field that an entry has at most, for each field."""
+AT_ONCE = 16_384
+"""Records that are hashed for a comparison, unless the entry has too few."""
+ENOUGH = 32
+"""Records of an entry that a comparison is made with, where it has so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +253,7 @@ class _Records:
     digest: str
     count: int
     hashes: RecordHashes
-    samples: dict[tuple[str | None, int], NDArray[np.uint64]] = field(default_factory=dict)
+    samples: dict[tuple[str | None, int], Sample] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Prepared, secret: bytes) -> _Records:
@@ -262,18 +266,18 @@ class _Records:
         level = self.hashes.level(self.hashes.whole, WHOLE)
         without = {}
         for name in self.hashes.fields:
-            own = self.hashes.level(self.hashes.without(name), WITHOUT)
-            if len(found := self.sample(name, own)):
-                without[self._field(name)] = {"level": own, "hashes": _packed(found)}
+            found = self.sample(name, self.hashes.level(self.hashes.without(name), WITHOUT))
+            if len(found.hashes):
+                without[self._field(name)] = _Told.of(found).as_entry()
         return {
             "original": self.digest,
             "records": self.count,
-            "whole": {"level": level, "hashes": _packed(self.sample(None, level))},
+            "whole": _Told.of(self.sample(None, level)).as_entry(),
             "without": without,
         }
 
-    def sample(self, name: str | None, level: int) -> NDArray[np.uint64]:
-        """Return hashes of records at a level: of whole ones, or of those that are like no other without a field.
+    def sample(self, name: str | None, level: int) -> Sample:
+        """Hash a sample of records: of whole ones, or of those that are like no other without a field.
 
         Without a field that names respondents, like records may be of others: nothing is told where most records are
         like another one.
@@ -282,9 +286,9 @@ class _Records:
             records = self.hashes.whole if name is None else self.hashes.without(name)
             found = self.hashes.sample(records, level)
             if name is not None:
-                single, copies = np.unique(found, return_counts=True)
-                single = single[copies == 1]
-                found = single if 2 * len(single) >= len(found) else found[:0]
+                single = found.single
+                few = 2 * len(single.hashes) < len(found.hashes)
+                found = Sample(level, found.hashes[:0], found.drawn[:0]) if few else single
             self.samples[name, level] = found
         return self.samples[name, level]
 
@@ -297,14 +301,28 @@ class _Records:
 
     def _shares(self, entry: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
         """Shares of like records: in all fields, without one of either file, and without one of both."""
-        level, whole = entry["whole"]["level"], _unpacked(entry["whole"]["hashes"])
-        yield _share(self.sample(None, level), whole), ""
-        for own in entry["without"].values():
-            yield _share(self.sample(None, own["level"]), _unpacked(own["hashes"])), "that this file does not have"
+        whole = _Told.read(entry["whole"])
+        without = {name: _Told.read(own) for name, own in entry["without"].items()}
+        yield self._share(None, whole), ""
+        for own in without.values():
+            yield self._share(None, own), "that this file does not have"
         for name in self.hashes.fields:
-            yield _share(self.sample(name, level), whole), name
-            if (own := entry["without"].get(self._field(name))) is not None:
-                yield _share(self.sample(name, own["level"]), _unpacked(own["hashes"])), name
+            yield self._share(name, whole), name
+            if (told := without.get(self._field(name))) is not None:
+                yield self._share(name, told), name
+
+    def _share(self, name: str | None, told: _Told) -> float:
+        """Share of like records in the smaller one of two samples of the same level.
+
+        The level is that of the entry; a higher one where these records are so many more that to hash them would
+        take long, and enough of the entry are left.
+        """
+        level = told.level
+        while self.count >> level > AT_ONCE and told.at(level + 1) >= ENOUGH:
+            level += 1
+        own, others = self.sample(name, level).hashes, told.hashes[: told.at(level)]
+        smaller = min(len(own), len(others))
+        return len(np.intersect1d(own, others)) / smaller if smaller else 0.0
 
     def _field(self, name: str) -> str:
         return _hidden(self.hashes.secret, "field", name)[:16]
@@ -314,22 +332,43 @@ def _more(alike: Sequence[Alike]) -> str:
     return f", and in {len(alike) - 1} other entries" if len(alike) > 1 else ""
 
 
-def _share(some: NDArray[np.uint64], others: NDArray[np.uint64]) -> float:
-    smaller = min(len(some), len(others))
-    return len(np.intersect1d(some, others)) / smaller if smaller else 0.0
-
-
 def _hidden(secret: bytes, *parts: str) -> str:
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, key=secret, digest_size=32, person=b"masktron entry").hexdigest()
 
 
-def _packed(hashes: NDArray[np.uint64]) -> str:
-    return base64.b64encode(hashes.astype("<u8").tobytes()).decode("ascii")
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """A sample as an entry has it.
 
+    Attributes
+    ----------
+    level : int
+    sizes : list of int
+        As `Sample` has them.
+    hashes : ndarray of uint64, shape (m,)
+    """
 
-def _unpacked(text: str) -> NDArray[np.uint64]:
-    return np.frombuffer(base64.b64decode(text), dtype="<u8").astype(np.uint64)
+    level: int
+    sizes: list[int]
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, sample: Sample) -> _Told:
+        return cls(sample.level, sample.sizes, sample.hashes)
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> _Told:
+        hashes = np.frombuffer(base64.b64decode(entry["hashes"]), dtype="<u8").astype(np.uint64)
+        return cls(entry["level"], entry["sizes"], hashes)
+
+    def as_entry(self) -> dict[str, Any]:
+        packed = base64.b64encode(self.hashes.astype("<u8").tobytes()).decode("ascii")
+        return {"level": self.level, "sizes": self.sizes, "hashes": packed}
+
+    def at(self, level: int) -> int:
+        """Records in the sample of this level or a higher one."""
+        return self.sizes[min(level - self.level, len(self.sizes) - 1)]
 
 
 def registered_files(config: Config) -> Iterable[tuple[str, Path]]:

@@ -83,8 +83,8 @@ class RecordHashes:
         drawn = np.sort(self._drawn(records))
         return next((level for level in range(64) if np.searchsorted(drawn, _bound(level)) <= most), 64)
 
-    def sample(self, records: Hashes, level: int) -> Hashes:
-        """Return hashes of a sample of records, sorted; the same ones of every file that has these records.
+    def sample(self, records: Hashes, level: int) -> Sample:
+        """Hash a sample of records: the same ones of every file that has these records.
 
         Parameters
         ----------
@@ -93,8 +93,12 @@ class RecordHashes:
         level : int
             0 for all of them.
         """
-        chosen = records if level == 0 else records[self._drawn(records) < _bound(level)]
-        return np.sort(siphash(_key(self.secret, "record"), chosen))
+        drawn = self._drawn(records)
+        if level:
+            chosen = drawn < _bound(level)
+            records, drawn = records[chosen], drawn[chosen]
+        order = np.argsort(drawn, kind="stable")
+        return Sample(level, siphash(_key(self.secret, "record"), records[order]), drawn[order])
 
     def _drawn(self, records: Hashes) -> Hashes:
         """What decides whether a record is in a sample: a random function of it, as it is a sum of hashes."""
@@ -102,7 +106,40 @@ class RecordHashes:
 
 
 def _bound(level: int) -> np.uint64:
-    return np.uint64((1 << 64 >> level) - (level == 0))
+    return np.uint64((1 << 64 >> level) - (level == 0)) if level <= 64 else np.uint64(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Hashes of a sample of records.
+
+    Attributes
+    ----------
+    level : int
+    hashes : ndarray of uint64, shape (m,)
+        Those of the samples of higher levels stand first.
+    drawn : ndarray of uint64, shape (m,)
+        What says to which levels a record belongs, ascending. A secret: it tells that of values.
+    """
+
+    level: int
+    hashes: Hashes
+    drawn: Hashes
+
+    @property
+    def single(self) -> Sample:
+        """Only the records that are like no other one."""
+        _, places, copies = np.unique(self.hashes, return_index=True, return_counts=True)
+        kept = np.sort(places[copies == 1])
+        return Sample(self.level, self.hashes[kept], self.drawn[kept])
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many records are in the sample of this level, of the next one, and so on, down to 0."""
+        found = [len(self.hashes)]
+        while found[-1]:
+            found.append(int(np.searchsorted(self.drawn, _bound(self.level + len(found)))))
+        return found
 
 
 def siphash(key: tuple[int, int], words: Hashes) -> Hashes:
