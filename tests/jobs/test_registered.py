@@ -37,6 +37,7 @@ class Office:
     """A folder with a rulebook, a register, and originals."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.rules = write_rules(folder / "rules.sch", "A + B = T")
         self.register = Register(folder / "releases.jsonl", folder / "releases.jsonl.salt")
@@ -192,10 +193,16 @@ def test_large_files_are_known_by_a_sample(office: Office, monkeypatch: pytest.M
     assert entry["whole"]["level"] == 2
     assert len(entry["whole"]["hashes"]) < 660 * 8 * 4 / 3 + 4
     new: list[Row] = [{"Id": 10_000 + at, **row} for at, row in enumerate(numbers(2000, 2))]
+    monkeypatch.setattr(registered, "AT_ONCE", 100)
     for changed in (rows[:60], rows[::3], [{**row, "N": at} for at, row in enumerate(rows)], [*rows, *new]):
         with pytest.raises(ReleasedBeforeError):
             _looked_up(office, changed)
     _looked_up(office, [*rows[:200], *new[200:]])
+    small = Office(office.folder / "small")
+    _released(small, rows[:100])
+    with pytest.raises(ReleasedBeforeError):
+        _looked_up(small, [*new, *rows[:99]])
+    _looked_up(small, new)
 
 
 def test_the_same_bytes_may_be_released_again(office: Office) -> None:

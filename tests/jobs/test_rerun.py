@@ -302,6 +302,7 @@ def test_a_rule_that_fails_now(months: Months, out: Path) -> None:
 
 def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: Path) -> None:
     content = json.loads(months.manifest.read_text())
+    assert [one["codes"] for one in content["repeat"]["fields"] if one["name"] in "ST"] == [[], ["-9"]]
     wrong = tmp_path / "wrong.json"
 
     def tried(**parts: Any) -> str:
@@ -345,8 +346,9 @@ def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: P
     months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
     result = months.rerun(months.data, out)
     assert any("repeats an earlier release to the byte" in note for note in result.notes)
-    with pytest.raises(ReleasedBeforeError):
-        months.rerun(rows_of(1)[1:], out.with_name("out3.xml"))
+    for dry_run in (True, False):
+        with pytest.raises(ReleasedBeforeError):
+            months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), dry_run=dry_run)
     months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), again="one respondent withdrew")
     (tmp_path / "releases.jsonl").rename(tmp_path / "moved.jsonl")
     with pytest.raises(UsageError, match="the register of releases of the last run is not here"):

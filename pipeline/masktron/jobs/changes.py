@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from masktron.config import Config, Kind, Role
 from masktron.jobs.documents import digests
 from masktron.jobs.job import Job
-from masktron.jobs.repeatable import field_traits, rule_digests
+from masktron.jobs.repeatable import declared_codes, field_traits, rule_digests
 from masktron.results import ChangeResult
 from masktron.roles import ranks
 from masktron.sources.opening import format_of
 from masktron.sources.records import Column, Records
+from masktron.sources.source import Source
 from masktron.write.former_run import FormerField, FormerRun
 from masktron.write.manifest import versions
 
@@ -80,7 +81,7 @@ def changes_of(
     """
     found = [
         *_of_layout(former, job, config),
-        *_of_fields(former, records, config, said),
+        *_of_fields(former, job.source, records, config, said),
         *_of_rules(former, job),
         *_of_versions(former),
     ]
@@ -105,14 +106,17 @@ def _of_layout(former: FormerRun, job: Job, config: Config) -> Iterator[_Change]
         yield _change("record", "", f"records were called {former.record}, and are {record}")
 
 
-def _of_fields(former: FormerRun, records: Records, config: Config, said: Collection[str]) -> Iterator[_Change]:
+def _of_fields(
+    former: FormerRun, source: Source, records: Records, config: Config, said: Collection[str]
+) -> Iterator[_Change]:
+    codes = declared_codes(source, config)
     for name in former.fields:
         if name not in records.columns:
             yield _change("field-gone", name, "the file does not have it any more, or no value of it")
     for name, column in records.columns.items():
         before = former.fields.get(name)
         if before is not None:
-            yield from _of_settings(name, before, config, name in said)
+            yield from _of_settings(name, before, config, codes(name), name in said)
             yield from _of_field(name, before, column, config)
         elif config.roles.get(name) is None and config.kind_of(name) is None:
             yield _change("new-field", name, f"nobody said what it is: --role {name}=untouched, for example")
@@ -144,14 +148,15 @@ def _of_field(name: str, before: FormerField, column: Column, config: Config) ->
         yield from _of_categories(name, before.categories, column, config)
 
 
-def _of_settings(name: str, before: FormerField, config: Config, said: bool) -> Iterator[_Change]:
+def _of_settings(
+    name: str, before: FormerField, config: Config, codes: frozenset[str], said: bool
+) -> Iterator[_Change]:
     """What settings, and the file itself, say of a field."""
     role, kind = config.roles.get(name), config.kind_of(name)
     if role is not None and role != before.role:
         yield "role", name, f"its role was {before.role}, and is {role}", not said
     elif kind is not None and kind != before.kind and before.role == Role.CONFIDENTIAL:
         yield "kind", name, f"it was masked as {before.kind}, and is {kind}", not said
-    codes = config.missing.get(name, frozenset()) | config.missing.get("*", frozenset())
     for these, what in ((codes - before.codes, "now, and did not"), (before.codes - codes, "no more")):
         if these:
             number = "one code means" if len(these) == 1 else f"{len(these)} codes mean"

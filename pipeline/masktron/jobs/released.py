@@ -152,7 +152,7 @@ def manifest_of(
         "declared": declared.as_dict(),
         "repeat": {
             "settings": _plain({name: value for name, value in asdict(run.given).items() if name not in _OF_THE_RUN}),
-            **traits_of(run.job, run.records, run.given.reading),
+            **traits_of(run.job, run.records, run.given, run.config),
         },
         **({} if entry is None else {"register": dict(entry)}),
     }

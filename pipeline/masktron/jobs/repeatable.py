@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
-from masktron.config import ReadOptions
+from masktron.config import ALL_FIELDS, Config
 from masktron.jobs.job import Job
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.opening import format_of
 from masktron.sources.records import Column, Records
+from masktron.sources.source import Source
 
 
-def traits_of(job: Job, records: Records, reading: ReadOptions) -> dict[str, Any]:
-    """Describe a file and its rules, for the manifest: no value of a record."""
+def traits_of(job: Job, records: Records, given: Config, config: Config) -> dict[str, Any]:
+    """Describe a file and its rules, for the manifest: no value of a record.
+
+    Parameters
+    ----------
+    job : Job
+    records : Records
+    given : Config
+        The settings.
+    config : Config
+        The settings, completed by what the file says.
+    """
+    codes = declared_codes(job.source, config)
     return {
-        "format": format_of(job.source.path, reading),
+        "format": format_of(job.source.path, given.reading),
         "record": job.source.layout.record_tag,
-        "fields": [{"name": name, **field_traits(column)} for name, column in records.columns.items()],
+        "fields": [
+            {"name": name, **field_traits(column), "codes": sorted(codes(name))}
+            for name, column in records.columns.items()
+        ],
         "rules": rule_digests(job.rulebook),
     }
 
@@ -33,6 +48,18 @@ def field_traits(column: Column) -> dict[str, Any]:
     numbers = int(column.is_number.sum())
     kind = "nothing" if not present else "numbers" if 2 * numbers > present else "texts"
     return {"type": kind, "gaps": not bool(column.present.all()), "negative": bool((column.values < 0).any())}
+
+
+def declared_codes(source: Source, config: Config) -> Callable[[str], frozenset[str]]:
+    """Return what tells the codes for missing values of a field that somebody declared, and not records alone."""
+    observed = {variable.name: variable.observed for variable in source.variables}
+    nothing: frozenset[str] = frozenset()
+
+    def codes(name: str) -> frozenset[str]:
+        every = config.missing.get(name, nothing) | config.missing.get(ALL_FIELDS, nothing)
+        return every - observed.get(name, nothing)
+
+    return codes
 
 
 def rule_digests(rulebook: Rulebook) -> dict[str, str]:

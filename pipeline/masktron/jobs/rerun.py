@@ -19,6 +19,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.prepared import prepare
+from masktron.jobs.registered import Registration
 from masktron.methods.chosen import chosen
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
@@ -157,7 +158,7 @@ def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating,
     if same and run.key is not None:
         config = replace(config, key=run.key)
     if how.dry_run:
-        return _dry(result, paths, config, progress)
+        return _dry(result, paths, config, how, progress)
     try:
         masked = run_mask(
             paths.data,
@@ -266,9 +267,11 @@ def _said(settings: Mapping[str, Any]) -> set[str]:
     return {name for what in ("roles", "missing", "nominal", "ordinal", "numeric") for name in settings.get(what, ())}
 
 
-def _dry(result: RerunResult, paths: _Paths, config: Config, progress: Progress) -> RerunResult:
+def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
     """Say what would happen, up to where records are masked."""
     run = prepare(paths.data, paths.rules, config, chosen(config.method, config.params, config.k), progress)
+    if config.register is not None and config.register.path.exists():
+        Registration(config.register, how.again, paths.out).look_up(run)
     plan = run.plan
     masked, gone = plan.by_role(Role.CONFIDENTIAL), plan.by_role(Role.IDENTIFIER)
     out = int((~run.originals.keep).sum())

@@ -29,7 +29,7 @@ class FormerField:
         Whether it lacked values, and had negative ones.
     role, kind : str
     codes : frozenset of str
-        What meant 'missing' in it.
+        What was declared to mean 'missing' in it.
     categories : frozenset of str or None
         What it held, where it was masked as categories.
     """
@@ -138,7 +138,7 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
             one["negative"],
             facts[one["name"]]["role"],
             _kind(facts[one["name"]]),
-            frozenset(facts[one["name"]]["codes"]),
+            frozenset(one["codes"]),
             categories.get(one["name"]),
         )
         for one in repeat["fields"]
