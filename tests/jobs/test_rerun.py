@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pandas as pd
+import pyreadstat
 import pytest
 
 import masktron
@@ -199,6 +201,24 @@ def test_a_document_of_the_rules_that_is_another(months: Months, out: Path) -> N
     assert found == [("document", "codes.xml", True)]
 
 
+def test_a_document_that_was_the_original_is_the_next_one(tmp_path: Path) -> None:
+    """Rules that read the file by its name mean the file that is masked."""
+    rules = tmp_path / "rules.sch"
+    test = "not(A &lt; 0) or A = document('january.xml')//A"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="own" test="{test}"/></rule>'
+        "</pattern></schema>"
+    )
+    data = write_data(tmp_path / "january.xml", numbers(40))
+    masktron.mask(data, rules, tmp_path / "out.xml", k=3)
+    february = write_data(tmp_path / "february.xml", numbers(40, 2))
+    result = masktron.rerun(tmp_path / "out.manifest.json", february, tmp_path / "out2.xml")
+    assert result.changes == ()
+    march = write_data(tmp_path / "march.xml", numbers(40, 3))
+    after = masktron.rerun(tmp_path / "out2.manifest.json", march, tmp_path / "out3.xml", dry_run=True)
+    assert after.changes == ()
+
+
 def test_another_version_is_told_with_what_may_differ(
     months: Months, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +260,26 @@ def test_what_a_file_declares_of_its_fields(tmp_path: Path) -> None:
     assert found(before) == []
     assert found(described("more.json", missingValues=["-9", "-8"])) == [("missing-code", "S", True)]
     assert found(described("less.json")) == [("missing-code", "S", True)]
+
+
+def test_codes_that_records_alone_tell_are_no_change(tmp_path: Path) -> None:
+    """Of a range of missing codes, one file holds these, and the next one others."""
+    rules = tmp_path / "rules.sch"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="a" test="A &gt;= 0"/></rule>'
+        "</pattern></schema>"
+    )
+
+    def month(name: str, code: int, low: int = 90) -> Path:
+        values = [code if at % 9 == 4 else at % 80 for at in range(60)]
+        frame = pd.DataFrame({"S": map(float, values), "A": [float(at * 13 % 90) for at in range(60)]})
+        pyreadstat.write_sav(frame, tmp_path / name, missing_ranges={"S": [{"lo": low, "hi": 99}]})
+        return tmp_path / name
+
+    masktron.mask(month("january.sav", 97), rules, tmp_path / "out.sav", k=3, numeric=["S", "A"])
+    manifest = tmp_path / "out.manifest.json"
+    result = masktron.rerun(manifest, month("february.sav", 98), tmp_path / "new.sav", dry_run=True)
+    assert result.changes == ()
 
 
 def test_all_kinds_are_tried_here() -> None:

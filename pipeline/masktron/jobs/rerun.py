@@ -115,7 +115,7 @@ def run_rerun(
     run = read_former_run(former)
     rules = how.rules or run.rules
     _require_there(rules, former)
-    config = _settings(run, how)
+    config = _settings(run, how, data)
     manifest = how.manifest or manifest_beside(out)
     refuse_outputs(
         {"the output": out, "the manifest": manifest},
@@ -195,8 +195,11 @@ def _require_there(rules: Path, former: Path) -> None:
         )
 
 
-def _settings(run: FormerRun, how: Repeating) -> Config:
-    """Return the settings of the former run, with what is said otherwise now."""
+def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
+    """Return the settings of the former run, with what is said otherwise now.
+
+    A document of the rules that was the original is the original of this run.
+    """
     base, given = run.config, dict(how.settings)
     register = given.get("register", base.register)
     config = base
@@ -207,8 +210,8 @@ def _settings(run: FormerRun, how: Repeating) -> Config:
         for name, codes in given["missing"].items():
             joined[name] = joined.get(name, run.fields[name].codes if name in run.fields else frozenset()) | codes
         given["missing"] = joined
-    if "documents" in given:
-        given["documents"] = {**base.documents, **given["documents"]}
+    originals = dict.fromkeys(run.described.as_original, data)
+    given["documents"] = {**base.documents, **originals, **given.get("documents", {})}
     kinds = {
         **dict.fromkeys(given.get("nominal", ()), Kind.NOMINAL),
         **dict.fromkeys(given.get("ordinal", ()), Kind.ORDINAL),
