@@ -141,11 +141,11 @@ def test_other_records_are_released(office: Office, change: str) -> None:
 
 
 def test_records_that_are_alike_by_nature_are_not_taken_for_the_same_ones(office: Office) -> None:
-    """Without the identifier, few values are left, and most records of any two files are alike."""
+    """Without the identifier, few values are left: most records of two files are alike, and so are the rare ones."""
     generator = np.random.default_rng(3)
 
     def rows() -> list[Row]:
-        found = generator.integers(0, 3, size=(80, 2)).tolist()
+        found = [*generator.integers(0, 3, size=(80, 2)).tolist(), *([50 + at, 50] for at in range(6))]
         return [{"Id": int(generator.integers(10**9)), "A": a, "B": b, "T": a + b} for a, b in found]
 
     _released(office, rows())
@@ -183,6 +183,7 @@ def _looked_up(office: Office, rows: list[Row]) -> None:
     registered.Registration(office.register, None, office.folder / "new.xml").look_up(_read(office, rows))
 
 
+@pytest.mark.full
 def test_large_files_are_known_by_a_sample(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes of about 500 of 2,000 records are kept; any part of them is recognised, and no tenth of another file."""
     monkeypatch.setattr(registered, "WHOLE", 660)
@@ -217,6 +218,7 @@ def test_the_same_bytes_may_be_released_again(office: Office) -> None:
     assert office.kinds() == ["release", "published"] * 2
 
 
+@pytest.mark.full
 def test_a_table_is_known_by_its_records_in_another_format(office: Office) -> None:
     office.release(ROWS)
     table = office.folder / "table.csv"
@@ -253,6 +255,7 @@ def test_a_run_that_was_interrupted_after_its_entry_counts_as_a_release(
         office.release(ROWS, k=4)
 
 
+@pytest.mark.full
 def test_what_another_run_releases_meanwhile_is_seen(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up = registered.Registration.look_up
 
@@ -268,6 +271,7 @@ def test_what_another_run_releases_meanwhile_is_seen(office: Office, monkeypatch
     assert not (office.folder / "second.xml").exists()
 
 
+@pytest.mark.full
 def test_a_register_that_cannot_be_told_the_end_says_so(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(self: registered.Registration, kind: str) -> None:
         raise DocumentError(f"no room for {kind}")

@@ -155,6 +155,7 @@ def test_what_is_said_of_a_field_answers_a_change(months: Months, out: Path) -> 
     assert months.changes(gone, out, accept=["field-gone"]) == [("field-gone", "S", False)]
 
 
+@pytest.mark.full
 def test_another_record_and_another_format(months: Months, out: Path) -> None:
     data = write_data(out.with_name("february.xml"), rows_of(2), record="Person")
     assert ("record", "", True) in months.changes(data, out)
@@ -201,6 +202,7 @@ def test_a_document_of_the_rules_that_is_another(months: Months, out: Path) -> N
     assert found == [("document", "codes.xml", True)]
 
 
+@pytest.mark.full
 def test_a_document_that_was_the_original_is_the_next_one(tmp_path: Path) -> None:
     """Rules that read the file by its name mean the file that is masked."""
     rules = tmp_path / "rules.sch"
@@ -231,6 +233,7 @@ def test_another_version_is_told_with_what_may_differ(
     assert {*EFFECTS} == {"masktron", "python", *PACKAGES}, "every version that a manifest has is explained"
 
 
+@pytest.mark.full
 def test_what_a_file_declares_of_its_fields(tmp_path: Path) -> None:
     """Codes and kinds that a description beside the file has: those of the new file are compared."""
 
@@ -262,6 +265,7 @@ def test_what_a_file_declares_of_its_fields(tmp_path: Path) -> None:
     assert found(described("less.json")) == [("missing-code", "S", True)]
 
 
+@pytest.mark.full
 def test_codes_that_records_alone_tell_are_no_change(tmp_path: Path) -> None:
     """Of a range of missing codes, one file holds these, and the next one others."""
     rules = tmp_path / "rules.sch"
@@ -382,6 +386,7 @@ def test_no_value_of_a_record_is_told(months: Months, out: Path) -> None:
     assert "hush" not in str(caught.value) + json.dumps(caught.value.result.as_dict()) + repr(caught.value.result)
 
 
+@pytest.mark.full
 def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: Path) -> None:
     months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
     result = months.rerun(months.data, out)

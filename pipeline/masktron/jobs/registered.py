@@ -28,7 +28,7 @@ MOST = 0.5
 """Share of the records of the smaller of two originals from which on they are taken for the same ones."""
 WHOLE = 8192
 """Hashes of whole records that an entry has at most."""
-WITHOUT = 1024
+WITHOUT = 512
 """Hashes of records without one field that an entry has at most, for each field."""
 AT_ONCE = 16_384
 """Records that are hashed for a comparison, unless the entry has too few."""
