@@ -111,6 +111,11 @@ class Register:
     path: Path
     salt: Path
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """Both by the names that messages have for them: no output may overwrite them."""
+        return {"the register of releases": self.path, "the salt of the register": self.salt}
+
 
 @dataclass(frozen=True, slots=True)
 class Config:

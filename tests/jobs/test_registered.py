@@ -330,6 +330,7 @@ def test_on_the_command_line(office: Office, run: Runner) -> None:
     assert run(*common, "--out", office.folder / "new.xml", "-k", "4", "--again", "another k was asked for").code == 0
     for taken in (office.register.path, office.register.salt):
         before = taken.read_bytes()
+        assert run(*common, "--out", office.folder / "never.xml", "--json", taken, "--again", "x").code == 2
         outcome = run(*common, "--out", taken, "-k", "4")
         assert (outcome.code, "would overwrite" in outcome.err or "stands for" in outcome.err) == (2, True)
         assert taken.read_bytes() == before

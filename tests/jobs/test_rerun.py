@@ -387,7 +387,7 @@ def test_no_value_of_a_record_is_told(months: Months, out: Path) -> None:
 
 
 @pytest.mark.full
-def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: Path) -> None:
+def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: Path, run: Runner) -> None:
     months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
     result = months.rerun(months.data, out)
     assert any("repeats an earlier release to the byte" in note for note in result.notes)
@@ -395,6 +395,9 @@ def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: P
         with pytest.raises(ReleasedBeforeError):
             months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), dry_run=dry_run)
     months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), again="one respondent withdrew")
+    argv = ["rerun", months.manifest, months.data, "--out", out.with_name("out4.xml")]
+    assert run(*argv, "--json", tmp_path / "releases.jsonl", "--again", "x").code == 2
+    assert not out.with_name("out4.xml").exists()
     (tmp_path / "releases.jsonl").rename(tmp_path / "moved.jsonl")
     with pytest.raises(UsageError, match="the register of releases of the last run is not here"):
         months.rerun(rows_of(3), out)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import documents_of, register_of, settings_file, settings_from
 from masktron.errors import Exit
 from masktron.processes import rules_within
 
@@ -169,7 +169,9 @@ def mask(
         rule_timeout=rule_timeout,
         register=register,
     ).choosing(method, parse_params(param or []))
-    running.check_outputs({"--out": out, "--manifest": manifest, "--json": json}, documents_of(settings))
+    running.check_outputs(
+        {"--out": out, "--manifest": manifest, "--json": json}, {**documents_of(settings), **register_of(settings)}
+    )
     refused: InvalidOriginalError | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.mask import run_mask

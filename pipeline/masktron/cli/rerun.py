@@ -94,6 +94,7 @@ def rerun(
             again=again,
             replaces=replace,
             dry_run=dry_run,
+            report=None if running.is_stdout(json) else json,
         )
         try:
             result = run_rerun(manifest, data, out, how, progress=progress)

@@ -10,7 +10,7 @@ from masktron.files import refuse_outputs
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.prepared import Prepared, prepare
-from masktron.jobs.registered import registered_files, registration
+from masktron.jobs.registered import registration
 from masktron.jobs.released import (
     declared_of,
     manifest_of,
@@ -81,7 +81,9 @@ def run_mask(
     refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
     documents = {f"the document {name!r}": path for name, path in config.documents.items()}
-    inputs = {"the original": data, "the rulebook": rules, **documents, **dict(registered_files(config))}
+    inputs = {"the original": data, "the rulebook": rules, **documents}
+    if config.register is not None:
+        inputs |= config.register.files
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)

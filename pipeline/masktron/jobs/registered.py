@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -369,10 +369,3 @@ class _Told:
     def at(self, level: int) -> int:
         """Records in the sample of this level or a higher one."""
         return self.sizes[min(level - self.level, len(self.sizes) - 1)]
-
-
-def registered_files(config: Config) -> Iterable[tuple[str, Path]]:
-    """Name the files of the register, which no output may overwrite."""
-    if config.register is not None:
-        yield "the register of releases", config.register.path
-        yield "the salt of the register", config.register.salt

@@ -78,6 +78,8 @@ class Repeating:
         Why records are released again.
     replaces : bool
     dry_run : bool
+    report : Path or None
+        What else is going to be written.
     """
 
     rules: Path | None = None
@@ -87,6 +89,7 @@ class Repeating:
     again: str | None = None
     replaces: bool = False
     dry_run: bool = False
+    report: Path | None = None
 
 
 def run_rerun(
@@ -117,9 +120,11 @@ def run_rerun(
     _require_there(rules, former)
     config = _settings(run, how, data)
     manifest = how.manifest or manifest_beside(out)
+    report = {} if how.report is None else {"the report": how.report}
+    registered = {} if config.register is None else config.register.files
     refuse_outputs(
-        {"the output": out, "the manifest": manifest},
-        {"the original": data, "the rulebook": rules, "the manifest of the last run": former},
+        {"the output": out, "the manifest": manifest, **report},
+        {"the original": data, "the rulebook": rules, "the manifest of the last run": former, **registered},
     )
     with rules_within(config.rule_timeout):
         return _repeated_run(run, _Paths(former, data, rules, out, manifest), config, how, progress)
